@@ -1,20 +1,18 @@
-/* conversation.c -- what models are asked and answer, and whether it is that.
+/* conversation.c -- checks requests to models and their replies against
+ * schemas.
  *
- * The format, <mortise/model.h>'s, is a JSON Schema: whoever breaks it hears
- * where.  What no schema can say, that each call of a tool has its result, turns.c
- * looks at.
+ * The format of <mortise/model.h> is written as JSON Schemas, so an error names
+ * the place in the value.  turns.c checks the one rule that a schema cannot
+ * express: each tool call has its result.
  *
- * The schemas are compiled when they are first needed, and live as long as the
- * engine.
- */
+ * Schemas are compiled on first use and live as long as the engine. */
 #include "services/model/conversation.h"
 
 #include <string.h>
 
 #include "lang/schema/schema.h"
 
-/* ---- the schemas ----------------------------------------------------------
- */
+/* ---- schemas ------------------------------------------------------------ */
 
 #define JSON(...) #__VA_ARGS__
 
@@ -240,8 +238,8 @@ struct mortise_conversations {
     struct mortise_schema *schemas[N_ROOTS];
 };
 
-/* A schema of the table above; NULL: memory ran out. */
-static json_t *parsed(const char *text)
+/* Parse a schema of the tables above; NULL: memory ran out. */
+static json_t *parse_schema_text(const char *text)
 {
     json_t *out = NULL;
     int rv = mortise_json_parse(&out, text, strlen(text), NULL);
@@ -250,12 +248,13 @@ static json_t *parsed(const char *text)
     return out;
 }
 
-static json_t *with_defs(const char *root)
+static json_t *build_schema_with_defs(const char *root)
 {
-    json_t *out = parsed(root), *all = json_object();
+    json_t *out = parse_schema_text(root), *all = json_object();
 
     for (size_t i = 0; i < sizeof defs / sizeof defs[0]; i++)
-        if (json_object_set_new(all, defs[i].name, parsed(defs[i].schema)))
+        if (json_object_set_new(all, defs[i].name,
+                                parse_schema_text(defs[i].schema)))
             goto nomem;
     if (json_object_set(out, "$defs", all) == 0) {
         json_decref(all);
@@ -267,10 +266,10 @@ nomem:
     return NULL;
 }
 
-static int compile(struct mortise_conversations *c, size_t i,
-                   struct mortise_err *err)
+static int compile_conversation_part(struct mortise_conversations *c, size_t i,
+                                     struct mortise_err *err)
 {
-    json_t *json = with_defs(roots[i]);
+    json_t *json = build_schema_with_defs(roots[i]);
     char where[128];
     int rv = json != NULL
                  ? mortise_schema_compile(&c->schemas[i], &c->arena, json,
@@ -295,8 +294,9 @@ void mortise_conversations_close(struct mortise *m)
     m->conversations = NULL;
 }
 
-static int schema_of(struct mortise *m, size_t i,
-                     const struct mortise_schema **out, struct mortise_err *err)
+static int get_conversation_schema(struct mortise *m, size_t i,
+                                   const struct mortise_schema **out,
+                                   struct mortise_err *err)
 {
     struct mortise_conversations *c = m->conversations;
     int rv = MORTISE_OK;
@@ -309,7 +309,7 @@ static int schema_of(struct mortise *m, size_t i,
         mortise_arena_init(&c->arena, m->mem);
     }
     if (c->schemas[i] == NULL)
-        rv = compile(c, i, err);
+        rv = compile_conversation_part(c, i, err);
     *out = c->schemas[i];
     return rv;
 }
@@ -319,7 +319,7 @@ int mortise_conversation_check(struct mortise *m,
                                const json_t *value, struct mortise_err *err)
 {
     const struct mortise_schema *schema;
-    int rv = schema_of(m, what, &schema, err);
+    int rv = get_conversation_schema(m, what, &schema, err);
 
     return rv == MORTISE_OK ? mortise_schema_check(schema, value, err) : rv;
 }

@@ -1,27 +1,28 @@
-/* json_reply.c -- a reply that is to be JSON: is it, and which?
+/* json_reply.c -- reads the JSON of a reply that was requested as JSON.
  *
- * Servers promise it in many ways, keep to it in most, and some know no such
- * promise at all.  So the text is judged here, by the schema that was asked for,
- * whoever gave it; what the host found stands in the recorded answer, and whoever
- * asked need not judge.  A text around which a model put a fence of Markdown
- * (three backquotes, a word behind the first) is what is inside.  Models that
- * reason in their text put it between <think> and </think> ahead of the JSON;
- * templates of some begin the reply behind the first of the two.
- */
+ * Servers support JSON output in different ways, mostly keep to the schema, and
+ * some do not support it at all.  Therefore the host always validates the text
+ * against the requested schema.  The result is part of the recorded answer, so
+ * the caller need not validate it again.
+ *
+ * The JSON may be wrapped in a Markdown fence (three backquotes, and optionally
+ * a word after the first ones).  Models that reason in their text put the
+ * reasoning between <think> and </think> in front of the JSON; the chat
+ * templates of some omit the first of these tags. */
 #include "services/model/json_reply.h"
 
 #include <string.h>
 
 #include "lang/schema/schema.h"
 
-/* A schema for one use. */
-struct judge {
+/* A schema that is used once. */
+struct validate_json_reply {
     struct mortise_arena arena;
-    struct mortise_schema *schema; /* NULL: anything goes */
+    struct mortise_schema *schema; /* NULL: any value is valid */
 };
 
-static int open_judge(struct judge *j, struct mortise *m,
-                      const json_t *response, struct mortise_err *err)
+static int open_reply_schema(struct validate_json_reply *j, struct mortise *m,
+                             const json_t *response, struct mortise_err *err)
 {
     const struct mortise_schema_world world = {.patterns =
                                                    MORTISE_PATTERNS_FOREIGN};
@@ -45,7 +46,7 @@ static int open_judge(struct judge *j, struct mortise *m,
                               where, why.msg);
 }
 
-static void close_judge(struct judge *j)
+static void close_reply_schema(struct validate_json_reply *j)
 {
     mortise_schema_finish(j->schema);
     mortise_arena_finish(&j->arena);
@@ -54,16 +55,16 @@ static void close_judge(struct judge *j)
 int mortise_json_reply_check(struct mortise *m, const json_t *response,
                              struct mortise_err *err)
 {
-    struct judge j;
-    int rv = open_judge(&j, m, response, err);
+    struct validate_json_reply j;
+    int rv = open_reply_schema(&j, m, response, err);
 
     if (rv == MORTISE_OK)
-        close_judge(&j);
+        close_reply_schema(&j);
     return rv;
 }
 
-/* All its text. */
-static void put_text(struct mortise_buf *b, const json_t *reply)
+/* Append the text parts of a reply. */
+static void put_reply_text(struct mortise_buf *b, const json_t *reply)
 {
     const json_t *parts =
         json_object_get(json_object_get(reply, "message"), "parts");
@@ -78,7 +79,7 @@ static void put_text(struct mortise_buf *b, const json_t *reply)
     }
 }
 
-static void trim(const char **p, size_t *n)
+static void trim_reply_blanks(const char **p, size_t *n)
 {
     static const char blanks[] = " \t\r\n";
 
@@ -91,14 +92,14 @@ static void trim(const char **p, size_t *n)
         --*n;
 }
 
-/* What is inside of a fence, if all of it stands in one. */
-static void take_from_fence(const char **p, size_t *n)
+/* If all of the text is inside a Markdown fence, reduce it to the content. */
+static void strip_markdown_fence(const char **p, size_t *n)
 {
     static const char fence[] = "```";
     const size_t k = sizeof fence - 1;
     const char *line;
 
-    trim(p, n);
+    trim_reply_blanks(p, n);
     if (*n < 2 * k || memcmp(*p, fence, k) != 0 ||
         memcmp(*p + *n - k, fence, k) != 0)
         return;
@@ -107,11 +108,11 @@ static void take_from_fence(const char **p, size_t *n)
         return;
     *n = (size_t)(*p + *n - k - (line + 1));
     *p = line + 1;
-    trim(p, n);
+    trim_reply_blanks(p, n);
 }
 
-/* What is behind the end of a thought, if there is one. */
-static bool take_behind_thought(const char **p, size_t *n)
+/* Skip everything up to the first tag that ends a reasoning section. */
+static bool skip_reasoning(const char **p, size_t *n)
 {
     static const char *const ends[] = {"</think>", "</thinking>", "</thought>",
                                        "</reasoning>"};
@@ -133,24 +134,26 @@ static bool take_behind_thought(const char **p, size_t *n)
     return true;
 }
 
-/* The JSON that a text is, or that it has behind a thought. */
-static int parse(const char *p, size_t n, json_t **out, struct mortise_err *err)
+/* Parse a text that is JSON, or has JSON after a reasoning section. */
+static int parse_reply_json(const char *p, size_t n, json_t **out,
+                            struct mortise_err *err)
 {
     int rv;
 
-    take_from_fence(&p, &n);
+    strip_markdown_fence(&p, &n);
     rv = mortise_json_parse(out, p, n, err);
-    if (rv != MORTISE_EINVAL || !take_behind_thought(&p, &n))
+    if (rv != MORTISE_EINVAL || !skip_reasoning(&p, &n))
         return rv;
-    take_from_fence(&p, &n);
+    strip_markdown_fence(&p, &n);
     return mortise_json_parse(out, p, n, err);
 }
 
-static int judge(struct mortise *m, const json_t *response, json_t *value,
-                 json_t **out, struct mortise_err *err)
+static int validate_json_reply(struct mortise *m, const json_t *response,
+                               json_t *value, json_t **out,
+                               struct mortise_err *err)
 {
-    struct judge j;
-    int rv = open_judge(&j, m, response, err);
+    struct validate_json_reply j;
+    int rv = open_reply_schema(&j, m, response, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -159,7 +162,7 @@ static int judge(struct mortise *m, const json_t *response, json_t *value,
         *out = mortise_schema_normal(j.schema, value, 0);
         rv = *out != NULL ? MORTISE_OK : mortise_nomem(err);
     }
-    close_judge(&j);
+    close_reply_schema(&j);
     return rv == MORTISE_ELIMIT ? MORTISE_EINVAL : rv;
 }
 
@@ -173,13 +176,14 @@ int mortise_json_reply_read(struct mortise *m, const json_t *response,
 
     *out = NULL;
     mortise_buf_init(&text, m->mem);
-    put_text(&text, reply);
+    put_reply_text(&text, reply);
     rv = text.failed ? mortise_nomem(err)
-                     : parse(text.p != NULL ? text.p : "", text.n, &value, err);
+                     : parse_reply_json(text.p != NULL ? text.p : "", text.n,
+                                        &value, err);
     if (rv == MORTISE_EINVAL)
         mortise_doing(err, rv, "the reply is not JSON");
     if (rv == MORTISE_OK)
-        rv = judge(m, response, value, out, err);
+        rv = validate_json_reply(m, response, value, out, err);
     json_decref(value);
     mortise_buf_finish(&text);
     return rv;

@@ -1,17 +1,18 @@
-/* keep.c -- conversation.keep/1 {after, append?}: what was said stays.
+/* keep.c -- conversation.keep/1 {after, append?}: stores a node's conversation.
  *
- * A node with a `conversation` goes on with what earlier nodes left under that
- * name, and leaves what was said in it: up to the reply that the step `after`
- * got, and what stands behind it.  It is written with the node's output, and
- * only then; what is said last counts.  Nothing of it is recorded as a step: it
- * is the same when the call is entered again. */
+ * A node with a `conversation` continues the messages that earlier nodes stored
+ * under that name, and stores its own: those up to the reply of the step
+ * `after`, and then `append`.  They are committed together with the node's
+ * output, and only then; the last call of the node counts.  The call is not
+ * recorded as a step, since it gives the same result when the node's call is
+ * re-entered. */
 #include "core/engine/common/secret_store.h"
 #include "services/model/conversation.h"
 #include "services/model/turns.h"
 #include "core/engine/runs/call.h"
 
-static int32_t refuse(char *words, const struct mortise_asked *a,
-                      const struct mortise_err *why)
+static int32_t reject_keep(char *words, const struct mortise_asked *a,
+                           const struct mortise_err *why)
 {
     return mortise_ask_refuse(
         words,
@@ -19,7 +20,7 @@ static int32_t refuse(char *words, const struct mortise_asked *a,
         "not a valid request of %s: %.400s", a->method_name, why->msg);
 }
 
-static int32_t check(struct mortise_asked *a, char *words)
+static int32_t check_kept_request(struct mortise_asked *a, char *words)
 {
     struct mortise_err why;
 
@@ -28,15 +29,15 @@ static int32_t check(struct mortise_asked *a, char *words)
                                   "the node has no conversation");
     if (mortise_conversation_check(a->m, MORTISE_CONVERSATION_KEEP, a->body,
                                    &why) != MORTISE_OK)
-        return refuse(words, a, &why);
+        return reject_keep(words, a, &why);
     json_decref(a->told);
     a->told = mortise_turns_said(
         a, json_string_value(json_object_get(a->body, "after")),
         json_object_get(a->body, "append"), &why);
-    return a->told != NULL ? MORTISE_S_OK : refuse(words, a, &why);
+    return a->told != NULL ? MORTISE_S_OK : reject_keep(words, a, &why);
 }
 
-static void start(struct mortise_asked *a)
+static void store_conversation(struct mortise_asked *a)
 {
     struct mortise_ongoing *c = a->call;
 
@@ -51,6 +52,6 @@ static void start(struct mortise_asked *a)
 
 const struct mortise_host_call_method mortise_host_call_conversation_keep = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
-    .check = check,
-    .start = start,
+    .check = check_kept_request,
+    .start = store_conversation,
 };

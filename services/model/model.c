@@ -1,35 +1,32 @@
-/* model.c -- model.call/1 and model.embed/1: a model is asked, by its alias.
+/* model.c -- model.call/1 and model.embed/1: call a model by its alias.
  *
- * Asked  {alias?, model?, messages, tools? ...} (<mortise/model.h>, but for
- *         the alias, "default", and the model, which the deployment says unless
- *         it is said), or {alias?, model?, texts, dimensions?, extra?}.
- *         In the place of messages, what goes on: {after: STEP, append}, from
- *         the reply that a step of this call got; or {continue: true, append,
- *         messages?}, from the conversation that the node has, with messages
- *         ahead of it (turns.c).  `prune: PART` leaves out the oldest, so that
- *         so much stays; where that is no more than `beyond: N` messages, the
- *         ask is refused.  `tools: true` are those that the node allows.
- * Answer {alias, reply, usage} where the provider gave one, {alias, error: {code,
- *         class, message, retry_after_ms?}, usage?} where it did not; the alias
- *         is the one that was asked, of another tier where that is so.  Of a
- *         reply that
- *         was to be JSON and is not cut there is `json`, what it is, or
- *         `invalid`, in words, why it is not what was asked for; of a pruned
- *         one `left_out`, how many messages were.
+ * Request {alias?, model?, messages, tools? ...} as in <mortise/model.h>, or
+ *         {alias?, model?, texts, dimensions?, extra?}.  The default alias is
+ *         "default"; the default model comes from the deployment.
+ *         Instead of messages: {after: STEP, append} continues from the reply
+ *         of a step of this call; {continue: true, append, messages?} continues
+ *         the node's conversation, with `messages` in front of it (turns.c).
+ *         `prune: PART` omits the oldest messages, so that this part remains.
+ *         If that omits no more than `beyond: N` messages, the request is
+ *         refused.  `tools: true` stands for the tools that the node allows.
+ * Answer  {alias, reply, usage} on success, {alias, error: {code, class,
+ *         message, retry_after_ms?}, usage?} on an error of the provider.  The
+ *         alias is the one that was called; the node's tier can replace the
+ *         requested one.  A complete reply to a JSON request also has `json`,
+ *         the value, or `invalid`, an error message.  A pruned request has
+ *         `left_out`, the number of omitted messages.
  *
- * An error of a provider is an answer: it is recorded like a reply, so that
- * whoever asked decides the same when it is entered again.  What is no call of
- * a model at all (another alias, messages that are none) is refused, and
- * recorded nowhere.
+ * An error of the provider is an answer: it is recorded like a reply, so that a
+ * re-entered caller makes the same decision again.  An invalid request (an
+ * unknown alias, malformed messages) is refused and not recorded.
  *
- * The plugin behind the alias makes the call (its chat() or embed()), and is
- * told the whole conversation; what it asks meanwhile is part of this one step.
- * A call that was out when the process died is made again: it changes nothing
- * but the bill.
+ * The plugin of the alias makes the call in its chat() or embed(), and gets the
+ * whole conversation.  Its own host calls meanwhile belong to this step.  A
+ * call in flight when the process died is repeated: apart from cost it has no
+ * effects.
  *
- * What it used is what the provider told; the dollars are counted here, by the
- * alias's price, unless the provider told those, too.
- */
+ * The provider reports the usage.  The dollars are computed here from the price
+ * of the alias, unless the provider reports them, too. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,38 +42,39 @@
 #include "mortise/model.h"
 #include "core/plugin/kind.h"
 
-/* ---- what is asked -------------------------------------------------------- */
+/* ---- request ------------------------------------------------------------ */
 
-static const struct mortise_models *models_of(const struct mortise_asked *a)
+static const struct mortise_models *get_models(const struct mortise_asked *a)
 {
     return &a->m->settings.deployment->models;
 }
 
-static const char *alias_of(const struct mortise_asked *a)
+static const char *get_requested_alias(const struct mortise_asked *a)
 {
     const char *alias = json_string_value(json_object_get(a->body, "alias"));
 
     return alias != NULL ? alias : "default";
 }
 
-/* The alias, or which one stands in its place for the node that asks; of an
- * alias that there is. */
-static const struct mortise_model_alias *model_of(const struct mortise_asked *a)
+/* Get the requested alias, or the one that replaces it by the node's tier; the
+ * alias must exist. */
+static const struct mortise_model_alias *
+get_called_model(const struct mortise_asked *a)
 {
-    const struct mortise_node *node = a->call->node; /* NULL: of no run */
+    const struct mortise_node *node = a->call->node; /* NULL: no run */
 
-    return mortise_model_for(models_of(a), alias_of(a),
+    return mortise_model_for(get_models(a), get_requested_alias(a),
                              node != NULL ? node->complexity : NAN);
 }
 
-static const struct mortise_graph *tools_of(const struct mortise_asked *a)
+static const struct mortise_graph *get_node_tools(const struct mortise_asked *a)
 {
     return a->call->node->tools;
 }
 
-/* What it says about an ask that is none. */
-static int32_t refuse(const struct mortise_asked *a, char *words, int rv,
-                      const struct mortise_err *why)
+/* The status of a check, with a message if it failed. */
+static int32_t model_check_status(const struct mortise_asked *a, char *words,
+                                  int rv, const struct mortise_err *why)
 {
     if (rv == MORTISE_OK)
         return MORTISE_S_OK;
@@ -85,8 +83,8 @@ static int32_t refuse(const struct mortise_asked *a, char *words, int rv,
         "not a valid request of %s: %.400s", a->method_name, why->msg);
 }
 
-/* The alias, and the plugin that is the way to it. */
-static int32_t check_alias(struct mortise_asked *a, char *words)
+/* Check the alias, and pin its provider plugin. */
+static int32_t check_model_alias(struct mortise_asked *a, char *words)
 {
     const json_t *alias = json_object_get(a->body, "alias");
     const struct mortise_manifest *man;
@@ -95,9 +93,11 @@ static int32_t check_alias(struct mortise_asked *a, char *words)
     if (alias != NULL && !mortise_body_is_text(alias))
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
                                   "'alias' must be a string without a NUL");
-    if (mortise_model_need(models_of(a), alias_of(a), &why) != MORTISE_OK)
+    if (mortise_model_need(get_models(a), get_requested_alias(a), &why) !=
+        MORTISE_OK)
         return mortise_ask_refuse(words, MORTISE_S_NOTFOUND, "%.400s", why.msg);
-    man = mortise_plugins_find(a->m->plugins, model_of(a)->provider, &why);
+    man = mortise_plugins_find(a->m->plugins, get_called_model(a)->provider,
+                               &why);
     if (man == NULL)
         return mortise_ask_refuse(
             words,
@@ -108,10 +108,11 @@ static int32_t check_alias(struct mortise_asked *a, char *words)
     return MORTISE_S_OK;
 }
 
-static int check_tools(const struct mortise_asked *a, struct mortise_err *why)
+static int check_model_tools(const struct mortise_asked *a,
+                             struct mortise_err *why)
 {
     return json_is_true(json_object_get(a->body, "tools")) &&
-                   tools_of(a) == NULL
+                   get_node_tools(a) == NULL
                ? mortise_fail(why, MORTISE_EINVAL,
                               "at /tools: the node has no tools")
                : MORTISE_OK;
@@ -126,7 +127,7 @@ static int check_turn(struct mortise_asked *a, struct mortise_err *why)
     return rv;
 }
 
-/* A pruned request that is as long as the one before it would fail like that. */
+/* A pruned request that is no shorter than the one before would fail again. */
 static int32_t check_pruned(const struct mortise_asked *a, char *words)
 {
     const json_int_t beyond =
@@ -150,12 +151,12 @@ static int32_t check_chat(struct mortise_asked *a, char *words)
         rv = mortise_json_reply_check(
             a->m, json_object_get(a->body, "response"), &why);
     if (rv == MORTISE_OK)
-        rv = check_tools(a, &why);
+        rv = check_model_tools(a, &why);
     if (rv != MORTISE_OK)
-        return refuse(a, words, rv, &why);
-    status = check_alias(a, words);
+        return model_check_status(a, words, rv, &why);
+    status = check_model_alias(a, words);
     if (status == MORTISE_S_OK)
-        status = refuse(a, words, check_turn(a, &why), &why);
+        status = model_check_status(a, words, check_turn(a, &why), &why);
     return status == MORTISE_S_OK ? check_pruned(a, words) : status;
 }
 
@@ -163,32 +164,34 @@ static int32_t check_embed(struct mortise_asked *a, char *words)
 {
     struct mortise_err why;
     int32_t status =
-        refuse(a, words,
-               mortise_conversation_check(a->m, MORTISE_CONVERSATION_EMBED,
-                                          a->body, &why),
-               &why);
+        model_check_status(a, words,
+                           mortise_conversation_check(
+                               a->m, MORTISE_CONVERSATION_EMBED, a->body, &why),
+                           &why);
 
-    return status == MORTISE_S_OK ? check_alias(a, words) : status;
+    return status == MORTISE_S_OK ? check_model_alias(a, words) : status;
 }
 
-/* ---- what it may cost -------------------------------------------------------- */
+/* ---- cost --------------------------------------------------------------- */
 
-/* Bytes of JSON for a token, about: texts have more, what is reckoned is not to
- * be too little. */
-enum { TOKEN = 3 };
+/* Bytes of JSON per token, for estimates.  Texts have more; the low number
+ * keeps estimates from being too small. */
+enum { BYTES_PER_TOKEN = 3 };
 
-/* {alias, NAME: value}; takes the value (NULL: memory ran out), and fills in the
- * most that so many bytes, and the reply to them, cost. */
-static json_t *said(const struct mortise_asked *a, const char *name,
-                    json_t *value, size_t bytes, uint64_t most[MORTISE_USED_N])
+/* Encode {alias, NAME: value} for events; takes the value (NULL: memory ran
+ * out).  Fills in the maximal usage of a request of that many bytes and its
+ * reply. */
+static json_t *encode_model_event(const struct mortise_asked *a,
+                                  const char *name, json_t *value, size_t bytes,
+                                  uint64_t most[MORTISE_USED_N])
 {
-    const struct mortise_model_alias *model = model_of(a);
+    const struct mortise_model_alias *model = get_called_model(a);
     struct mortise_usage used = {0};
     uint64_t output =
         (uint64_t)json_integer_value(json_object_get(a->body, "max_tokens"));
 
     used.amount[MORTISE_USED_CALLS] = 1;
-    used.amount[MORTISE_USED_INPUT] = bytes / TOKEN + 1;
+    used.amount[MORTISE_USED_INPUT] = bytes / BYTES_PER_TOKEN + 1;
     used.amount[MORTISE_USED_OUTPUT] = output;
     if (json_is_true(json_object_get(a->body, "cache")))
         used.amount[MORTISE_USED_CACHE_WRITE] = used.amount[MORTISE_USED_INPUT];
@@ -199,44 +202,45 @@ static json_t *said(const struct mortise_asked *a, const char *name,
                : NULL;
 }
 
-static json_t *says_chat(const struct mortise_asked *a,
-                         uint64_t most[MORTISE_USED_N])
+static json_t *encode_chat_event(const struct mortise_asked *a,
+                                 uint64_t most[MORTISE_USED_N])
 {
     size_t n = mortise_turn_size(a->made);
     json_t *news = mortise_turn_news(a), *out;
 
     if (json_is_true(json_object_get(a->body, "tools")))
-        n += strlen(tools_of(a)->offered);
+        n += strlen(get_node_tools(a)->offered);
     n += mortise_run_news_size(a->call->live->run, a->run_call);
-    out = said(a, "messages", news, n, most);
+    out = encode_model_event(a, "messages", news, n, most);
     if (out != NULL && json_array_size(news) == 0)
         json_object_del(out, "messages");
     return out;
 }
 
-static json_t *says_embed(const struct mortise_asked *a,
-                          uint64_t most[MORTISE_USED_N])
+static json_t *encode_embed_event(const struct mortise_asked *a,
+                                  uint64_t most[MORTISE_USED_N])
 {
     const json_t *texts = json_object_get(a->body, "texts");
     size_t n = 0;
 
     MORTISE_JSON_EACH (text, i, texts)
         n += json_string_length(text);
-    return said(a, "texts", json_integer((json_int_t)json_array_size(texts)), n,
-                most);
+    return encode_model_event(
+        a, "texts", json_integer((json_int_t)json_array_size(texts)), n, most);
 }
 
-/* ---- the call -------------------------------------------------------------- */
+/* ---- call --------------------------------------------------------------- */
 
-static int put_ms(json_t *body, const char *name, uint64_t ms)
+static int put_milliseconds(json_t *body, const char *name, uint64_t ms)
 {
     return ms != 0
                ? json_object_set_new(body, name, json_integer((json_int_t)ms))
                : 0;
 }
 
-/* Tools that a plugin offers, as servers take them; 0, or -1: memory ran out. */
-static int put_tools(json_t *body, const json_t *tools)
+/* Put tools that the plugin defines, with parameters in the form that servers
+ * accept; 0, or -1: memory ran out. */
+static int put_plugin_tools(json_t *body, const json_t *tools)
 {
     json_t *list = json_array();
     int rv = list != NULL ? 0 : -1;
@@ -258,10 +262,10 @@ static int put_tools(json_t *body, const json_t *tools)
     return rv;
 }
 
-/* What the provider gets beside the conversation and the node's own tools;
+/* Build the provider's request, without the conversation and the node's tools;
  * NULL: memory ran out. */
-static json_t *body_for(const struct mortise_asked *a,
-                        const struct mortise_model_alias *model)
+static json_t *build_provider_request(const struct mortise_asked *a,
+                                      const struct mortise_model_alias *model)
 {
     static const char *const ours[] = {
         "alias", "messages", "after", "append", "continue", "prune", "beyond"};
@@ -274,19 +278,21 @@ static json_t *body_for(const struct mortise_asked *a,
         json_object_del(body, ours[i]);
     if (json_is_true(json_object_get(body, "tools")))
         json_object_del(body, "tools");
-    if ((json_is_array(tools) && put_tools(body, tools) != 0) ||
+    if ((json_is_array(tools) && put_plugin_tools(body, tools) != 0) ||
         (json_object_get(body, "model") == NULL &&
          json_object_set_new(body, "model", json_string(model->model))) ||
-        put_ms(body, "timeout_ms", model->timeout_ms) != 0 ||
-        put_ms(body, "idle_timeout_ms", model->idle_timeout_ms) != 0) {
+        put_milliseconds(body, "timeout_ms", model->timeout_ms) != 0 ||
+        put_milliseconds(body, "idle_timeout_ms", model->idle_timeout_ms) !=
+            0) {
         json_decref(body);
         return NULL;
     }
     return body;
 }
 
-/* The rest of an object whose beginning is there. */
-static int write_chat(const struct mortise_asked *a, struct mortise_buf *text)
+/* Add tools and messages to an encoded object, and close it again. */
+static int write_chat_messages(const struct mortise_asked *a,
+                               struct mortise_buf *text)
 {
     int rv = MORTISE_OK;
 
@@ -303,19 +309,20 @@ static int write_chat(const struct mortise_asked *a, struct mortise_buf *text)
     return rv;
 }
 
-static void start(struct mortise_asked *a, const struct mortise_call_kind *kind,
-                  int (*rest)(const struct mortise_asked *a,
-                              struct mortise_buf *text))
+static void start_model_call(struct mortise_asked *a,
+                             const struct mortise_call_kind *kind,
+                             int (*rest)(const struct mortise_asked *a,
+                                         struct mortise_buf *text))
 {
-    const struct mortise_model_alias *model = model_of(a);
+    const struct mortise_model_alias *model = get_called_model(a);
     struct mortise_buf text;
     struct mortise_err err;
     json_t *body;
     int rv;
 
-    assert(model != NULL); /* check() looked */
+    assert(model != NULL); /* checked by check_model_alias() */
     mortise_buf_init(&text, a->m->mem);
-    body = body_for(a, model);
+    body = build_provider_request(a, model);
     rv = body != NULL ? mortise_json_write(&text, body) : MORTISE_ENOMEM;
     json_decref(body);
     if (rv == MORTISE_OK && rest != NULL)
@@ -336,48 +343,48 @@ static void start_chat(struct mortise_asked *a)
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
         return;
     }
-    start(a, &mortise_call_chat, write_chat);
+    start_model_call(a, &mortise_call_chat, write_chat_messages);
 }
 
 static void start_embed(struct mortise_asked *a)
 {
-    start(a, &mortise_call_embed, NULL);
+    start_model_call(a, &mortise_call_embed, NULL);
 }
 
-/* ---- the answer ------------------------------------------------------------ */
+/* ---- answer ------------------------------------------------------------- */
 
-/* What the server calls the model that was asked: [name].  NULL: memory ran
- * out. */
-static json_t *asked_for(const struct mortise_asked *a)
+/* [name of the model as the server knows it]; NULL: memory ran out. */
+static json_t *get_requested_models(const struct mortise_asked *a)
 {
-    json_t *said = json_object_get(a->body, "model");
+    json_t *encode_model_event = json_object_get(a->body, "model");
 
-    return said != NULL ? json_pack("[O]", said)
-                        : json_pack("[s]", model_of(a)->model);
+    return encode_model_event != NULL
+               ? json_pack("[O]", encode_model_event)
+               : json_pack("[s]", get_called_model(a)->model);
 }
 
-/* What it cost, and of which model; NULL: memory ran out. */
-static json_t *usage_of(const struct mortise_asked *a,
-                        const struct mortise_host_call_served *how)
+/* Encode the usage by model; NULL: memory ran out. */
+static json_t *encode_call_usage(const struct mortise_asked *a,
+                                 const struct mortise_host_call_served *how)
 {
-    const struct mortise_model_alias *model = model_of(a);
-    struct mortise_usage used = *how->usage; /* its names are lent */
+    const struct mortise_model_alias *model = get_called_model(a);
+    struct mortise_usage used = *how->usage; /* its models are borrowed */
     json_t *out;
 
     if (used.amount[MORTISE_USED_CALLS] == 0)
-        used.amount[MORTISE_USED_CALLS] = 1; /* it was made, however it went */
+        used.amount[MORTISE_USED_CALLS] = 1; /* failed calls count, too */
     if (used.amount[MORTISE_USED_USD] == 0)
         mortise_model_cost(model, &used, &used.amount[MORTISE_USED_USD]);
     if (used.models != NULL)
         return mortise_usage_json(&used);
-    used.models = asked_for(a);
+    used.models = get_requested_models(a);
     out = used.models != NULL ? mortise_usage_json(&used) : NULL;
     json_decref(used.models);
     return out;
 }
 
 /* Takes the reference. */
-static void answer(struct mortise_asked *a, json_t *out)
+static void answer_model_call(struct mortise_asked *a, json_t *out)
 {
     if (out != NULL)
         mortise_host_call_answer(a, MORTISE_S_OK, out, "");
@@ -385,8 +392,8 @@ static void answer(struct mortise_asked *a, json_t *out)
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
 }
 
-/* What there is to say of the conversation besides. */
-static int put_turn(const struct mortise_asked *a, json_t *to)
+/* Put the number of messages that were pruned. */
+static int put_left_out_count(const struct mortise_asked *a, json_t *to)
 {
     size_t left_out = a->made != NULL ? mortise_turn_left_out(a->made) : 0;
 
@@ -396,8 +403,9 @@ static int put_turn(const struct mortise_asked *a, json_t *to)
                : 0;
 }
 
-/* What the model heard besides, and whether there is more by now. */
-static int put_told(const struct mortise_asked *a, json_t *to)
+/* Put the messages of the run that the model also got, and whether more have
+ * arrived since. */
+static int put_run_messages(const struct mortise_asked *a, json_t *to)
 {
     const struct mortise_ongoing *c = a->call;
     int rv = 0;
@@ -410,21 +418,22 @@ static int put_told(const struct mortise_asked *a, json_t *to)
                : rv;
 }
 
-static bool is_whole(const json_t *reply)
+static bool is_complete_reply(const json_t *reply)
 {
     return strcmp(json_string_value(json_object_get(reply, "stop")), "end") ==
            0;
 }
 
-/* What the reply is, if it was to be JSON; MORTISE_ENOMEM. */
-static int put_json(struct mortise_asked *a, json_t *to, const json_t *reply)
+/* Put the value of a reply that was to be JSON.  MORTISE_ENOMEM. */
+static int put_reply_json(struct mortise_asked *a, json_t *to,
+                          const json_t *reply)
 {
     const json_t *response = json_object_get(a->body, "response");
     struct mortise_err why;
     json_t *value;
     int rv;
 
-    if (response == NULL || !is_whole(reply))
+    if (response == NULL || !is_complete_reply(reply))
         return MORTISE_OK;
     rv = mortise_json_reply_read(a->m, response, reply, &value, &why);
     if (rv == MORTISE_OK)
@@ -435,57 +444,61 @@ static int put_json(struct mortise_asked *a, json_t *to, const json_t *reply)
 }
 
 /* Takes the reply and the usage (NULL: memory ran out). */
-static void answer_reply(struct mortise_asked *a, json_t *reply, json_t *usage)
+static void answer_model_reply(struct mortise_asked *a, json_t *reply,
+                               json_t *usage)
 {
-    json_t *out = json_pack("{s:s, s:o, s:o}", "alias", model_of(a)->alias,
-                            "reply", reply, "usage", usage);
+    json_t *out =
+        json_pack("{s:s, s:o, s:o}", "alias", get_called_model(a)->alias,
+                  "reply", reply, "usage", usage);
 
-    if (out != NULL && (put_json(a, out, reply) != MORTISE_OK ||
-                        put_turn(a, out) != 0 || put_told(a, out) != 0))
+    if (out != NULL &&
+        (put_reply_json(a, out, reply) != MORTISE_OK ||
+         put_left_out_count(a, out) != 0 || put_run_messages(a, out) != 0))
         mortise_json_drop(&out);
-    answer(a, out);
+    answer_model_call(a, out);
 }
 
-static void fail(struct mortise_asked *a, const char *code,
-                 const char *error_class, const char *message,
-                 uint64_t retry_after_ms, json_t *usage)
+static void answer_model_error(struct mortise_asked *a, const char *code,
+                               const char *error_class, const char *message,
+                               uint64_t retry_after_ms, json_t *usage)
 {
     json_t *error = json_pack("{s:s, s:s, s:s}", "code", code, "class",
                               error_class, "message", message);
     json_t *out;
 
-    if (error != NULL && put_ms(error, "retry_after_ms", retry_after_ms) != 0)
+    if (error != NULL &&
+        put_milliseconds(error, "retry_after_ms", retry_after_ms) != 0)
         mortise_json_drop(&error);
     if (error != NULL)
         error = mortise_secret_store_masked(a->m->secret_store, error);
-    out = error != NULL
-              ? json_pack("{s:s, s:o, s:O}", "alias", model_of(a)->alias,
-                          "error", error, "usage", usage)
-              : NULL;
+    out = error != NULL ? json_pack("{s:s, s:o, s:O}", "alias",
+                                    get_called_model(a)->alias, "error", error,
+                                    "usage", usage)
+                        : NULL;
     json_decref(usage);
-    if (out != NULL && put_turn(a, out) != 0)
+    if (out != NULL && put_left_out_count(a, out) != 0)
         mortise_json_drop(&out);
-    answer(a, out);
+    answer_model_call(a, out);
 }
 
-static bool is_type(const json_t *part, const char *type)
+static bool is_part_of_type(const json_t *part, const char *type)
 {
     return strcmp(json_string_value(json_object_get(part, "type")), type) == 0;
 }
 
-/* The calls of tools in a reply; -1: two have one id, or one has an id or a name with
- * a NUL, which no tool has. */
-static int count_calls(const json_t *reply, struct mortise_err *why)
+/* Count the tool calls of a reply; -1: two have the same id, or an id or a name
+ * contains a NUL, which is invalid. */
+static int count_tool_calls(const json_t *reply, struct mortise_err *why)
 {
     json_t *ids = json_object();
     int n = ids != NULL ? 0 : -1;
 
-    mortise_nomem(why); /* unless */
+    mortise_nomem(why); /* the default */
     MORTISE_JSON_EACH (
         part, i, json_object_get(json_object_get(reply, "message"), "parts")) {
         const char *id = json_string_value(json_object_get(part, "id"));
 
-        if (!is_type(part, "tool_call") || n < 0)
+        if (!is_part_of_type(part, "tool_call") || n < 0)
             continue;
         n++;
         if (!mortise_body_is_text(json_object_get(part, "id")) ||
@@ -503,31 +516,33 @@ static int count_calls(const json_t *reply, struct mortise_err *why)
     return n;
 }
 
-/* Has the part a text that is not blank? */
-static bool has_text(const json_t *part)
+/* Does the part have a text that is not blank? */
+static bool has_nonblank_text(const json_t *part)
 {
     const char *text = json_string_value(json_object_get(part, "text"));
 
     return text != NULL && text[strspn(text, " \t\r\n")] != '\0';
 }
 
-static bool refuses(const json_t *reply)
+static bool has_refusal(const json_t *reply)
 {
     MORTISE_JSON_EACH (
         part, i, json_object_get(json_object_get(reply, "message"), "parts"))
-        if (is_type(part, "refusal") && has_text(part))
+        if (is_part_of_type(part, "refusal") && has_nonblank_text(part))
             return true;
     return false;
 }
 
-/* The stop that follows from the parts (<mortise/model.h>): a reply with calls
- * stopped for tools, another one with a refusal refused.  Return the reply with that
- * stop as a new reference, or NULL and why. */
-static json_t *with_stop(const json_t *reply, struct mortise_err *why)
+/* Set the stop reason that follows from the parts (<mortise/model.h>): "tools"
+ * if there are tool calls, otherwise "refusal" if there is one.  Returns a new
+ * reference, or NULL with err. */
+static json_t *set_derived_stop(const json_t *reply, struct mortise_err *why)
 {
     const char *stop = json_string_value(json_object_get(reply, "stop"));
-    int n = count_calls(reply, why);
-    const char *follows = n > 0 ? "tools" : refuses(reply) ? "refusal" : NULL;
+    int n = count_tool_calls(reply, why);
+    const char *follows = n > 0                ? "tools"
+                          : has_refusal(reply) ? "refusal"
+                                               : NULL;
     json_t *out;
 
     if (n == 0 && stop != NULL && strcmp(stop, "tools") == 0)
@@ -544,33 +559,34 @@ static json_t *with_stop(const json_t *reply, struct mortise_err *why)
     return NULL;
 }
 
-/* Why a reply that ended has nothing that its caller can use (<mortise/model.h>:
- * a text, a call or a refusal); NULL: it has. */
-static const char *why_empty(const json_t *reply)
+/* Describe why a complete reply is useless to its caller: it has neither a
+ * text, nor a tool call, nor a refusal (<mortise/model.h>).  NULL: it has one.
+ */
+static const char *describe_empty_reply(const json_t *reply)
 {
     const char *why = "the model's reply is empty";
 
-    if (!is_whole(reply))
+    if (!is_complete_reply(reply))
         return NULL;
     MORTISE_JSON_EACH (
         part, i, json_object_get(json_object_get(reply, "message"), "parts")) {
-        if (is_type(part, "tool_call") ||
-            (!is_type(part, "reasoning") && has_text(part)))
+        if (is_part_of_type(part, "tool_call") ||
+            (!is_part_of_type(part, "reasoning") && has_nonblank_text(part)))
             return NULL;
-        if (is_type(part, "image"))
+        if (is_part_of_type(part, "image"))
             why = "the model's reply is an image without a text; ask the model "
                   "for a text, or use another model";
-        else if (is_type(part, "file"))
+        else if (is_part_of_type(part, "file"))
             why = "the model's reply is a file without a text; ask the model "
                   "for a text, or use another model";
     }
     return why;
 }
 
-/* Its call ended; what it emitted is to be that. */
-static void served(struct mortise_asked *a,
-                   const struct mortise_host_call_served *how,
-                   enum mortise_conversation_part what)
+/* The provider's call ended: check its output and answer the caller. */
+static void finish_model_call(struct mortise_asked *a,
+                              const struct mortise_host_call_served *how,
+                              enum mortise_conversation_part what)
 {
     struct mortise_err why = {.code = MORTISE_OK};
     char words[MORTISE_HOST_CALL_WORDS];
@@ -584,65 +600,68 @@ static void served(struct mortise_asked *a,
     if (how->status != MORTISE_S_OK) {
         bool late = strcmp(how->code, "timeout.call") == 0;
 
-        fail(a,
-             late                   ? MORTISE_MODEL_TIMEOUT
-             : how->code[0] != '\0' ? how->code
-                                    : "model.failed",
-             how->error_class, how->message, how->retry_after_ms,
-             usage_of(a, how));
+        answer_model_error(a,
+                           late                   ? MORTISE_MODEL_TIMEOUT
+                           : how->code[0] != '\0' ? how->code
+                                                  : "model.failed",
+                           how->error_class, how->message, how->retry_after_ms,
+                           encode_call_usage(a, how));
         return;
     }
     if (how->output != NULL &&
         mortise_conversation_check(a->m, what, how->output, &why) == MORTISE_OK)
-        reply = with_stop(how->output, &why);
+        reply = set_derived_stop(how->output, &why);
     if (reply != NULL && what == MORTISE_CONVERSATION_REPLY)
-        empty = why_empty(reply);
+        empty = describe_empty_reply(reply);
     if (empty != NULL) {
         json_decref(reply);
-        fail(a, MORTISE_MODEL_EMPTY, "transient", empty, 0, usage_of(a, how));
+        answer_model_error(a, MORTISE_MODEL_EMPTY, "transient", empty, 0,
+                           encode_call_usage(a, how));
         return;
     }
     if (reply != NULL || why.code == MORTISE_ENOMEM) {
-        answer_reply(a, reply, usage_of(a, how));
+        answer_model_reply(a, reply, encode_call_usage(a, how));
         return;
     }
     snprintf(words, sizeof words, "the provider's reply is invalid: %.400s",
              how->output == NULL ? "it has no output" : why.msg);
-    fail(a, "model.protocol", "permanent", words, 0, usage_of(a, how));
+    answer_model_error(a, "model.protocol", "permanent", words, 0,
+                       encode_call_usage(a, how));
 }
 
-static void served_chat(struct mortise_asked *a,
+static void finish_chat(struct mortise_asked *a,
                         const struct mortise_host_call_served *how)
 {
-    served(a, how, MORTISE_CONVERSATION_REPLY);
+    finish_model_call(a, how, MORTISE_CONVERSATION_REPLY);
 }
 
-static void served_embed(struct mortise_asked *a,
+static void finish_embed(struct mortise_asked *a,
                          const struct mortise_host_call_served *how)
 {
-    served(a, how, MORTISE_CONVERSATION_VECTORS);
+    finish_model_call(a, how, MORTISE_CONVERSATION_VECTORS);
 }
 
-static void answered_chat(struct mortise_asked *a, const json_t *answer)
+static void record_chat_answer(struct mortise_asked *a,
+                               const json_t *answer_model_call)
 {
-    mortise_turn_answered(a, answer);
+    mortise_turn_answered(a, answer_model_call);
 }
 
 const struct mortise_host_call_method mortise_host_call_model_call = {
     .effect = MORTISE_HOST_CALL_READ,
     .check = check_chat,
     .start = start_chat,
-    .says = says_chat,
+    .says = encode_chat_event,
     .cancel = mortise_calls_let_go,
-    .served = served_chat,
-    .answered = answered_chat,
+    .served = finish_chat,
+    .answered = record_chat_answer,
 };
 
 const struct mortise_host_call_method mortise_host_call_model_embed = {
     .effect = MORTISE_HOST_CALL_READ,
     .check = check_embed,
     .start = start_embed,
-    .says = says_embed,
+    .says = encode_embed_event,
     .cancel = mortise_calls_let_go,
-    .served = served_embed,
+    .served = finish_embed,
 };

@@ -1,17 +1,20 @@
-/* tools.c -- tool.list/1 and tool.invoke/1: what a node may have run for it.
+/* tools.c -- tool.list/1 and tool.invoke/1: the tools that a node may use.
  *
  *   tool.list/1    {}
  *   tool.invoke/1  {tool, arguments, tool_use_id?}, {planner: true, arguments}
  *
- * The list is what the graph allows (lang/graph/load/tools.c), and was discovered
- * where the node discovers (core/run/outcome/discover.c), as models are told,
- * with what each is really called beside it: {tools: [{name, tool?, effect?,
- * description?, parameters}]}; one without a tool hands over to a node.  A tool
- * is run by the run, as an execution of its own (core/run/flow/tools.c); the answer
- * is {output}, or {text, cut: {bytes, of}} where that was too long, {goto} for
- * who hands over, or {error: {code, class, message}}.  `tool_use_id` is what a
- * model calls it by; people see it, and nothing depends on it.  `planner` is the
- * node's own (planner_controlled), which nobody is offered. */
+ * The list contains the tools that the graph allows (lang/graph/load/tools.c),
+ * less those that discovery filtered out (core/run/outcome/discover.c).  It is
+ * {tools: [{name, tool?, effect?, description?, parameters}]}: the fields for
+ * the model, and the tool's real name and effect.  An entry without `tool` is a
+ * handoff to a node.
+ *
+ * The run executes a tool as an execution of its own (core/run/flow/tools.c).
+ * The answer is {output}, or {text, cut: {bytes, of}} if the output was too
+ * long, {goto} for a handoff, or {error: {code, class, message}}.
+ * `tool_use_id` is the model's id of the call; it is only displayed.  `planner`
+ * calls the node's own planner (planner_controlled), which is not in the list.
+ */
 #include "core/engine/runs/call.h"
 
 #include <string.h>
@@ -19,9 +22,9 @@
 #include "services/secrets/body.h"
 #include "services/model/turns.h"
 
-/* ---- the list ------------------------------------------------------------- */
+/* ---- list --------------------------------------------------------------- */
 
-static int32_t check_list(struct mortise_asked *a, char *words)
+static int32_t check_tool_list(struct mortise_asked *a, char *words)
 {
     return json_object_size(a->body) == 0
                ? MORTISE_S_OK
@@ -30,8 +33,9 @@ static int32_t check_list(struct mortise_asked *a, char *words)
                                     a->method_name);
 }
 
-/* What the i-th of those that models are told really is. */
-static int put_tool(json_t *to, const struct mortise_graph *tools, size_t i)
+/* Put the real name and the effect of the i-th offered tool. */
+static int put_tool_details(json_t *to, const struct mortise_graph *tools,
+                            size_t i)
 {
     if (i >= tools->n_offered)
         return 0;
@@ -44,9 +48,9 @@ static int put_tool(json_t *to, const struct mortise_graph *tools, size_t i)
                      json_string(mortise_effect_name(tools->nodes[i].effect)));
 }
 
-/* Is the i-th offered, by what was discovered for who asks? */
-static bool is_offered(const struct mortise_asked *a,
-                       const struct mortise_graph *tools, size_t i)
+/* Is the i-th tool offered to the caller, after discovery? */
+static bool is_tool_offered(const struct mortise_asked *a,
+                            const struct mortise_graph *tools, size_t i)
 {
     const struct mortise_ongoing *c = a->call;
 
@@ -54,9 +58,9 @@ static bool is_offered(const struct mortise_asked *a,
            mortise_run_offers(c->live->run, a->run_call, tools->offers[i].tool);
 }
 
-/* As models are told; with what each really is, if `whole`.  NULL: memory ran
- * out. */
-static json_t *list_of(const struct mortise_asked *a, bool whole)
+/* Encode the list for models, with the details of each tool if `whole`.  NULL:
+ * memory ran out. */
+static json_t *encode_tool_list(const struct mortise_asked *a, bool whole)
 {
     const struct mortise_graph *tools = a->call->node->tools;
     json_t *all =
@@ -66,8 +70,8 @@ static json_t *list_of(const struct mortise_asked *a, bool whole)
 
     MORTISE_JSON_EACH (one, i, all) {
         if (rv == 0 && whole)
-            rv = put_tool(mortise_json_unconst(one), tools, i);
-        if (rv == 0 && is_offered(a, tools, i))
+            rv = put_tool_details(mortise_json_unconst(one), tools, i);
+        if (rv == 0 && is_tool_offered(a, tools, i))
             rv = json_array_append(list, mortise_json_unconst(one));
     }
     json_decref(all);
@@ -88,15 +92,15 @@ int mortise_tools_write(const struct mortise_asked *a, struct mortise_buf *text)
         mortise_buf_puts(text, a->call->node->tools->offered);
         return MORTISE_OK;
     }
-    list = list_of(a, false);
+    list = encode_tool_list(a, false);
     rv = list != NULL ? mortise_json_write(text, list) : MORTISE_ENOMEM;
     json_decref(list);
     return rv;
 }
 
-static void start_list(struct mortise_asked *a)
+static void start_tool_list(struct mortise_asked *a)
 {
-    json_t *out = json_pack("{s:o}", "tools", list_of(a, true));
+    json_t *out = json_pack("{s:o}", "tools", encode_tool_list(a, true));
 
     mortise_host_call_answer(a, out != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM,
                              out, out != NULL ? "" : "out of memory");
@@ -104,13 +108,13 @@ static void start_list(struct mortise_asked *a)
 
 const struct mortise_host_call_method mortise_host_call_tool_list = {
     .effect = MORTISE_HOST_CALL_LOOK,
-    .check = check_list,
-    .start = start_list,
+    .check = check_tool_list,
+    .start = start_tool_list,
 };
 
-/* ---- running one ---------------------------------------------------------- */
+/* ---- invocation --------------------------------------------------------- */
 
-static int32_t check_invoke(struct mortise_asked *a, char *words)
+static int32_t check_tool_invoke(struct mortise_asked *a, char *words)
 {
     json_t *body = mortise_json_unconst(a->body);
     const json_t *id = json_object_get(body, "tool_use_id");
@@ -134,11 +138,11 @@ static int32_t check_invoke(struct mortise_asked *a, char *words)
         mortise_turns_invoke(a, json_string_value(id)) != MORTISE_OK)
         return mortise_ask_refuse(words, MORTISE_S_NOMEM, "out of memory");
     a->alias = json_incref(mortise_json_unconst(id));
-    json_object_del(body, "tool_use_id"); /* another one is the same call */
+    json_object_del(body, "tool_use_id"); /* not its identity */
     return MORTISE_S_OK;
 }
 
 const struct mortise_host_call_method mortise_host_call_tool_invoke = {
     .effect = MORTISE_HOST_CALL_TOOL,
-    .check = check_invoke,
+    .check = check_tool_invoke,
 };

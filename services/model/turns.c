@@ -1,27 +1,26 @@
-/* turns.c -- the turns of conversations with models, as one call has them.
+/* turns.c -- the conversations with models of one call, as a tree of turns.
  *
- * A turn is what an ask of model.call/1 adds to what was said before, and the
- * reply that it got.  Turns are a tree: each hangs on the one that it goes on
- * from, or on nothing, or on the conversation that its node has (a list in the
- * run's state, as it was when the node began).
+ * A turn is the messages that one model.call/1 request adds, and the reply to
+ * it.  Turns form a tree: a turn continues another turn, or the node's
+ * conversation (a list in the run's state, as of the start of the node), or
+ * nothing.
  *
- *   (1) What stands in a turn never changes, so its JSON is written once, and a
- *       request is put together from the texts of its turns.  What a turn costs
- *       here does not grow with how many there were, but for copying bytes.
- *   (2) Each call of a tool has its result before anything else is said, across
- *       turns: a request that lacks one is none.
- *   (3) `prune` leaves out the oldest of what was said, by units that belong
- *       together (a reply and the results of its calls; a message of somebody
- *       else), and never the system's messages, nor the first that somebody
- *       sent.  What a provider alone understands was bound to what stood before
- *       it: it is left out of what stays.  Which, follows from the request
- *       alone, and so is the same when the call is entered again.
- *   (4) Nothing of this is stored: what was answered is, in the run's journal,
- *       and whoever asks says again what it had asked.
- *   (5) The result of a tool that the run made (tool.invoke/1) stands in an
- *       event of its own.  All other results are the words of the plugin that
- *       asks, so the event of the model's call has them.
- */
+ *   (1) A turn never changes, so its JSON is written once, and a request is
+ *       joined from the texts of its turns.  Apart from copying bytes, the cost
+ *       of a turn does not depend on the number of earlier turns.
+ *   (2) Each tool call is followed by its result before any other message, also
+ *       across turns.  A request without a result is invalid.
+ *   (3) `prune` omits the oldest messages, in units that belong together: a
+ *       reply and the results of its tool calls, or one other message.  It
+ *       never omits the system messages, nor the first message of the user.
+ *       Data that only the provider understands depends on the omitted
+ *       messages, so it is removed from the others.  The outcome depends on the
+ *       request alone, so a re-entered call prunes alike.
+ *   (4) Turns are not stored.  The answers are in the run's journal, and a
+ *       re-entered caller repeats its requests.
+ *   (5) The result of a tool that the run executed (tool.invoke/1) has an event
+ *       of its own.  All other results come from the calling plugin, so the
+ *       event of the model call contains them. */
 #include "services/model/turns.h"
 
 #include <string.h>
@@ -30,31 +29,31 @@
 #include "core/engine/runs/call.h"
 
 struct mortise_turn {
-    struct mortise_turn *next; /* of the call's: the one made before it */
+    struct mortise_turn *next; /* the previous one in the call's list */
     const struct mortise_mem *mem;
-    char *name;                  /* of its step; NULL: nobody goes on from it */
-    struct mortise_turn *before; /* NULL: it begins */
-    json_t *base;                /* ... with that conversation; or NULL */
-    json_t *ahead, *append, *told; /* lists, or NULL */
-    json_t *reply;  /* the assistant's message; NULL: none came */
-    json_t *pruned; /* a list, in the place of all up to `append`; or NULL */
+    char *name;                    /* of its step; NULL: cannot be continued */
+    struct mortise_turn *before;   /* NULL: it continues no turn */
+    json_t *base;                  /* the conversation it continues; or NULL */
+    json_t *ahead, *append, *told; /* messages, or NULL */
+    json_t *reply;                 /* the assistant's message; NULL: no reply */
+    json_t *pruned; /* replaces all messages up to `append`; or NULL */
     size_t left_out;
-    struct mortise_buf asked, answered; /* JSON without brackets; see (1) */
-    int64_t images; /* bytes that those in `asked` count more than they are */
+    struct mortise_buf asked, answered; /* JSON without brackets (1) */
+    int64_t images; /* image weights less their bytes in `asked` */
     bool is_asked, is_answered;
 };
 
-/* What a call keeps. */
+/* The turns of a call. */
 struct turns {
-    struct mortise_kept kept; /* first */
+    struct mortise_kept kept; /* must be the first member */
     const struct mortise_mem *mem;
     struct mortise_turn *list;
-    json_t *invoked; /* {ID: true}, of calls that the run made (5); or NULL */
+    json_t *invoked; /* {ID: true}: calls that the run executes (5); or NULL */
 };
 
-/* ---- a call's ------------------------------------------------------------- */
+/* ---- turns of a call ---------------------------------------------------- */
 
-static void turn_free(struct mortise_turn *t)
+static void free_turn(struct mortise_turn *t)
 {
     json_decref(t->base);
     json_decref(t->ahead);
@@ -68,20 +67,20 @@ static void turn_free(struct mortise_turn *t)
     mortise_release(t->mem, t, sizeof *t);
 }
 
-static void drop(struct mortise_kept *kept)
+static void free_turns(struct mortise_kept *kept)
 {
     struct turns *all = (struct turns *)kept;
     struct mortise_turn *t;
 
     while ((t = all->list) != NULL) {
         all->list = t->next;
-        turn_free(t);
+        free_turn(t);
     }
     json_decref(all->invoked);
     mortise_release(all->mem, all, sizeof *all);
 }
 
-static struct turns *turns_of(const struct mortise_asked *a)
+static struct turns *get_call_turns(const struct mortise_asked *a)
 {
     struct mortise_ongoing *c = a->call;
     struct turns *all = (struct turns *)c->kept;
@@ -91,13 +90,13 @@ static struct turns *turns_of(const struct mortise_asked *a)
     all = mortise_zalloc(c->mem, sizeof *all);
     if (all == NULL)
         return NULL;
-    all->kept.drop = drop;
+    all->kept.drop = free_turns;
     all->mem = c->mem;
     c->kept = &all->kept;
     return all;
 }
 
-static struct mortise_turn *find(const struct turns *all, const char *name)
+static struct mortise_turn *find_turn(const struct turns *all, const char *name)
 {
     struct mortise_turn *t = all != NULL ? all->list : NULL;
 
@@ -106,59 +105,59 @@ static struct mortise_turn *find(const struct turns *all, const char *name)
     return t;
 }
 
-/* ---- calls and results (2) ------------------------------------------------ */
+/* ---- calls and results (2) ---------------------------------------------- */
 
-static const json_t *parts_of(const json_t *message)
+static const json_t *get_message_parts(const json_t *message)
 {
     return json_object_get(message, "parts");
 }
 
-static const char *role_of(const json_t *message)
+static const char *get_message_role(const json_t *message)
 {
     return json_string_value(json_object_get(message, "role"));
 }
 
-static bool is_part(const json_t *part, const char *type)
+static bool is_message_part(const json_t *part, const char *type)
 {
     return strcmp(json_string_value(json_object_get(part, "type")), type) == 0;
 }
 
-static const char *id_of(const json_t *part)
+static const char *get_part_id(const json_t *part)
 {
     return json_string_value(json_object_get(part, "id"));
 }
 
-/* The calls of a message, which are open. */
-static int take_calls(json_t *open, const json_t *message,
-                      struct mortise_err *err)
+/* Add the tool calls of a message to the open ones. */
+static int add_open_calls(json_t *open, const json_t *message,
+                          struct mortise_err *err)
 {
-    MORTISE_JSON_EACH (part, i, parts_of(message)) {
-        if (!is_part(part, "tool_call"))
+    MORTISE_JSON_EACH (part, i, get_message_parts(message)) {
+        if (!is_message_part(part, "tool_call"))
             continue;
-        if (json_object_get(open, id_of(part)) != NULL)
+        if (json_object_get(open, get_part_id(part)) != NULL)
             return mortise_fail(err, MORTISE_EINVAL,
                                 "two tool calls of one message have the id "
                                 "'%.64s'",
-                                id_of(part));
-        if (json_object_set_new(open, id_of(part), json_true()) != 0)
+                                get_part_id(part));
+        if (json_object_set_new(open, get_part_id(part), json_true()) != 0)
             return mortise_nomem(err);
     }
     return MORTISE_OK;
 }
 
-static int take_results(json_t *open, const json_t *message,
-                        struct mortise_err *err)
+static int remove_open_calls(json_t *open, const json_t *message,
+                             struct mortise_err *err)
 {
-    MORTISE_JSON_EACH (part, i, parts_of(message))
-        if (json_object_del(open, id_of(part)) != 0)
+    MORTISE_JSON_EACH (part, i, get_message_parts(message))
+        if (json_object_del(open, get_part_id(part)) != 0)
             return mortise_fail(err, MORTISE_EINVAL,
                                 "no tool call matches the result '%.64s', or "
                                 "the call already had a result",
-                                id_of(part));
+                                get_part_id(part));
     return MORTISE_OK;
 }
 
-static int lacks_result(const json_t *open, struct mortise_err *err)
+static int check_no_open_calls(const json_t *open, struct mortise_err *err)
 {
     MORTISE_JSON_MEMBERS (id, one, open)
         return mortise_fail(err, MORTISE_EINVAL,
@@ -167,47 +166,48 @@ static int lacks_result(const json_t *open, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* A list of what is said, behind what left these calls open. */
-static int check_list(json_t *open, const char *what, const json_t *list,
-                      struct mortise_err *err)
+/* Check a list of messages that follows the open calls. */
+static int check_message_list(json_t *open, const char *what,
+                              const json_t *list, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     MORTISE_JSON_EACH (message, i, list) {
-        const char *role = role_of(message);
+        const char *role = get_message_role(message);
 
         if (rv != MORTISE_OK)
             break;
         if (strcmp(role, "tool") == 0)
-            rv = take_results(open, message, err);
+            rv = remove_open_calls(open, message, err);
         else
-            rv = lacks_result(open, err);
+            rv = check_no_open_calls(open, err);
         if (rv == MORTISE_OK && strcmp(role, "assistant") == 0)
-            rv = take_calls(open, message, err);
+            rv = add_open_calls(open, message, err);
         if (rv == MORTISE_EINVAL)
             mortise_doing(err, rv, "at /%s/%zu", what, i);
     }
     return rv;
 }
 
-static int check_pairs(const struct mortise_turn *t, struct mortise_err *err)
+static int check_turn_results(const struct mortise_turn *t,
+                              struct mortise_err *err)
 {
     json_t *open = json_object();
     int rv = open != NULL ? MORTISE_OK : mortise_nomem(err);
 
     if (rv == MORTISE_OK && t->before != NULL)
-        rv = take_calls(open, t->before->reply, err);
+        rv = add_open_calls(open, t->before->reply, err);
     if (rv == MORTISE_OK)
-        rv = check_list(open, "messages", t->ahead, err);
+        rv = check_message_list(open, "messages", t->ahead, err);
     if (rv == MORTISE_OK)
-        rv = check_list(open, "append", t->append, err);
+        rv = check_message_list(open, "append", t->append, err);
     if (rv == MORTISE_OK)
-        rv = lacks_result(open, err);
+        rv = check_no_open_calls(open, err);
     json_decref(open);
     return rv;
 }
 
-/* ---- from the first to one ------------------------------------------------ */
+/* ---- chains of turns ---------------------------------------------------- */
 
 struct chain {
     const struct mortise_mem *mem;
@@ -215,8 +215,8 @@ struct chain {
     size_t n;
 };
 
-/* The turns up to t, from where the conversation begins; or (`sent`) from where
- * what is sent does.  0, or -1 when memory ran out. */
+/* List the turns up to t: from the start of the conversation, or (`sent`) from
+ * the last pruned turn.  0, or -1 when memory ran out. */
 static int chain_init(struct chain *c, struct mortise_turn *t, bool sent)
 {
     const struct mortise_turn *first = t;
@@ -239,19 +239,19 @@ static void chain_finish(const struct chain *c)
         mortise_release(c->mem, c->list, c->n * sizeof c->list[0]);
 }
 
-/* ---- pruning (3) ---------------------------------------------------------- */
+/* ---- pruning (3) -------------------------------------------------------- */
 
-/* A message without what its provider alone understands: a new reference. */
-static json_t *plain(const json_t *message)
+/* Copy a message without the data that only its provider understands. */
+static json_t *copy_without_provider_data(const json_t *message)
 {
     json_t *list = json_array();
-    json_t *out =
-        json_pack("{s:s, s:o}", "role", role_of(message), "parts", list);
+    json_t *out = json_pack("{s:s, s:o}", "role", get_message_role(message),
+                            "parts", list);
 
-    MORTISE_JSON_EACH (part, i, parts_of(message)) {
+    MORTISE_JSON_EACH (part, i, get_message_parts(message)) {
         json_t *copy;
 
-        if (out == NULL || is_part(part, "reasoning"))
+        if (out == NULL || is_message_part(part, "reasoning"))
             continue;
         copy = json_copy(mortise_json_unconst(part));
         json_object_del(copy, "provider");
@@ -261,50 +261,50 @@ static json_t *plain(const json_t *message)
     return out;
 }
 
-static int extend(json_t *to, json_t *list)
+static int extend_list(json_t *to, json_t *list)
 {
     return list != NULL ? json_array_extend(to, list) : 0;
 }
 
-/* What a turn adds, or what stands for all up to it. */
-static int gather_one(const struct mortise_turn *t, json_t *to)
+/* Add the messages of one turn, or those that replace all up to it. */
+static int gather_turn_messages(const struct mortise_turn *t, json_t *to)
 {
-    int rv = extend(to, t->pruned != NULL ? t->pruned : t->ahead);
+    int rv = extend_list(to, t->pruned != NULL ? t->pruned : t->ahead);
 
     if (rv == 0 && t->pruned == NULL)
-        rv = extend(to, t->base);
+        rv = extend_list(to, t->base);
     if (rv == 0 && t->pruned == NULL)
-        rv = extend(to, t->append);
+        rv = extend_list(to, t->append);
     if (rv == 0)
-        rv = extend(to, t->told);
+        rv = extend_list(to, t->told);
     return rv == 0 && t->reply != NULL ? json_array_append(to, t->reply) : rv;
 }
 
-/* All that was said before and in t, in a list of its own. */
-static int gather(struct mortise_turn *t, json_t *to)
+/* Add all messages up to and including t. */
+static int gather_messages(struct mortise_turn *t, json_t *to)
 {
     struct chain chain;
     int rv = chain_init(&chain, t, true);
 
     for (size_t i = 0; rv == 0 && i < chain.n; i++)
-        rv = gather_one(chain.list[i], to);
+        rv = gather_turn_messages(chain.list[i], to);
     chain_finish(&chain);
     return rv;
 }
 
-/* Behind the message at `i` and what belongs to it. */
-static size_t unit_end(const json_t *list, size_t i)
+/* Return the index behind the unit that starts at `i`. */
+static size_t find_unit_end(const json_t *list, size_t i)
 {
     do
         i++;
     while (i < json_array_size(list) &&
-           strcmp(role_of(json_array_get(list, i)), "tool") == 0);
+           strcmp(get_message_role(json_array_get(list, i)), "tool") == 0);
     return i;
 }
 
-/* How many bytes of JSON that is; SIZE_MAX: memory ran out. */
-static size_t size_of(const struct mortise_mem *mem, const json_t *list,
-                      size_t from, size_t to)
+/* Count the bytes of JSON; SIZE_MAX: memory ran out. */
+static size_t measure_messages(const struct mortise_mem *mem,
+                               const json_t *list, size_t from, size_t to)
 {
     size_t n = 0;
 
@@ -319,37 +319,38 @@ static size_t size_of(const struct mortise_mem *mem, const json_t *list,
     return n;
 }
 
-/* Those that always stay: the system's at the front, and the first of somebody
- * else. */
-static size_t front_of(const json_t *list)
+/* Count the messages that are never pruned: the system messages at the start,
+ * and the first message of the user. */
+static size_t count_front_messages(const json_t *list)
 {
     size_t i = 0;
 
     while (i < json_array_size(list) &&
-           strcmp(role_of(json_array_get(list, i)), "system") == 0)
+           strcmp(get_message_role(json_array_get(list, i)), "system") == 0)
         i++;
     return i < json_array_size(list) &&
-                   strcmp(role_of(json_array_get(list, i)), "user") == 0
+                   strcmp(get_message_role(json_array_get(list, i)), "user") ==
+                       0
                ? i + 1
                : i;
 }
 
-/* Up to where to leave out, so that `keep` of the bytes stay; the last unit
- * always does. */
-static size_t cut_of(const struct mortise_mem *mem, const json_t *list,
-                     size_t front, double keep)
+/* Find the end of the messages to omit, so that the part `keep` of the bytes
+ * remains.  The last unit always remains.  SIZE_MAX: memory ran out. */
+static size_t find_prune_end(const struct mortise_mem *mem, const json_t *list,
+                             size_t front, double keep)
 {
-    size_t all = size_of(mem, list, 0, json_array_size(list));
+    size_t all = measure_messages(mem, list, 0, json_array_size(list));
     size_t at = front, out = 0;
 
     if (all == SIZE_MAX)
         return SIZE_MAX;
     while ((double)(all - out) > keep * (double)all) {
-        size_t end = unit_end(list, at), n;
+        size_t end = find_unit_end(list, at), n;
 
         if (end >= json_array_size(list))
             break;
-        n = size_of(mem, list, at, end);
+        n = measure_messages(mem, list, at, end);
         if (n == SIZE_MAX)
             return SIZE_MAX;
         out += n;
@@ -358,19 +359,19 @@ static size_t cut_of(const struct mortise_mem *mem, const json_t *list,
     return at;
 }
 
-/* Nothing of one that had only been reasoned. */
-static int add_plain(json_t *to, const json_t *message)
+/* Add a copy for a pruned list; skip a message of which nothing remains. */
+static int add_pruned_message(json_t *to, const json_t *message)
 {
-    json_t *one = plain(message);
+    json_t *one = copy_without_provider_data(message);
     int rv = 0;
 
-    if (one == NULL || json_array_size(parts_of(one)) > 0)
+    if (one == NULL || json_array_size(get_message_parts(one)) > 0)
         return json_array_append_new(to, one);
     json_decref(one);
     return rv;
 }
 
-static json_t *left_out_note(size_t n)
+static json_t *make_left_out_note(size_t n)
 {
     return json_pack(
         "{s:s, s:[{s:s, s:o}]}", "role", "user", "parts", "type", "text",
@@ -380,22 +381,24 @@ static json_t *left_out_note(size_t n)
                      n, n == 1 ? "" : "s", n == 1 ? "was" : "were"));
 }
 
-static int prune(struct mortise_turn *t, double keep, struct mortise_err *err)
+static int prune_turn(struct mortise_turn *t, double keep,
+                      struct mortise_err *err)
 {
     json_t *all = json_array(), *out = json_array();
     size_t front, at = 0;
-    int rv = all != NULL && out != NULL && gather(t, all) == 0 ? 0 : -1;
+    int rv =
+        all != NULL && out != NULL && gather_messages(t, all) == 0 ? 0 : -1;
 
-    front = rv == 0 ? front_of(all) : 0;
+    front = rv == 0 ? count_front_messages(all) : 0;
     if (rv == 0)
-        at = cut_of(t->mem, all, front, keep);
+        at = find_prune_end(t->mem, all, front, keep);
     if (at == SIZE_MAX)
         rv = -1;
     for (size_t i = 0; rv == 0 && i < json_array_size(all); i++) {
         if (i == front && at > front)
-            rv = json_array_append_new(out, left_out_note(at - front));
+            rv = json_array_append_new(out, make_left_out_note(at - front));
         if (rv == 0 && (i < front || i >= at))
-            rv = add_plain(out, json_array_get(all, i));
+            rv = add_pruned_message(out, json_array_get(all, i));
     }
     json_decref(all);
     t->pruned = out;
@@ -408,17 +411,18 @@ size_t mortise_turn_left_out(const struct mortise_turn *t)
     return t->left_out;
 }
 
-/* ---- taking one ----------------------------------------------------------- */
+/* ---- making a turn ------------------------------------------------------ */
 
-/* What it goes on from. */
-static int find_before(const struct mortise_asked *a, const struct turns *all,
-                       struct mortise_turn *t, struct mortise_err *err)
+/* Find the turn that `after` names. */
+static int find_previous_turn(const struct mortise_asked *a,
+                              const struct turns *all, struct mortise_turn *t,
+                              struct mortise_err *err)
 {
     const char *after = json_string_value(json_object_get(a->body, "after"));
 
     if (after == NULL)
         return MORTISE_OK;
-    t->before = find(all, after);
+    t->before = find_turn(all, after);
     if (t->before == NULL)
         return mortise_fail(
             err, MORTISE_EINVAL,
@@ -430,8 +434,9 @@ static int find_before(const struct mortise_asked *a, const struct turns *all,
     return MORTISE_OK;
 }
 
-static int find_base(const struct mortise_asked *a, struct mortise_turn *t,
-                     struct mortise_err *err)
+static int find_base_conversation(const struct mortise_asked *a,
+                                  struct mortise_turn *t,
+                                  struct mortise_err *err)
 {
     if (!json_is_true(json_object_get(a->body, "continue")))
         return MORTISE_OK;
@@ -442,43 +447,45 @@ static int find_base(const struct mortise_asked *a, struct mortise_turn *t,
     return t->base != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* messages, or after and append, or continue with either. */
-static int check_form(const struct mortise_asked *a, struct mortise_err *err)
+/* Check that the members go together: messages alone, or after and append, or
+ * continue and append, with or without messages. */
+static int check_request_form(const struct mortise_asked *a,
+                              struct mortise_err *err)
 {
     bool after = json_object_get(a->body, "after") != NULL;
-    bool goes_on = json_is_true(json_object_get(a->body, "continue"));
+    bool continues = json_is_true(json_object_get(a->body, "continue"));
     size_t messages = json_array_size(json_object_get(a->body, "messages"));
     size_t append = json_array_size(json_object_get(a->body, "append"));
 
-    if (after && (goes_on || messages > 0))
+    if (after && (continues || messages > 0))
         return mortise_fail(err, MORTISE_EINVAL,
                             "at /after: a request that continues a step can "
                             "have neither messages nor a conversation");
-    if (!after && !goes_on && messages + append == 0)
+    if (!after && !continues && messages + append == 0)
         return mortise_fail(err, MORTISE_EINVAL,
                             "at /messages: there is no message to send");
-    if (goes_on && append == 0)
+    if (continues && append == 0)
         return mortise_fail(err, MORTISE_EINVAL,
                             "at /append: there is no message to send");
     return MORTISE_OK;
 }
 
-static int fill(const struct mortise_asked *a, const struct turns *all,
-                struct mortise_turn *t, struct mortise_err *err)
+static int fill_turn(const struct mortise_asked *a, const struct turns *all,
+                     struct mortise_turn *t, struct mortise_err *err)
 {
     const json_t *keep = json_object_get(a->body, "prune");
-    int rv = check_form(a, err);
+    int rv = check_request_form(a, err);
 
     t->ahead = json_incref(json_object_get(a->body, "messages"));
     t->append = json_incref(json_object_get(a->body, "append"));
     if (rv == MORTISE_OK)
-        rv = find_before(a, all, t, err);
+        rv = find_previous_turn(a, all, t, err);
     if (rv == MORTISE_OK)
-        rv = find_base(a, t, err);
+        rv = find_base_conversation(a, t, err);
     if (rv == MORTISE_OK)
-        rv = check_pairs(t, err);
+        rv = check_turn_results(t, err);
     if (rv == MORTISE_OK && keep != NULL)
-        rv = prune(t, json_number_value(keep), err);
+        rv = prune_turn(t, json_number_value(keep), err);
     return rv;
 }
 
@@ -486,16 +493,16 @@ int mortise_turns_take(const struct mortise_asked *a, struct mortise_turn **out,
                        struct mortise_err *err)
 {
     const char *name = a->name != NULL ? json_string_value(a->name) : NULL;
-    struct turns *all = turns_of(a);
+    struct turns *all = get_call_turns(a);
     struct mortise_turn *t;
     int rv;
 
     *out = NULL;
     if (all == NULL)
         return mortise_nomem(err);
-    *out = name != NULL ? find(all, name) : NULL;
+    *out = name != NULL ? find_turn(all, name) : NULL;
     if (*out != NULL)
-        return MORTISE_OK; /* the run refuses a second ask of that name */
+        return MORTISE_OK; /* the run refuses a second request of that name */
     t = mortise_zalloc(all->mem, sizeof *t);
     if (t == NULL)
         return mortise_nomem(err);
@@ -504,9 +511,9 @@ int mortise_turns_take(const struct mortise_asked *a, struct mortise_turn **out,
     mortise_buf_init(&t->answered, t->mem);
     t->name = name != NULL ? mortise_strdup(t->mem, name) : NULL;
     rv = name != NULL && t->name == NULL ? mortise_nomem(err)
-                                         : fill(a, all, t, err);
+                                         : fill_turn(a, all, t, err);
     if (rv != MORTISE_OK) {
-        turn_free(t);
+        free_turn(t);
         return rv;
     }
     t->next = all->list;
@@ -515,9 +522,9 @@ int mortise_turns_take(const struct mortise_asked *a, struct mortise_turn **out,
     return MORTISE_OK;
 }
 
-/* ---- as text (1) ---------------------------------------------------------- */
+/* ---- text of turns (1) -------------------------------------------------- */
 
-static void put_list(struct mortise_buf *b, const json_t *list)
+static void put_message_list(struct mortise_buf *b, const json_t *list)
 {
     MORTISE_JSON_EACH (one, i, list) {
         if (b->n > 0)
@@ -527,53 +534,54 @@ static void put_list(struct mortise_buf *b, const json_t *list)
     }
 }
 
-/* What an image is charged for, whatever its bytes: 2,000 tokens, as much as for
- * the largest that servers take. */
-enum { IMAGE = 6000 };
+/* Bytes that an image is counted as, whatever its size: 2,000 tokens, as many
+ * as the largest image that servers accept. */
+enum { IMAGE_WEIGHT = 6000 };
 
-static size_t data_size(const json_t *part)
+static size_t get_data_size(const json_t *part)
 {
     return json_string_length(json_object_get(part, "data"));
 }
 
-/* So much more than their bytes count images in there; recursive, as results of
+/* Sum of the images' weights less their bytes.  Recursive, since results of
  * tools have parts, too. */
-static int64_t weigh_images(const json_t *parts)
+static int64_t get_image_weight(const json_t *parts)
 {
     int64_t more = 0;
 
     MORTISE_JSON_EACH (part, i, parts)
-        more += is_part(part, "image") ? IMAGE - (int64_t)data_size(part)
-                                       : weigh_images(parts_of(part));
+        more += is_message_part(part, "image")
+                    ? IMAGE_WEIGHT - (int64_t)get_data_size(part)
+                    : get_image_weight(get_message_parts(part));
     return more;
 }
 
-static void weigh(struct mortise_turn *t, const json_t *list)
+static void add_image_weight(struct mortise_turn *t, const json_t *list)
 {
     MORTISE_JSON_EACH (message, i, list)
-        t->images += weigh_images(parts_of(message));
+        t->images += get_image_weight(get_message_parts(message));
 }
 
-static const struct mortise_buf *asked_text(struct mortise_turn *t)
+static const struct mortise_buf *get_request_text(struct mortise_turn *t)
 {
     if (!t->is_asked) {
-        weigh(t, t->pruned != NULL ? t->pruned : t->ahead);
-        put_list(&t->asked, t->pruned != NULL ? t->pruned : t->ahead);
+        add_image_weight(t, t->pruned != NULL ? t->pruned : t->ahead);
+        put_message_list(&t->asked, t->pruned != NULL ? t->pruned : t->ahead);
         if (t->pruned == NULL) {
-            put_list(&t->asked, t->base);
-            put_list(&t->asked, t->append);
-            weigh(t, t->base);
-            weigh(t, t->append);
+            put_message_list(&t->asked, t->base);
+            put_message_list(&t->asked, t->append);
+            add_image_weight(t, t->base);
+            add_image_weight(t, t->append);
         }
         t->is_asked = true;
     }
     return &t->asked;
 }
 
-static const struct mortise_buf *answered_text(struct mortise_turn *t)
+static const struct mortise_buf *get_reply_text(struct mortise_turn *t)
 {
     if (!t->is_answered) {
-        put_list(&t->answered, t->told);
+        put_message_list(&t->answered, t->told);
         if (t->reply != NULL) {
             if (t->answered.n > 0)
                 mortise_buf_put(&t->answered, ",", 1);
@@ -585,8 +593,8 @@ static const struct mortise_buf *answered_text(struct mortise_turn *t)
     return &t->answered;
 }
 
-static void put_text(struct mortise_buf *out, const struct mortise_buf *text,
-                     bool *any)
+static void put_turn_text(struct mortise_buf *out,
+                          const struct mortise_buf *text, bool *any)
 {
     out->failed |= text->failed;
     if (text->n == 0)
@@ -607,39 +615,40 @@ int mortise_turn_write(struct mortise_turn *t, const json_t *told,
     if (chain_init(&chain, t, true) != 0)
         return MORTISE_ENOMEM;
     for (size_t i = 0; i < chain.n; i++) {
-        put_text(out, asked_text(chain.list[i]), &any);
+        put_turn_text(out, get_request_text(chain.list[i]), &any);
         if (i + 1 < chain.n)
-            put_text(out, answered_text(chain.list[i]), &any);
+            put_turn_text(out, get_reply_text(chain.list[i]), &any);
     }
     mortise_buf_init(&last, t->mem);
-    put_list(&last, told);
-    put_text(out, &last, &any);
+    put_message_list(&last, told);
+    put_turn_text(out, &last, &any);
     mortise_buf_finish(&last);
     chain_finish(&chain);
     return out->failed ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
-/* ---- as people and budgets see it ------------------------------------------ */
+/* ---- sizes and events --------------------------------------------------- */
 
 size_t mortise_turn_size(struct mortise_turn *t)
 {
-    int64_t n = (int64_t)asked_text(t)->n + t->images;
+    int64_t n = (int64_t)get_request_text(t)->n + t->images;
 
     for (; t->before != NULL && t->pruned == NULL; t = t->before)
-        n += (int64_t)(answered_text(t->before)->n + asked_text(t->before)->n) +
+        n += (int64_t)(get_reply_text(t->before)->n +
+                       get_request_text(t->before)->n) +
              t->before->images;
     return n > 0 ? (size_t)n : 0;
 }
 
-/* Put the size of data in its place; recursive, as results of tools have parts,
- * too.  0, or -1 when memory ran out. */
+/* Replace data by its size.  Recursive, since results of tools have parts, too.
+ * 0, or -1 when memory ran out. */
 static int replace_data(const json_t *parts)
 {
     int rv = 0;
 
     MORTISE_JSON_EACH (part, i, parts) {
         json_t *to = mortise_json_unconst(part);
-        size_t n = data_size(part);
+        size_t n = get_data_size(part);
 
         if (rv == 0 && n > 0)
             rv = json_object_set_new(to, "data_bytes",
@@ -647,25 +656,25 @@ static int replace_data(const json_t *parts)
         if (n > 0)
             json_object_del(to, "data");
         if (rv == 0)
-            rv = replace_data(parts_of(part));
+            rv = replace_data(get_message_parts(part));
     }
     return rv;
 }
 
-static bool is_invoked(const json_t *invoked, const json_t *part)
+static bool is_invoked_result(const json_t *invoked, const json_t *part)
 {
-    return is_part(part, "tool_result") &&
-           json_object_get(invoked, id_of(part)) != NULL;
+    return is_message_part(part, "tool_result") &&
+           json_object_get(invoked, get_part_id(part)) != NULL;
 }
 
-/* Leave out the results that have events of their own (5); 0 or -1. */
-static int drop_invoked(json_t *message, const json_t *invoked)
+/* Remove the results that have events of their own (5); 0 or -1. */
+static int remove_invoked_results(json_t *message, const json_t *invoked)
 {
     json_t *parts = json_array();
     int rv = parts != NULL ? 0 : -1;
 
-    MORTISE_JSON_EACH (part, i, parts_of(message))
-        if (rv == 0 && !is_invoked(invoked, part))
+    MORTISE_JSON_EACH (part, i, get_message_parts(message))
+        if (rv == 0 && !is_invoked_result(invoked, part))
             rv = json_array_append(parts, mortise_json_unconst(part));
     if (rv == 0)
         rv = json_object_set(message, "parts", parts);
@@ -673,17 +682,18 @@ static int drop_invoked(json_t *message, const json_t *invoked)
     return rv;
 }
 
-static int add_news(json_t *to, const json_t *list, const json_t *invoked)
+static int add_new_messages(json_t *to, const json_t *list,
+                            const json_t *invoked)
 {
     int rv = 0;
 
     MORTISE_JSON_EACH (one, i, list) {
         json_t *message = rv == 0 ? json_deep_copy(one) : NULL;
 
-        rv = message != NULL ? drop_invoked(message, invoked) : -1;
+        rv = message != NULL ? remove_invoked_results(message, invoked) : -1;
         if (rv == 0)
-            rv = replace_data(parts_of(message));
-        if (rv == 0 && json_array_size(parts_of(message)) > 0)
+            rv = replace_data(get_message_parts(message));
+        if (rv == 0 && json_array_size(get_message_parts(message)) > 0)
             rv = json_array_append(to, message);
         json_decref(message);
     }
@@ -693,21 +703,21 @@ static int add_news(json_t *to, const json_t *list, const json_t *invoked)
 json_t *mortise_turn_news(const struct mortise_asked *a)
 {
     const struct mortise_turn *t = a->made;
-    const json_t *invoked = turns_of(a)->invoked;
+    const json_t *invoked = get_call_turns(a)->invoked;
     json_t *out = json_array();
 
-    if (out != NULL && add_news(out, t->ahead, invoked) == 0 &&
-        add_news(out, t->append, invoked) == 0)
+    if (out != NULL && add_new_messages(out, t->ahead, invoked) == 0 &&
+        add_new_messages(out, t->append, invoked) == 0)
         return out;
     json_decref(out);
     return NULL;
 }
 
-/* ---- what came of it ------------------------------------------------------ */
+/* ---- answers ------------------------------------------------------------ */
 
 int mortise_turns_invoke(const struct mortise_asked *a, const char *id)
 {
-    struct turns *all = turns_of(a);
+    struct turns *all = get_call_turns(a);
 
     if (all == NULL)
         return MORTISE_ENOMEM;
@@ -718,12 +728,12 @@ int mortise_turns_invoke(const struct mortise_asked *a, const char *id)
                : MORTISE_ENOMEM;
 }
 
-/* Servers may give the calls of each reply the same ids again. */
-static void forget_invoked(json_t *invoked, const json_t *reply)
+/* Servers may use the same call ids again in each reply. */
+static void remove_invoked_ids(json_t *invoked, const json_t *reply)
 {
-    MORTISE_JSON_EACH (part, i, parts_of(reply))
-        if (is_part(part, "tool_call"))
-            json_object_del(invoked, id_of(part));
+    MORTISE_JSON_EACH (part, i, get_message_parts(reply))
+        if (is_message_part(part, "tool_call"))
+            json_object_del(invoked, get_part_id(part));
 }
 
 void mortise_turn_answered(const struct mortise_asked *a, const json_t *answer)
@@ -736,22 +746,22 @@ void mortise_turn_answered(const struct mortise_asked *a, const json_t *answer)
         return;
     t->reply = json_incref(reply);
     t->told = json_incref(json_object_get(answer, "told"));
-    forget_invoked(turns_of(a)->invoked, reply);
+    remove_invoked_ids(get_call_turns(a)->invoked, reply);
 }
 
-/* ---- what is kept --------------------------------------------------------- */
+/* ---- kept messages ------------------------------------------------------ */
 
-static int add_said(json_t *to, const json_t *list)
+static int add_kept_messages(json_t *to, const json_t *list)
 {
     int rv = 0;
 
     MORTISE_JSON_EACH (one, i, list)
-        if (rv == 0 && strcmp(role_of(one), "system") != 0)
+        if (rv == 0 && strcmp(get_message_role(one), "system") != 0)
             rv = json_array_append(to, mortise_json_unconst(one));
     return rv;
 }
 
-static int add_turns(json_t *to, struct mortise_turn *last)
+static int add_kept_turns(json_t *to, struct mortise_turn *last)
 {
     struct chain chain;
     int rv = chain_init(&chain, last, false);
@@ -759,11 +769,11 @@ static int add_turns(json_t *to, struct mortise_turn *last)
     for (size_t i = 0; rv == 0 && i < chain.n; i++) {
         const struct mortise_turn *t = chain.list[i];
 
-        rv = add_said(to, t->ahead);
+        rv = add_kept_messages(to, t->ahead);
         if (rv == 0)
-            rv = add_said(to, t->append);
+            rv = add_kept_messages(to, t->append);
         if (rv == 0)
-            rv = add_said(to, t->told);
+            rv = add_kept_messages(to, t->told);
         if (rv == 0)
             rv = json_array_append(to, t->reply);
     }
@@ -772,17 +782,17 @@ static int add_turns(json_t *to, struct mortise_turn *last)
 }
 
 /* (2) */
-static int check_kept(const struct mortise_turn *t, const json_t *more,
-                      struct mortise_err *err)
+static int check_kept_results(const struct mortise_turn *t, const json_t *more,
+                              struct mortise_err *err)
 {
     json_t *open = json_object();
     int rv =
-        open != NULL ? take_calls(open, t->reply, err) : mortise_nomem(err);
+        open != NULL ? add_open_calls(open, t->reply, err) : mortise_nomem(err);
 
     if (rv == MORTISE_OK)
-        rv = check_list(open, "append", more, err);
+        rv = check_message_list(open, "append", more, err);
     if (rv == MORTISE_OK)
-        rv = lacks_result(open, err);
+        rv = check_no_open_calls(open, err);
     json_decref(open);
     return rv;
 }
@@ -790,7 +800,7 @@ static int check_kept(const struct mortise_turn *t, const json_t *more,
 json_t *mortise_turns_said(const struct mortise_asked *a, const char *name,
                            const json_t *more, struct mortise_err *err)
 {
-    struct mortise_turn *t = find((struct turns *)a->call->kept, name);
+    struct mortise_turn *t = find_turn((struct turns *)a->call->kept, name);
     json_t *out;
 
     if (t == NULL || t->reply == NULL) {
@@ -799,10 +809,11 @@ json_t *mortise_turns_said(const struct mortise_asked *a, const char *name,
                      name);
         return NULL;
     }
-    if (check_kept(t, more, err) != MORTISE_OK)
+    if (check_kept_results(t, more, err) != MORTISE_OK)
         return NULL;
     out = json_array();
-    if (out == NULL || add_turns(out, t) != 0 || add_said(out, more) != 0) {
+    if (out == NULL || add_kept_turns(out, t) != 0 ||
+        add_kept_messages(out, more) != 0) {
         json_decref(out);
         mortise_nomem(err);
         return NULL;
@@ -813,7 +824,7 @@ json_t *mortise_turns_said(const struct mortise_asked *a, const char *name,
 json_t *mortise_turns_told(const struct mortise_asked *a, const char *name,
                            struct mortise_err *err)
 {
-    struct mortise_turn *t = find((struct turns *)a->call->kept, name);
+    struct mortise_turn *t = find_turn((struct turns *)a->call->kept, name);
     struct mortise_buf text;
     json_t *out = NULL;
     int rv = MORTISE_OK;
