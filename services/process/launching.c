@@ -1,13 +1,13 @@
-/* launching.c -- how a program of the deployment is started.
+/* launching.c -- builds the launch words of a deployment's programs.
  *
- * Which file a name stands for, and what it may touch, is the deployer's word
- * (`programs`, `tools.mcp`); permissions.exec of the manifest says which of the
- * names a plugin may use.  Nothing that is asked makes it more than that, and
- * mortise-worker holds the program to it.
+ * The deployment (`programs`, `tools.mcp`) maps a name to a file and sets the
+ * limits of the program; the manifest's permissions.exec lists the names that a
+ * plugin may use.  A request cannot extend either, and mortise-worker enforces
+ * both.
  *
- * What every program may read and run is what the system has of programs,
- * libraries and the files that those look at.  An engine of root's starts each as
- * an ordinary user. */
+ * Each program may also read and execute the system's programs, libraries and
+ * the files that these read.  An engine that runs as root starts each program
+ * as an ordinary user. */
 #include "services/process/launching.h"
 
 #include <limits.h>
@@ -25,11 +25,11 @@
 #include "services/secrets/secret.h"
 #include "mortise/plugin.h"
 
-/* What systemd gives to services without a user: nobody's by convention, and
- * there in containers, too, which have 65536 of them. */
+/* systemd's range of dynamic users: by convention no accounts are in it, and
+ * containers have it, too, as their 65536 ids include it. */
 enum { FIRST_USER = 61184, LAST_USER = 65519 };
 
-/* Where libraries, interpreters and what they read stand. */
+/* Programs, libraries and interpreters, and below the files that they read. */
 static const char *const system_runs[] = {"/usr", "/bin",   "/sbin",
                                           "/lib", "/lib32", "/lib64"};
 static const char *const system_reads[] = {
@@ -40,7 +40,7 @@ static const char *const system_reads[] = {
     "/etc/services",     "/etc/ssl/certs",       "/etc/ssl/openssl.cnf",
     "/etc/timezone"};
 
-/* ---- which it is --------------------------------------------------------- */
+/* ---- finding programs --------------------------------------------------- */
 
 int mortise_launching_find(const struct mortise_asked *a, const char *name,
                            struct mortise_launched *out,
@@ -75,7 +75,7 @@ int mortise_launching_find_server(const struct mortise_asked *a,
     return rv;
 }
 
-/* ---- its secrets --------------------------------------------------------- */
+/* ---- secrets ------------------------------------------------------------ */
 
 int mortise_launching_await(struct mortise_asked *a,
                             const struct mortise_launched *what,
@@ -98,9 +98,10 @@ int mortise_launching_await(struct mortise_asked *a,
     return rv;
 }
 
-/* ---- the words of its launch --------------------------------------------- */
+/* ---- launch words ------------------------------------------------------- */
 
-static void put(struct mortise_buf *b, const char *name, const char *value)
+static void put_launch_word(struct mortise_buf *b, const char *name,
+                            const char *value)
 {
     mortise_buf_puts(b, name);
     mortise_buf_puts(b, "=");
@@ -116,8 +117,9 @@ void mortise_launching_variable(struct mortise_buf *b, const char *name,
     mortise_buf_put(b, value, strlen(value) + 1);
 }
 
-/* Paths of a deployment may be relative, to where the engine is. */
-static void put_path(struct mortise_buf *b, const char *name, const char *path)
+/* Relative paths of a deployment are relative to the engine's directory. */
+static void put_launch_path(struct mortise_buf *b, const char *name,
+                            const char *path)
 {
     char here[4096];
 
@@ -130,16 +132,17 @@ static void put_path(struct mortise_buf *b, const char *name, const char *path)
     mortise_buf_put(b, path, strlen(path) + 1);
 }
 
-static void put_files(struct mortise_buf *b, const struct mortise_program *p)
+static void put_launch_files(struct mortise_buf *b,
+                             const struct mortise_program *p)
 {
     for (size_t i = 0; i < sizeof system_runs / sizeof system_runs[0]; i++)
-        put(b, "exec", system_runs[i]);
+        put_launch_word(b, "exec", system_runs[i]);
     for (size_t i = 0; i < sizeof system_reads / sizeof system_reads[0]; i++)
-        put(b, "system", system_reads[i]);
+        put_launch_word(b, "system", system_reads[i]);
     for (size_t i = 0; i < p->read.n; i++)
-        put_path(b, "read", p->read.list[i]);
+        put_launch_path(b, "read", p->read.list[i]);
     for (size_t i = 0; i < p->write.n; i++)
-        put_path(b, "write", p->write.list[i]);
+        put_launch_path(b, "write", p->write.list[i]);
 }
 
 const char *mortise_launching_dir(const struct mortise_program *p)
@@ -151,10 +154,10 @@ const char *mortise_launching_dir(const struct mortise_program *p)
     return p->read.n > 0 ? p->read.list[0] : "/";
 }
 
-/* A name without a slash is looked for where the engine's own PATH says.  What
- * others could put another in the place of is passed over. */
-static int put_found(struct mortise_buf *b, const char *name,
-                     struct mortise_err *err)
+/* Find a name without a slash on the engine's PATH.  Skip files that other
+ * users can replace. */
+static int put_program_from_path(struct mortise_buf *b, const char *name,
+                                 struct mortise_err *err)
 {
     const char *path = getenv("PATH");
     struct mortise_err why;
@@ -165,7 +168,7 @@ static int put_found(struct mortise_buf *b, const char *name,
         if (file[0] != '/')
             continue;
         if (mortise_owner_check(file, NULL, NULL, &why) == MORTISE_OK) {
-            put(b, "program", file);
+            put_launch_word(b, "program", file);
             return MORTISE_OK;
         }
         passed = true;
@@ -179,10 +182,11 @@ static int put_found(struct mortise_buf *b, const char *name,
                         "the engine's PATH has no program '%.128s'", name);
 }
 
-/* The user of a program for which the deployment names none: always the same for
- * a name in a store, so that files that the program made stay its own. */
-static unsigned user_of_its_own(const char *store,
-                                const struct mortise_program *p)
+/* Choose the user of a program for which the deployment names none.  It depends
+ * only on the store and the name, so the program keeps access to the files that
+ * it creates. */
+static unsigned choose_program_user(const char *store,
+                                    const struct mortise_program *p)
 {
     struct mortise_hasher h;
     uint8_t digest[MORTISE_DIGEST];
@@ -198,9 +202,9 @@ static unsigned user_of_its_own(const char *store,
     return FIRST_USER + n % (LAST_USER - FIRST_USER + 1);
 }
 
-/* Root alone runs programs as somebody else.  A user of the program's own owns
- * none of the files that the deployment gives it, so it may open those of
- * others; a user that the deployment names opens what that user may. */
+/* Only root can run programs as another user.  A user that the deployment names
+ * opens files by its own permissions.  A chosen user owns none of the files
+ * that the deployment grants, so "opens" lets the worker open them for it. */
 void mortise_launching_user(struct mortise_buf *b, const char *store,
                             const struct mortise_program *p)
 {
@@ -213,11 +217,11 @@ void mortise_launching_user(struct mortise_buf *b, const char *store,
         snprintf(user, sizeof user, "%u:%u", (unsigned)p->uid,
                  (unsigned)p->gid);
     } else {
-        own = user_of_its_own(store, p);
+        own = choose_program_user(store, p);
         snprintf(user, sizeof user, "%u:%u", own, own);
-        put(b, "opens", "");
+        put_launch_word(b, "opens", "");
     }
-    put(b, "user", user);
+    put_launch_word(b, "user", user);
 }
 
 int mortise_launching_program(struct mortise_buf *b,
@@ -229,26 +233,26 @@ int mortise_launching_program(struct mortise_buf *b,
     int rv = MORTISE_OK;
 
     if (strchr(p->path, '/') != NULL)
-        put_path(b, "program", p->path);
+        put_launch_path(b, "program", p->path);
     else
-        rv = put_found(b, p->path, err);
+        rv = put_program_from_path(b, p->path, err);
     for (size_t i = 0; i < p->n_args; i++)
-        put(b, "arg", p->args[i]);
-    put_path(b, "cwd", mortise_launching_dir(p));
-    put_files(b, p);
+        put_launch_word(b, "arg", p->args[i]);
+    put_launch_path(b, "cwd", mortise_launching_dir(p));
+    put_launch_files(b, p);
     mortise_launching_user(b, a->m->settings.store, p);
     if (!p->online)
-        put(b, "offline", "");
+        put_launch_word(b, "offline", "");
     if (p->memory > 0) {
         snprintf(memory, sizeof memory, "%llu", (unsigned long long)p->memory);
-        put(b, "memory", memory);
+        put_launch_word(b, "memory", memory);
     }
     return rv;
 }
 
 void mortise_launching_arg(struct mortise_buf *b, const char *arg)
 {
-    put(b, "arg", arg);
+    put_launch_word(b, "arg", arg);
 }
 
 void mortise_launching_defaults(struct mortise_buf *b,
@@ -284,7 +288,7 @@ int mortise_launching_secret(struct mortise_buf *b,
     return MORTISE_OK;
 }
 
-static bool has_variable(const void *ud, const char *name)
+static bool is_server_variable(const void *ud, const char *name)
 {
     const struct mortise_mcp_texts *env = ud;
 
@@ -300,7 +304,7 @@ int mortise_launching_all(struct mortise_buf *b, const struct mortise_asked *a,
 {
     int rv = mortise_launching_program(b, a, what->program, err);
 
-    mortise_launching_defaults(b, has_variable, &what->env);
+    mortise_launching_defaults(b, is_server_variable, &what->env);
     for (size_t i = 0; rv == MORTISE_OK && i < what->env.n; i++) {
         const struct mortise_mcp_text *v = &what->env.list[i];
 
@@ -326,7 +330,7 @@ int32_t mortise_launching_status(int rv)
         return MORTISE_S_DENIED;
     case MORTISE_EUNAVAILABLE:
         return MORTISE_S_UNSUPPORTED;
-    default: /* memory, descriptors, processes: another time there may be some */
+    default: /* memory, descriptors, processes: a retry may succeed */
         return MORTISE_S_NOMEM;
     }
 }

@@ -1,31 +1,33 @@
-/* program.c -- process.run/1: a program, run to its end, and what it said.
+/* program.c -- process.run/1: run a program to its end and return its output.
  *
- * Asked  {program, args?: [text], stdin? | json?, env?: {NAME: text},
- *         secret_env?: {NAME: reference}, reads?, timeout_ms?, max_output?}
- * Answer {exit, stdout | stdout_base64, stderr | stderr_base64, stderr_cut?}
+ * Request {program, args?: [text], stdin? | json?, env?: {NAME: text},
+ *          secret_env?: {NAME: reference}, reads?, timeout_ms?, max_output?}
+ * Answer  {exit, stdout | stdout_base64, stderr | stderr_base64, stderr_cut?}
  *
- * `program` is one of the deployment's programs, which says what file that is,
- * and what it may touch; permissions.exec of the manifest says which of them its
- * plugin may have run.  mortise-worker holds it to that (worker/launch.h).  It
- * gets no variable of the engine's.
+ * `program` names one of the deployment's programs, which sets its file and
+ * limits.  The manifest's permissions.exec lists the programs that the plugin
+ * may run.  mortise-worker enforces both (worker/launch.h).  The program
+ * inherits no variables of the engine.
  *
- * Whatever it exits with is an answer.  The ask fails with MORTISE_S_NOTFOUND
- * where it was not started, with MORTISE_S_TIMEOUT where it was killed because
- * its time was over, MORTISE_S_FAILED because it said more than max_output, and
- * with MORTISE_S_IO where a signal ended it, its own or another's, or nobody knows
- * what did.
+ * Any exit code is an answer.  The call fails with:
  *
- * Did it happen?  What only `reads`, by the deployment's word, may be run again.
- * Of others
- *   no   what was not started
- *   yes  what exited with 0; with another code it may be run again by a new
- *        attempt, which is for whoever writes a retry_policy to know
- *   who knows   what did not exit once it had begun.  That is in doubt
- *        (core/run/outcome/doubt.c), unless the operation that asks only reads, or
- *        declares that it may be done twice.
+ * MORTISE_S_NOTFOUND  the program was not started
+ * MORTISE_S_TIMEOUT   it was killed by its timeout
+ * MORTISE_S_FAILED    it wrote more than max_output
+ * MORTISE_S_IO        a signal ended it, or the end is unknown
  *
- * `secret_env` has references to secrets for values, as headers of
- * http.request/1 do; what the program says comes with their values covered. */
+ * Did the effect happen?  A program that only `reads`, according to the
+ * deployment, may run again.  For all others:
+ *
+ * no        The program was not started.
+ * yes       The program exited with 0.  After another code, a new attempt may
+ *           run it again; the author of the retry_policy has to allow for that.
+ * in doubt  The program began and did not exit.  Settled in
+ *           core/run/outcome/doubt.c, unless the operation only reads, or
+ *           declares that it is idempotent.
+ *
+ * Values of `secret_env` are references to secrets, as in the headers of
+ * http.request/1.  Secrets in the program's output are masked. */
 #include <stdio.h>
 #include <string.h>
 
@@ -38,13 +40,13 @@
 #include "core/engine/parts/process.h"
 #include "core/engine/runs/host_calls.h"
 
-enum { SEEN_MAX = 1024, NS_PER_MS = 1000000 };
+enum { EVIDENCE_BYTES = 1024, NS_PER_MS = 1000000 };
 
-static const char key_name[] = "MORTISE_IDEMPOTENCY_KEY";
+static const char idempotency_variable[] = "MORTISE_IDEMPOTENCY_KEY";
 
-/* ---- what is asked ------------------------------------------------------- */
+/* ---- request ------------------------------------------------------------ */
 
-static bool are_args(const json_t *value)
+static bool is_argument_list(const json_t *value)
 {
     MORTISE_JSON_EACH (one, i, value)
         if (!mortise_body_is_text(one))
@@ -52,8 +54,8 @@ static bool are_args(const json_t *value)
     return json_is_array(value);
 }
 
-/* Texts, or references, each by the name of a variable that is not ours. */
-static bool have_names(const json_t *value)
+/* Are all names valid, and none the engine's own variable? */
+static bool has_valid_variable_names(const json_t *value)
 {
     const char *name;
     json_t *one;
@@ -61,43 +63,44 @@ static bool have_names(const json_t *value)
     json_object_foreach(mortise_json_unconst(value), name, one)
     {
         if (name[0] == '\0' || strchr(name, '=') != NULL ||
-            strcmp(name, key_name) == 0)
+            strcmp(name, idempotency_variable) == 0)
             return false;
     }
     return true;
 }
 
-static bool are_variables(const json_t *value)
+static bool is_variable_object(const json_t *value)
 {
-    return mortise_body_are_texts(value) && have_names(value);
+    return mortise_body_are_texts(value) && has_valid_variable_names(value);
 }
 
-static bool are_references(const json_t *value)
+static bool is_secret_variable_object(const json_t *value)
 {
-    return mortise_body_are_references(value) && have_names(value);
+    return mortise_body_are_references(value) &&
+           has_valid_variable_names(value);
 }
 
-static const struct mortise_body_member members[] = {
+static const struct mortise_body_member run_members[] = {
     {"program", "a string", mortise_body_is_text},
-    {"args", "a list of strings without NUL", are_args},
+    {"args", "a list of strings without NUL", is_argument_list},
     {"stdin", "a string", mortise_body_is_string},
     {"json", "a value", mortise_body_is_any},
     {"env",
      "an object of at most 256 strings without NUL, by name of variable (the "
      "engine sets MORTISE_IDEMPOTENCY_KEY)",
-     are_variables},
+     is_variable_object},
     {"secret_env", "an object of at most 256 references to secrets",
-     are_references},
+     is_secret_variable_object},
     {"reads", "true or false", mortise_body_is_flag},
     {"timeout_ms", "a number of milliseconds", mortise_body_is_count},
     {"max_output", "a number of bytes", mortise_body_is_count},
 };
 
-static int32_t check_members(const struct mortise_asked *a, char *words)
+static int32_t check_run_members(const struct mortise_asked *a, char *words)
 {
-    int32_t status =
-        mortise_body_check(a->body, members, sizeof members / sizeof members[0],
-                           "a program of process.run/1", words);
+    int32_t status = mortise_body_check(
+        a->body, run_members, sizeof run_members / sizeof run_members[0],
+        "a program of process.run/1", words);
 
     if (status != MORTISE_S_OK)
         return status;
@@ -110,13 +113,14 @@ static int32_t check_members(const struct mortise_asked *a, char *words)
         "a program must be named, and can have at most one of stdin and json");
 }
 
-static bool reads(const json_t *body)
+static bool is_reading_program(const json_t *body)
 {
     return json_is_true(json_object_get(body, "reads"));
 }
 
-static int find(const struct mortise_asked *a,
-                const struct mortise_program **out, struct mortise_err *err)
+static int find_run_program(const struct mortise_asked *a,
+                            const struct mortise_program **out,
+                            struct mortise_err *err)
 {
     struct mortise_launched what;
     int rv = mortise_launching_find(
@@ -126,32 +130,33 @@ static int find(const struct mortise_asked *a,
     return rv;
 }
 
-static int32_t check_program(const struct mortise_asked *a, char *words)
+static int32_t check_run_program(const struct mortise_asked *a, char *words)
 {
     const struct mortise_program *program;
     struct mortise_err err;
-    int rv = find(a, &program, &err);
+    int rv = find_run_program(a, &program, &err);
 
     if (rv != MORTISE_OK)
         return mortise_ask_refuse(words, mortise_launching_status(rv), "%.500s",
                                   err.msg);
-    return !reads(a->body) ||
+    return !is_reading_program(a->body) ||
                    mortise_program_only_reads(program, &err) == MORTISE_OK
                ? MORTISE_S_OK
                : mortise_ask_refuse(words, MORTISE_S_DENIED, "%.500s", err.msg);
 }
 
-static int32_t check(struct mortise_asked *a, char *words)
+static int32_t check_process_run(struct mortise_asked *a, char *words)
 {
-    int32_t status = check_members(a, words);
+    int32_t status = check_run_members(a, words);
 
-    return status == MORTISE_S_OK ? check_program(a, words) : status;
+    return status == MORTISE_S_OK ? check_run_program(a, words) : status;
 }
 
-/* ---- the words of its launch --------------------------------------------- */
+/* ---- launch words ------------------------------------------------------- */
 
-static int put_secrets(struct mortise_buf *b, const struct mortise_asked *a,
-                       struct mortise_err *err)
+static int put_secret_variables(struct mortise_buf *b,
+                                const struct mortise_asked *a,
+                                struct mortise_err *err)
 {
     const char *name;
     json_t *one;
@@ -167,7 +172,7 @@ static int put_secrets(struct mortise_buf *b, const struct mortise_asked *a,
     return rv;
 }
 
-static bool has_variable(const void *ud, const char *name)
+static bool is_requested_variable(const void *ud, const char *name)
 {
     const struct mortise_asked *a = ud;
 
@@ -176,37 +181,38 @@ static bool has_variable(const void *ud, const char *name)
                NULL;
 }
 
-/* Whatever it says itself; of the engine's own environment, nothing. */
-static void put_environment(struct mortise_buf *b,
-                            const struct mortise_asked *a)
+/* Put the requested variables; the engine's environment is not inherited. */
+static void put_run_environment(struct mortise_buf *b,
+                                const struct mortise_asked *a)
 {
     const char *name;
     json_t *value;
 
-    mortise_launching_defaults(b, has_variable, a);
+    mortise_launching_defaults(b, is_requested_variable, a);
     if (a->key[0] != '\0')
-        mortise_launching_variable(b, key_name, a->key);
+        mortise_launching_variable(b, idempotency_variable, a->key);
     json_object_foreach(mortise_json_unconst(json_object_get(a->body, "env")),
                         name, value)
         mortise_launching_variable(b, name, json_string_value(value));
 }
 
-static int put_all(struct mortise_buf *b, const struct mortise_asked *a,
-                   const struct mortise_program *p, struct mortise_err *err)
+static int put_run_words(struct mortise_buf *b, const struct mortise_asked *a,
+                         const struct mortise_program *p,
+                         struct mortise_err *err)
 {
     int rv = mortise_launching_program(b, a, p, err);
 
     MORTISE_JSON_EACH (one, i, json_object_get(a->body, "args"))
         mortise_launching_arg(b, json_string_value(one));
-    put_environment(b, a);
-    return rv == MORTISE_OK ? put_secrets(b, a, err) : rv;
+    put_run_environment(b, a);
+    return rv == MORTISE_OK ? put_secret_variables(b, a, err) : rv;
 }
 
-/* ---- the answer ---------------------------------------------------------- */
+/* ---- answer ------------------------------------------------------------- */
 
-/* As text, or, where it is none, in base64. */
-static int put_bytes(json_t *to, const char *name, const char *p, size_t n,
-                     const struct mortise_mem *mem)
+/* Put bytes as text if they are valid UTF-8, otherwise in base64. */
+static int put_output_bytes(json_t *to, const char *name, const char *p,
+                            size_t n, const struct mortise_mem *mem)
 {
     char coded[32];
 
@@ -217,8 +223,8 @@ static int put_bytes(json_t *to, const char *name, const char *p, size_t n,
     return json_object_set_new(to, coded, mortise_body_base64(p, n, mem));
 }
 
-static json_t *answer_json(const struct mortise_asked *a,
-                           const struct mortise_process_end *end)
+static json_t *encode_program_result(const struct mortise_asked *a,
+                                     const struct mortise_process_end *end)
 {
     const struct mortise_mem *mem = a->m->mem;
     json_t *out = json_object();
@@ -227,9 +233,11 @@ static json_t *answer_json(const struct mortise_asked *a,
     if (!failed && end->outcome == MORTISE_PROCESS_EXITED)
         failed |= json_object_set_new(out, "exit", json_integer(end->code));
     if (!failed)
-        failed |= put_bytes(out, "stdout", end->output, end->n_output, mem);
+        failed |=
+            put_output_bytes(out, "stdout", end->output, end->n_output, mem);
     if (!failed)
-        failed |= put_bytes(out, "stderr", end->errors, end->n_errors, mem);
+        failed |=
+            put_output_bytes(out, "stderr", end->errors, end->n_errors, mem);
     if (!failed && end->errors_cut)
         failed |= json_object_set_new(out, "stderr_cut", json_true());
     if (!failed)
@@ -238,19 +246,23 @@ static json_t *answer_json(const struct mortise_asked *a,
     return NULL;
 }
 
-/* For who has to find out: {cause, answer}, of what it said the beginning. */
-static json_t *seen_of(const struct mortise_asked *a,
-                       const struct mortise_process_end *end)
+/* Encode {cause, answer}, with truncated output, for the person who has to
+ * settle the doubt. */
+static json_t *encode_exit_evidence(const struct mortise_asked *a,
+                                    const struct mortise_process_end *end)
 {
     struct mortise_process_end first = *end;
 
-    first.n_output = mortise_utf8_cut(first.output, first.n_output, SEEN_MAX);
-    first.n_errors = mortise_utf8_cut(first.errors, first.n_errors, SEEN_MAX);
+    first.n_output =
+        mortise_utf8_cut(first.output, first.n_output, EVIDENCE_BYTES);
+    first.n_errors =
+        mortise_utf8_cut(first.errors, first.n_errors, EVIDENCE_BYTES);
     return json_pack("{s:s, s:o*}", "cause", a->words, "answer",
-                     answer_json(a, &first));
+                     encode_program_result(a, &first));
 }
 
-static const char *words_of(const struct mortise_process_end *end)
+static const char *
+message_from_process_end(const struct mortise_process_end *end)
 {
     switch (end->outcome) {
     case MORTISE_PROCESS_TIMEOUT:
@@ -262,7 +274,7 @@ static const char *words_of(const struct mortise_process_end *end)
     }
 }
 
-static int32_t status_of(const struct mortise_process_end *end)
+static int32_t status_from_process_end(const struct mortise_process_end *end)
 {
     static const int32_t statuses[] = {
         [MORTISE_PROCESS_EXITED] = MORTISE_S_OK,
@@ -276,30 +288,31 @@ static int32_t status_of(const struct mortise_process_end *end)
     return statuses[end->outcome];
 }
 
-static void on_done(void *ud, const struct mortise_process_end *end)
+static void on_program_exit(void *ud, const struct mortise_process_end *end)
 {
     struct mortise_asked *a = ud;
-    int32_t status = status_of(end);
+    int32_t status = status_from_process_end(end);
     json_t *value = NULL;
 
     a->data = NULL;
-    snprintf(a->words, sizeof a->words, "%s", words_of(end));
+    snprintf(a->words, sizeof a->words, "%s", message_from_process_end(end));
     mortise_secret_store_cover(a->m->secret_store, a->words, sizeof a->words);
     if (status == MORTISE_S_OK) {
-        value = answer_json(a, end);
+        value = encode_program_result(a, end);
         status = value != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM;
     }
     a->doubtful =
         status != MORTISE_S_OK && end->outcome != MORTISE_PROCESS_REFUSED;
     if (a->doubtful)
-        a->seen = seen_of(a, end);
+        a->seen = encode_exit_evidence(a, end);
     mortise_host_call_answer(a, status, value, a->words);
 }
 
 /* ---- start and cancel ---------------------------------------------------- */
 
-/* The shorter of what is asked and what is left of the call; 0: no bound. */
-static uint64_t timeout_of(const struct mortise_asked *a)
+/* The shorter of the requested timeout and the rest of the call's; 0:
+ * unlimited. */
+static uint64_t get_run_timeout_ms(const struct mortise_asked *a)
 {
     uint64_t asked =
         (uint64_t)json_integer_value(json_object_get(a->body, "timeout_ms"));
@@ -311,8 +324,9 @@ static uint64_t timeout_of(const struct mortise_asked *a)
     return asked > 0 && asked < left ? asked : left;
 }
 
-static int launch(struct mortise_asked *a, const struct mortise_buf *words,
-                  struct mortise_err *err)
+static int start_run_process(struct mortise_asked *a,
+                             const struct mortise_buf *words,
+                             struct mortise_err *err)
 {
     const json_t *text = json_object_get(a->body, "stdin");
     const json_t *json = json_object_get(a->body, "json");
@@ -324,10 +338,10 @@ static int launch(struct mortise_asked *a, const struct mortise_buf *words,
         .input = made != NULL ? made : json_string_value(text),
         .n_input = made != NULL ? strlen(made) : json_string_length(text),
         .mask = mortise_secret_store_mask(a->m->secret_store),
-        .timeout_ms = timeout_of(a),
+        .timeout_ms = get_run_timeout_ms(a),
         .output_max =
             (size_t)json_integer_value(json_object_get(a->body, "max_output")),
-        .done = on_done,
+        .done = on_program_exit,
         .ud = a};
     struct mortise_process *p;
     int rv = json == NULL || made != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -341,21 +355,21 @@ static int launch(struct mortise_asked *a, const struct mortise_buf *words,
     return rv;
 }
 
-/* The secrets are there, or what is wrong with them is told now. */
-static void send_off(struct mortise_asked *a)
+/* All secrets are available, or their errors are reported now. */
+static void launch_program(struct mortise_asked *a)
 {
     const struct mortise_program *program;
     struct mortise_buf words;
     struct mortise_err err;
-    int rv = find(a, &program, &err);
+    int rv = find_run_program(a, &program, &err);
 
     mortise_buf_init(&words, a->m->mem);
     if (rv == MORTISE_OK)
-        rv = put_all(&words, a, program, &err);
+        rv = put_run_words(&words, a, program, &err);
     if (rv == MORTISE_OK && words.failed)
         rv = mortise_nomem(&err);
     if (rv == MORTISE_OK)
-        rv = launch(a, &words, &err);
+        rv = start_run_process(a, &words, &err);
     mortise_launching_wipe(&words);
     mortise_buf_finish(&words);
     if (rv == MORTISE_OK)
@@ -366,42 +380,42 @@ static void send_off(struct mortise_asked *a)
     mortise_host_call_answer(a, mortise_launching_status(rv), NULL, err.msg);
 }
 
-static void start(struct mortise_asked *a)
+static void start_process_run(struct mortise_asked *a)
 {
     struct mortise_err err;
-    int rv = mortise_body_await_secrets(a, "secret_env", send_off, &err);
+    int rv = mortise_body_await_secrets(a, "secret_env", launch_program, &err);
 
     if (rv != MORTISE_OK)
         mortise_host_call_answer(a, mortise_launching_status(rv), NULL,
                                  err.msg);
 }
 
-static bool has_left(const struct mortise_asked *a)
+static bool has_program_begun(const struct mortise_asked *a)
 {
     return a->data != NULL && mortise_process_has_begun(a->data);
 }
 
-static void cancel(struct mortise_asked *a)
+static void cancel_program(struct mortise_asked *a)
 {
     if (a->data != NULL)
         mortise_process_cancel(a->data);
 }
 
-static bool completed(const json_t *answer)
+static bool is_successful_exit(const json_t *answer)
 {
     const json_t *ended = json_object_get(answer, "exit");
 
     return json_is_integer(ended) && json_integer_value(ended) == 0;
 }
 
-static bool is_exit(const json_t *value)
+static bool is_exit_code(const json_t *value)
 {
     return json_is_integer(value) && json_integer_value(value) >= 0 &&
            json_integer_value(value) <= 255;
 }
 
 static const struct mortise_body_member answer_members[] = {
-    {"exit", "", is_exit},
+    {"exit", "", is_exit_code},
     {"stdout", "", mortise_body_is_string},
     {"stdout_base64", "", mortise_body_is_text},
     {"stderr", "", mortise_body_is_string},
@@ -409,19 +423,21 @@ static const struct mortise_body_member answer_members[] = {
     {"stderr_cut", "", mortise_body_is_flag},
 };
 
-static bool has_both(const json_t *answer, const char *one, const char *other)
+static bool has_both_members(const json_t *answer, const char *one,
+                             const char *other)
 {
     return json_object_get(answer, one) != NULL &&
            json_object_get(answer, other) != NULL;
 }
 
-/* answer_json() above makes them; a person may leave out all but the exit. */
-static const char *expects(const json_t *answer)
+/* Check an answer that a person supplies.  Unlike those of
+ * encode_program_result(), it needs nothing but `exit`. */
+static const char *describe_invalid_exit(const json_t *answer)
 {
     bool fits =
         json_object_get(answer, "exit") != NULL &&
-        !has_both(answer, "stdout", "stdout_base64") &&
-        !has_both(answer, "stderr", "stderr_base64") &&
+        !has_both_members(answer, "stdout", "stdout_base64") &&
+        !has_both_members(answer, "stderr", "stderr_base64") &&
         mortise_body_fits(answer, answer_members,
                           sizeof answer_members / sizeof answer_members[0]);
     return fits ? NULL
@@ -430,19 +446,19 @@ static const char *expects(const json_t *answer)
                   "`stderr_cut`";
 }
 
-static bool changes(const json_t *body)
+static bool is_changing_program(const json_t *body)
 {
-    return !reads(body);
+    return !is_reading_program(body);
 }
 
 const struct mortise_host_call_method mortise_host_call_process_run = {
     .effect = MORTISE_HOST_CALL_CALLER,
-    .changes = changes,
-    .completed = completed,
-    .expects = expects,
-    .check = check,
+    .changes = is_changing_program,
+    .completed = is_successful_exit,
+    .expects = describe_invalid_exit,
+    .check = check_process_run,
     .needs_no_run = true,
-    .start = start,
-    .has_left = has_left,
-    .cancel = cancel,
+    .start = start_process_run,
+    .has_left = has_program_begun,
+    .cancel = cancel_program,
 };

@@ -1,28 +1,34 @@
 /* spawn.c -- process.spawn/1, process.write/1 and process.end/1: a program that
- * goes on beside its plugin, and is spoken with in lines.
+ * runs beside its plugin and communicates in lines.
  *
  *   process.spawn/1  {program | server, max_line?}
  *   process.write/1  {process, text}
  *   process.end/1    {process}
  *
- * `program` is one of the deployment's programs, `server` one of its tools.mcp
- * that is started; permissions.exec of the manifest says which ("mcp:NAME" of a
- * server).  mortise-worker holds it to what the deployment says of it.
+ * `program` names one of the deployment's programs, `server` a local server of
+ * its tools.mcp.  The manifest's permissions.exec lists those that the plugin
+ * may start ("mcp:NAME" for a server).  mortise-worker enforces the
+ * deployment's limits.
  *
- * The first piece of an answer is {"process": N}, its number for the other two;
- * each further one is a line of its stdout, as it is, without its end.  Once it
- * has ended the answer is {exit, stderr}, or a failure: MORTISE_S_NOTFOUND where
- * it was not started, MORTISE_S_IO where a signal ended it, MORTISE_S_FAILED where
- * it said a line longer than max_line and was killed.
+ * The first piece of the answer is {"process": N}, the number for the other two
+ * methods; each further piece is a line of stdout, without its line end.  When
+ * the program has ended, the answer is {exit, stderr}, or one of these
+ * failures:
  *
- *   (1) No record has any of it: what is spoken is the plugin's business, which
- *       keeps what counts by steps of its own (journal.c).
- *   (2) It lives as long as its ask, at most: as long as the instance where that
- *       is asked in the background, else as long as the call.  What lets go of
- *       it closes its stdin, and kills it when that does not end it.
- *   (3) A number means something to the call alone that had it started.
- *   (4) What it says to stderr is for the log, made fit for it; the end of that
- *       is in the answer. */
+ * MORTISE_S_NOTFOUND  it was not started
+ * MORTISE_S_IO        a signal ended it
+ * MORTISE_S_FAILED    it was killed because of a line longer than max_line
+ *
+ *   (1) None of this is recorded.  The plugin stores the data that it needs
+ *       after a crash by steps of its own (journal.c).
+ *   (2) The program lives no longer than its spawn call: as long as the
+ *       instance if the call was made in the background, otherwise as long as
+ *       the plugin's call.  Ending the spawn call closes stdin, and kills the
+ *       program if it does not exit then.
+ *   (3) A process number is valid only within the call that spawned the
+ *       process.
+ *   (4) stderr goes to the log, with control characters replaced; its last
+ *       bytes are in the answer. */
 #include <stdio.h>
 #include <string.h>
 
@@ -35,38 +41,38 @@
 #include "core/engine/runs/call.h"
 
 enum {
-    GRACE_MS = 2000, /* to end by itself, and once it is told to */
-    LINE_MAX_SAID = 16 << 20,
-    TAIL = 4096, /* bytes of stderr that are kept */
+    GRACE_MS = 2000, /* after closing stdin, and after a signal */
+    DEFAULT_LINE_MAX = 16 << 20,
+    STDERR_TAIL = 4096, /* last bytes of stderr for the answer */
     LOG_LINE = 512
 };
 
 struct spawned {
-    struct mortise_asked *a; /* NULL: it was let go of */
+    struct mortise_asked *a; /* NULL: the spawn call is over */
     struct mortise_process *process;
     const struct mortise_mem *mem;
-    struct mortise_buf line; /* that has not ended */
+    struct mortise_buf line; /* an incomplete line */
     size_t max_line;
-    bool is_telling; /* a piece of it is being told: it is not freed */
+    bool is_delivering; /* a piece is being delivered: do not free */
     size_t n_tail;
-    char tail[TAIL];
+    char tail[STDERR_TAIL];
 };
 
-static void spawned_free(struct spawned *s)
+static void free_spawned(struct spawned *s)
 {
     mortise_buf_finish(&s->line);
     mortise_release(s->mem, s, sizeof *s);
 }
 
-/* Nobody hears of it any more. */
-static void leave(struct spawned *s)
+/* Detach from the spawn call; free, unless a delivery is in progress. */
+static void detach_spawned(struct spawned *s)
 {
     s->a = NULL;
-    if (!s->is_telling)
-        spawned_free(s);
+    if (!s->is_delivering)
+        free_spawned(s);
 }
 
-static const char *name_of(const struct mortise_asked *a)
+static const char *get_spawn_name(const struct mortise_asked *a)
 {
     const char *program =
         json_string_value(json_object_get(a->body, "program"));
@@ -76,15 +82,15 @@ static const char *name_of(const struct mortise_asked *a)
                : json_string_value(json_object_get(a->body, "server"));
 }
 
-/* ---- what it says -------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------- */
 
-static void tell_line(struct spawned *s, const char *p, size_t n)
+static void deliver_line(struct spawned *s, const char *p, size_t n)
 {
     if (s->a != NULL)
         mortise_host_call_piece(s->a, p, n);
 }
 
-static void too_long(struct spawned *s)
+static void fail_long_line(struct spawned *s)
 {
     struct mortise_asked *a = s->a;
 
@@ -96,17 +102,17 @@ static void too_long(struct spawned *s)
         "the program wrote a line longer than max_line and was killed");
 }
 
-/* Bytes without a line's end. */
-static void keep(struct spawned *s, const char *p, size_t n)
+/* Add bytes without a line end to the incomplete line. */
+static void add_to_line(struct spawned *s, const char *p, size_t n)
 {
     if (s->a == NULL)
         return;
     mortise_buf_put(&s->line, p, n);
     if (s->line.n > s->max_line || s->line.failed)
-        too_long(s);
+        fail_long_line(s);
 }
 
-static void take_lines(struct spawned *s, const char *p, size_t n)
+static void deliver_lines(struct spawned *s, const char *p, size_t n)
 {
     const char *end;
 
@@ -114,20 +120,21 @@ static void take_lines(struct spawned *s, const char *p, size_t n)
         size_t len = (size_t)(end - p);
 
         if (s->line.n == 0 && len <= s->max_line) {
-            tell_line(s, p, len);
+            deliver_line(s, p, len);
         } else {
-            keep(s, p, len);
-            tell_line(s, s->line.p, s->line.n);
+            add_to_line(s, p, len);
+            deliver_line(s, s->line.p, s->line.n);
             mortise_buf_clear(&s->line);
         }
         n -= len + 1;
         p = end + 1;
     }
-    keep(s, p, n);
+    add_to_line(s, p, n);
 }
 
 /* (4) */
-static void log_line(const struct mortise_asked *a, const char *p, size_t n)
+static void log_stderr_line(const struct mortise_asked *a, const char *p,
+                            size_t n)
 {
     char fit[LOG_LINE];
     size_t len = 0;
@@ -137,62 +144,62 @@ static void log_line(const struct mortise_asked *a, const char *p, size_t n)
             (unsigned char)p[len] < 0x20 || p[len] == 0x7f ? '?' : p[len];
     fit[len] = '\0';
     if (len > 0)
-        mortise_log(a->m, MORTISE_LOG_DEBUG, "program '%s': %s", name_of(a),
-                    fit);
+        mortise_log(a->m, MORTISE_LOG_DEBUG, "program '%s': %s",
+                    get_spawn_name(a), fit);
 }
 
-static void keep_tail(struct spawned *s, const char *p, size_t n)
+static void add_to_stderr_tail(struct spawned *s, const char *p, size_t n)
 {
     size_t old;
 
-    if (n >= TAIL) {
-        memcpy(s->tail, p + (n - TAIL), TAIL);
-        s->n_tail = TAIL;
+    if (n >= STDERR_TAIL) {
+        memcpy(s->tail, p + (n - STDERR_TAIL), STDERR_TAIL);
+        s->n_tail = STDERR_TAIL;
         return;
     }
-    old = s->n_tail < TAIL - n ? s->n_tail : TAIL - n;
+    old = s->n_tail < STDERR_TAIL - n ? s->n_tail : STDERR_TAIL - n;
     memmove(s->tail, s->tail + (s->n_tail - old), old);
     memcpy(s->tail + old, p, n);
     s->n_tail = old + n;
 }
 
-static void take_errors(struct spawned *s, const char *p, size_t n)
+static void record_stderr(struct spawned *s, const char *p, size_t n)
 {
     const char *end;
 
-    keep_tail(s, p, n);
+    add_to_stderr_tail(s, p, n);
     while ((end = memchr(p, '\n', n)) != NULL) {
-        log_line(s->a, p, (size_t)(end - p));
+        log_stderr_line(s->a, p, (size_t)(end - p));
         n -= (size_t)(end - p) + 1;
         p = end + 1;
     }
-    log_line(s->a, p, n);
+    log_stderr_line(s->a, p, n);
 }
 
-static void on_piece(void *ud, bool is_error, const char *p, size_t n)
+static void on_spawned_output(void *ud, bool is_error, const char *p, size_t n)
 {
     struct spawned *s = ud;
 
-    s->is_telling = true;
+    s->is_delivering = true;
     if (is_error)
-        take_errors(s, p, n);
+        record_stderr(s, p, n);
     else
-        take_lines(s, p, n);
-    s->is_telling = false;
+        deliver_lines(s, p, n);
+    s->is_delivering = false;
     if (s->a == NULL)
-        spawned_free(s);
+        free_spawned(s);
 }
 
-/* ---- how it ended -------------------------------------------------------- */
+/* ---- exit --------------------------------------------------------------- */
 
-/* The end of stderr, from the beginning of a character. */
-static json_t *tail_json(const struct spawned *s)
+/* Encode the end of stderr, starting at a whole character. */
+static json_t *encode_stderr_tail(const struct spawned *s)
 {
     const char *p = s->tail;
     size_t n = s->n_tail;
     json_t *text;
 
-    while (n == TAIL && n > 0 && ((unsigned char)*p & 0xc0) == 0x80) {
+    while (n == STDERR_TAIL && n > 0 && ((unsigned char)*p & 0xc0) == 0x80) {
         p++;
         n--;
     }
@@ -200,17 +207,17 @@ static json_t *tail_json(const struct spawned *s)
     return text != NULL ? text : json_string("");
 }
 
-static void on_done(void *ud, const struct mortise_process_end *end)
+static void on_spawned_exit(void *ud, const struct mortise_process_end *end)
 {
     struct spawned *s = ud;
     struct mortise_asked *a = s->a;
     json_t *value = NULL;
 
-    s->process = NULL; /* it is gone, whatever is told now leads to */
-    s->is_telling = true;
+    s->process = NULL; /* it is freed, even if a delivery cancels the call */
+    s->is_delivering = true;
     if (s->line.n > 0)
-        tell_line(s, s->line.p, s->line.n);
-    s->is_telling = false;
+        deliver_line(s, s->line.p, s->line.n);
+    s->is_delivering = false;
     if (s->a != NULL) {
         a->data = NULL;
         snprintf(a->words, sizeof a->words, "%s",
@@ -221,7 +228,7 @@ static void on_done(void *ud, const struct mortise_process_end *end)
                                    sizeof a->words);
         if (end->outcome == MORTISE_PROCESS_EXITED)
             value = json_pack("{s:i, s:o}", "exit", end->code, "stderr",
-                              tail_json(s));
+                              encode_stderr_tail(s));
         mortise_host_call_answer(a,
                                  value != NULL ? MORTISE_S_OK
                                  : end->outcome == MORTISE_PROCESS_REFUSED
@@ -229,10 +236,10 @@ static void on_done(void *ud, const struct mortise_process_end *end)
                                      : MORTISE_S_IO,
                                  value, a->words);
     }
-    spawned_free(s);
+    free_spawned(s);
 }
 
-/* ---- starting it --------------------------------------------------------- */
+/* ---- process.spawn/1 ---------------------------------------------------- */
 
 static const struct mortise_body_member spawn_members[] = {
     {"program", "a string", mortise_body_is_text},
@@ -240,16 +247,18 @@ static const struct mortise_body_member spawn_members[] = {
     {"max_line", "a number of bytes", mortise_body_is_count},
 };
 
-static int find(const struct mortise_asked *a, struct mortise_launched *out,
-                struct mortise_err *err)
+static int find_spawn_program(const struct mortise_asked *a,
+                              struct mortise_launched *out,
+                              struct mortise_err *err)
 {
     const char *server = json_string_value(json_object_get(a->body, "server"));
 
-    return server != NULL ? mortise_launching_find_server(a, server, out, err)
-                          : mortise_launching_find(a, name_of(a), out, err);
+    return server != NULL
+               ? mortise_launching_find_server(a, server, out, err)
+               : mortise_launching_find(a, get_spawn_name(a), out, err);
 }
 
-static int32_t check_spawn(struct mortise_asked *a, char *words)
+static int32_t check_process_spawn(struct mortise_asked *a, char *words)
 {
     int32_t status = mortise_body_check(
         a->body, spawn_members, sizeof spawn_members / sizeof spawn_members[0],
@@ -265,15 +274,16 @@ static int32_t check_spawn(struct mortise_asked *a, char *words)
         return mortise_ask_refuse(
             words, MORTISE_S_INVALID,
             "a program of process.spawn/1 needs a name: `program` or `server`");
-    rv = find(a, &what, &err);
+    rv = find_spawn_program(a, &what, &err);
     return rv == MORTISE_OK
                ? MORTISE_S_OK
                : mortise_ask_refuse(words, mortise_launching_status(rv),
                                     "%.500s", err.msg);
 }
 
-static int launch(struct mortise_asked *a, const struct mortise_buf *words,
-                  struct mortise_err *err)
+static int start_spawned_process(struct mortise_asked *a,
+                                 const struct mortise_buf *words,
+                                 struct mortise_err *err)
 {
     json_int_t most = json_integer_value(json_object_get(a->body, "max_line"));
     struct spawned *s = mortise_zalloc(a->m->mem, sizeof *s);
@@ -282,15 +292,15 @@ static int launch(struct mortise_asked *a, const struct mortise_buf *words,
         .words = words->p,
         .n_words = words->n,
         .mask = mortise_secret_store_mask(a->m->secret_store),
-        .piece = on_piece,
-        .done = on_done,
+        .piece = on_spawned_output,
+        .done = on_spawned_exit,
         .ud = s};
     int rv = s != NULL ? MORTISE_OK : mortise_nomem(err);
 
     if (rv == MORTISE_OK) {
         s->a = a;
         s->mem = a->m->mem;
-        s->max_line = most > 0 ? (size_t)most : LINE_MAX_SAID;
+        s->max_line = most > 0 ? (size_t)most : DEFAULT_LINE_MAX;
         mortise_buf_init(&s->line, s->mem);
         rv = mortise_process_start(a->m->processes, &r, &s->process, err);
     }
@@ -298,18 +308,18 @@ static int launch(struct mortise_asked *a, const struct mortise_buf *words,
     if (rv == MORTISE_OK)
         a->data = s;
     else if (s != NULL)
-        spawned_free(s);
+        free_spawned(s);
     return rv;
 }
 
-/* The secrets are there, or what is wrong with them is told now. */
-static void send_off(struct mortise_asked *a)
+/* All secrets are available, or their errors are reported now. */
+static void launch_spawned(struct mortise_asked *a)
 {
     struct mortise_launched what;
     struct mortise_buf words;
     struct mortise_err err;
     char number[48];
-    int rv = find(a, &what, &err);
+    int rv = find_spawn_program(a, &what, &err);
 
     mortise_buf_init(&words, a->m->mem);
     if (rv == MORTISE_OK)
@@ -317,7 +327,7 @@ static void send_off(struct mortise_asked *a)
     if (rv == MORTISE_OK && words.failed)
         rv = mortise_nomem(&err);
     if (rv == MORTISE_OK)
-        rv = launch(a, &words, &err);
+        rv = start_spawned_process(a, &words, &err);
     mortise_launching_wipe(&words);
     mortise_buf_finish(&words);
     if (rv != MORTISE_OK) {
@@ -330,21 +340,21 @@ static void send_off(struct mortise_asked *a)
     mortise_host_call_piece(a, number, strlen(number));
 }
 
-static void start_spawn(struct mortise_asked *a)
+static void start_process_spawn(struct mortise_asked *a)
 {
     struct mortise_launched what;
     struct mortise_err err;
-    int rv = find(a, &what, &err);
+    int rv = find_spawn_program(a, &what, &err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_launching_await(a, &what, send_off, &err);
+        rv = mortise_launching_await(a, &what, launch_spawned, &err);
     if (rv != MORTISE_OK)
         mortise_host_call_answer(a, mortise_launching_status(rv), NULL,
                                  err.msg);
 }
 
 /* (2) */
-static void cancel_spawn(struct mortise_asked *a)
+static void cancel_process_spawn(struct mortise_asked *a)
 {
     struct spawned *s = a->data;
 
@@ -353,21 +363,22 @@ static void cancel_spawn(struct mortise_asked *a)
     a->data = NULL;
     if (s->process != NULL)
         mortise_process_leave(s->process, GRACE_MS);
-    leave(s);
+    detach_spawned(s);
 }
 
 const struct mortise_host_call_method mortise_host_call_process_spawn = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
-    .check = check_spawn,
+    .check = check_process_spawn,
     .needs_no_run = true,
-    .start = start_spawn,
-    .cancel = cancel_spawn,
+    .start = start_process_spawn,
+    .cancel = cancel_process_spawn,
 };
 
-/* ---- speaking with it ---------------------------------------------------- */
+/* ---- process.write/1 and process.end/1 ---------------------------------- */
 
-/* (3): NULL, it has ended, or never was. */
-static struct mortise_process *find_process(const struct mortise_asked *a)
+/* (3).  NULL: the process has ended, or the number is not valid. */
+static struct mortise_process *
+find_spawned_process(const struct mortise_asked *a)
 {
     json_int_t number = json_integer_value(json_object_get(a->body, "process"));
 
@@ -381,23 +392,23 @@ static struct mortise_process *find_process(const struct mortise_asked *a)
     return NULL;
 }
 
-static bool is_number(const json_t *value)
+static bool is_process_number(const json_t *value)
 {
     return json_is_integer(value);
 }
 
-static bool is_line(const json_t *value)
+static bool is_single_line(const json_t *value)
 {
     return json_is_string(value) && memchr(json_string_value(value), '\n',
                                            json_string_length(value)) == NULL;
 }
 
 static const struct mortise_body_member write_members[] = {
-    {"process", "the number of a process", is_number},
-    {"text", "one line, without its line end", is_line},
+    {"process", "the number of a process", is_process_number},
+    {"text", "one line, without its line end", is_single_line},
 };
 
-static int32_t check_write(struct mortise_asked *a, char *words)
+static int32_t check_process_write(struct mortise_asked *a, char *words)
 {
     int32_t status = mortise_body_check(
         a->body, write_members, sizeof write_members / sizeof write_members[0],
@@ -415,12 +426,12 @@ struct writing {
     struct mortise_asked *a;
 };
 
-static void writing_free(struct writing *w)
+static void free_writing(struct writing *w)
 {
     mortise_release(w->a->m->mem, w, sizeof *w);
 }
 
-static void end_write(struct mortise_asked *a, bool taken)
+static void answer_write(struct mortise_asked *a, bool taken)
 {
     if (taken)
         mortise_host_call_answer(a, MORTISE_S_OK, json_null(), "");
@@ -429,18 +440,19 @@ static void end_write(struct mortise_asked *a, bool taken)
                                  "the program no longer reads its input");
 }
 
-static void on_taken(struct mortise_process_text *t, bool taken)
+static void on_line_written(struct mortise_process_text *t, bool taken)
 {
     struct writing *w = MORTISE_OF(t, struct writing, text);
     struct mortise_asked *a = w->a;
 
     a->data = NULL;
-    writing_free(w);
-    end_write(a, taken);
+    free_writing(w);
+    answer_write(a, taken);
 }
 
-static int write_line(const struct mortise_asked *a, struct mortise_process *p,
-                      struct writing *w, struct mortise_err *err)
+static int write_process_line(const struct mortise_asked *a,
+                              struct mortise_process *p, struct writing *w,
+                              struct mortise_err *err)
 {
     const json_t *text = json_object_get(a->body, "text");
     struct mortise_buf line;
@@ -456,15 +468,15 @@ static int write_line(const struct mortise_asked *a, struct mortise_process *p,
     return rv;
 }
 
-static void start_write(struct mortise_asked *a)
+static void start_process_write(struct mortise_asked *a)
 {
-    struct mortise_process *p = find_process(a);
+    struct mortise_process *p = find_spawned_process(a);
     struct writing *w;
     struct mortise_err err;
     int rv;
 
     if (p == NULL) {
-        end_write(a, false);
+        answer_write(a, false);
         return;
     }
     w = mortise_zalloc(a->m->mem, sizeof *w);
@@ -473,15 +485,15 @@ static void start_write(struct mortise_asked *a)
         return;
     }
     w->a = a;
-    w->text.done = on_taken;
-    rv = write_line(a, p, w, &err);
+    w->text.done = on_line_written;
+    rv = write_process_line(a, p, w, &err);
     if (rv == MORTISE_OK && w->text.process != NULL) {
         a->data = w;
         return;
     }
-    writing_free(w);
+    free_writing(w);
     if (rv == MORTISE_OK)
-        end_write(a, true);
+        answer_write(a, true);
     else
         mortise_host_call_answer(a,
                                  rv == MORTISE_ENOMEM   ? MORTISE_S_NOMEM
@@ -490,26 +502,26 @@ static void start_write(struct mortise_asked *a)
                                  NULL, err.msg);
 }
 
-static void cancel_write(struct mortise_asked *a)
+static void cancel_process_write(struct mortise_asked *a)
 {
     struct writing *w = a->data;
 
     if (w == NULL)
         return;
     mortise_process_text_forget(&w->text);
-    writing_free(w);
+    free_writing(w);
     a->data = NULL;
 }
 
 const struct mortise_host_call_method mortise_host_call_process_write = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
-    .check = check_write,
+    .check = check_process_write,
     .needs_no_run = true,
-    .start = start_write,
-    .cancel = cancel_write,
+    .start = start_process_write,
+    .cancel = cancel_process_write,
 };
 
-static int32_t check_end(struct mortise_asked *a, char *words)
+static int32_t check_process_end(struct mortise_asked *a, char *words)
 {
     return json_object_size(a->body) == 1 &&
                    json_is_integer(json_object_get(a->body, "process"))
@@ -519,9 +531,9 @@ static int32_t check_end(struct mortise_asked *a, char *words)
                      "a request of process.end/1 must be {process}");
 }
 
-static void start_end(struct mortise_asked *a)
+static void start_process_end(struct mortise_asked *a)
 {
-    struct mortise_process *p = find_process(a);
+    struct mortise_process *p = find_spawned_process(a);
 
     if (p != NULL)
         mortise_process_finish(p, GRACE_MS);
@@ -530,7 +542,7 @@ static void start_end(struct mortise_asked *a)
 
 const struct mortise_host_call_method mortise_host_call_process_end = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
-    .check = check_end,
+    .check = check_process_end,
     .needs_no_run = true,
-    .start = start_end,
+    .start = start_process_end,
 };
