@@ -1,19 +1,20 @@
-/* discovery.c -- discovery.query/1: what of all that a node may use is a text
- * about?
+/* discovery.c -- discovery.query/1: searches the tools, skills, extensions and
+ * nodes that a node may use.
  *
- * Asked  {query, kind?, max?, tokens?}: kind "tool", "extension", "skill", "node"
- *        or "any" (the default), max 1 to 100 (8), tokens for the texts of all
- *        results (4000).
- * Answer {results: [{id, kind, score, text?, tier?}], failed?: [{plugin, code,
- *        message}]}, the best first.
+ * Request {query, kind?, max?, tokens?}: kind is "tool", "extension", "skill",
+ *         "node" or "any" (the default); max is 1 to 100 (default 8); tokens
+ *         limits the texts of all results together (default 4000).
+ * Answer  {results: [{id, kind, score, text?, tier?}], failed?: [{plugin, code,
+ *         message}]}, best match first.
  *
- * The candidates are the node's own: the tools that the graph allows it, and the
- * nodes that it may hand over to.  So what is found is never more than what the
- * node could use without having looked; skills are the plugins'.  Where none of
- * the deployment's discovery plugins answered, that is an error; one that failed
- * among others is named in `failed`.
+ * The candidates are the tools that the graph allows the node, and the nodes
+ * that it may hand over to.  So discovery never finds anything that the node
+ * could not use anyway.  Skills come from the plugins.  If none of the
+ * deployment's discovery plugins answered, the call fails; if only some failed,
+ * `failed` lists them.
  *
- * It is a read: recorded with its answer, so that a replay is told the same. */
+ * The call is a read: it is recorded with its answer, so a replay gets the
+ * same. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,19 +24,19 @@
 #include "services/secrets/body.h"
 #include "core/engine/runs/discover.h"
 
-enum { MOST = 8 }; /* results, where nobody said */
+enum { DEFAULT_RESULTS = 8 }; /* default for `max` */
 
-/* ---- what is asked ------------------------------------------------------- */
+/* ---- request ------------------------------------------------------------ */
 
-static json_int_t number_of(const json_t *body, const char *name,
-                            json_int_t unless)
+static json_int_t get_query_number(const json_t *body, const char *name,
+                                   json_int_t fallback)
 {
     const json_t *v = json_object_get(body, name);
 
-    return v != NULL ? json_integer_value(v) : unless;
+    return v != NULL ? json_integer_value(v) : fallback;
 }
 
-static const char *kind_of(const json_t *body)
+static const char *get_query_kind(const json_t *body)
 {
     const json_t *kind = json_object_get(body, "kind");
 
@@ -44,7 +45,8 @@ static const char *kind_of(const json_t *body)
                                         : "";
 }
 
-static bool is_number(const json_t *body, const char *name, json_int_t most)
+static bool is_number_in_range(const json_t *body, const char *name,
+                               json_int_t most)
 {
     const json_t *v = json_object_get(body, name);
 
@@ -52,7 +54,7 @@ static bool is_number(const json_t *body, const char *name, json_int_t most)
                          json_integer_value(v) <= most);
 }
 
-static int32_t check(struct mortise_asked *a, char *words)
+static int32_t check_discovery_query(struct mortise_asked *a, char *words)
 {
     static const char *const known[] = {"query", "kind", "max", "tokens"};
     const json_t *query = json_object_get(a->body, "query");
@@ -63,9 +65,9 @@ static int32_t check(struct mortise_asked *a, char *words)
     if (n != json_object_size(a->body) || !json_is_string(query) ||
         json_string_length(query) == 0 ||
         json_string_length(query) > MORTISE_DISCOVERY_QUERY_MAX ||
-        !mortise_found_is_kind(kind_of(a->body), true) ||
-        !is_number(a->body, "max", MORTISE_FOUND_MAX) ||
-        !is_number(a->body, "tokens", MORTISE_FOUND_TOKENS_MAX))
+        !mortise_found_is_kind(get_query_kind(a->body), true) ||
+        !is_number_in_range(a->body, "max", MORTISE_FOUND_MAX) ||
+        !is_number_in_range(a->body, "tokens", MORTISE_FOUND_TOKENS_MAX))
         return mortise_ask_refuse(
             words, MORTISE_S_INVALID,
             "a request of %s must be {query: 1 to %d bytes, kind?: tool, "
@@ -79,11 +81,11 @@ static int32_t check(struct mortise_asked *a, char *words)
     return MORTISE_S_OK;
 }
 
-/* ---- the candidates ------------------------------------------------------ */
+/* ---- candidates --------------------------------------------------------- */
 
-/* Of the kind that is looked for; NULL: memory ran out. */
-static json_t *candidates_of(const struct mortise_graph *tools,
-                             const char *kind)
+/* List the candidates of the kind; NULL: memory ran out. */
+static json_t *list_candidates(const struct mortise_graph *tools,
+                               const char *kind)
 {
     bool nodes = strcmp(kind, "any") == 0 || strcmp(kind, "node") == 0;
     json_t *list = mortise_graph_candidates(tools, kind);
@@ -102,41 +104,41 @@ static json_t *candidates_of(const struct mortise_graph *tools,
     return list;
 }
 
-/* ---- the answer ---------------------------------------------------------- */
+/* ---- answer ------------------------------------------------------------- */
 
-static void done(void *ud, json_t *found, const char *nobody)
+static void answer_discovery(void *ud, json_t *found, const char *failure)
 {
     struct mortise_asked *a = ud;
 
     a->data = NULL;
     if (found == NULL) {
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
-    } else if (nobody != NULL) {
-        mortise_host_call_answer(a, MORTISE_S_FAILED, NULL, nobody);
+    } else if (failure != NULL) {
+        mortise_host_call_answer(a, MORTISE_S_FAILED, NULL, failure);
         json_decref(found);
     } else {
         mortise_host_call_answer(a, MORTISE_S_OK, found, "");
     }
 }
 
-static void start(struct mortise_asked *a)
+static void start_discovery(struct mortise_asked *a)
 {
-    const char *kind = kind_of(a->body);
+    const char *kind = get_query_kind(a->body);
     json_t *request = json_pack(
         "{s:O, s:s, s:I, s:I, s:o}", "query", json_object_get(a->body, "query"),
-        "kind", kind, "max", number_of(a->body, "max", MOST), "tokens",
-        number_of(a->body, "tokens", MORTISE_FOUND_TOKENS), "candidates",
-        candidates_of(a->call->node->tools, kind));
+        "kind", kind, "max", get_query_number(a->body, "max", DEFAULT_RESULTS),
+        "tokens", get_query_number(a->body, "tokens", MORTISE_FOUND_TOKENS),
+        "candidates", list_candidates(a->call->node->tools, kind));
 
     if (request == NULL) {
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
         return;
     }
-    a->data = mortise_look(a->call, request, done, a);
+    a->data = mortise_look(a->call, request, answer_discovery, a);
     json_decref(request);
 }
 
-static void let_go(struct mortise_asked *a)
+static void cancel_discovery(struct mortise_asked *a)
 {
     if (a->data != NULL)
         mortise_look_stop(a->data);
@@ -145,7 +147,7 @@ static void let_go(struct mortise_asked *a)
 
 const struct mortise_host_call_method mortise_host_call_discovery_query = {
     .effect = MORTISE_HOST_CALL_READ,
-    .check = check,
-    .start = start,
-    .cancel = let_go,
+    .check = check_discovery_query,
+    .start = start_discovery,
+    .cancel = cancel_discovery,
 };
