@@ -1,21 +1,23 @@
-/* children.c -- native children, for plugins whose node is a gmi node or a leaf:
+/* children.c -- native children, for plugins whose node is of type gmi or leaf.
  *
  *   spawn.start/1 {handle, token, task}
  *                 {state, child, terminal_status?, terminal_result?}
  *   spawn.await/1  {handle}             {status, child, result?}
  *
- * A handle that was claimed with `native: true` has a run for a child.  `task` is
- * what the claim had, {instructions, result_schema?, message_schema?, seed?}; `seed`
- * names a step of model.call/1: the child begins with what the model was told
- * there.  To start it admits that run
- * and has the handle running, in one commit; asked again, after a crash or by a
- * later attempt, it finds that it is there, and that it goes on.  So it is a read
- * of the run's: that it happened is in the store.
+ * The child of a handle that was claimed with `native: true` is a run.  `task`
+ * is that of the claim: {instructions, result_schema?, message_schema?, seed?}.
+ * `seed` names a step of model.call/1: the child starts with the messages that
+ * the model got in that step.
  *
- * One that cannot begin, since its graph does not stand by itself or a plugin is
- * missing, has ended with that: the handle is settled, as failed.
+ * spawn.start/1 admits the run and sets the handle to running, in one commit.
+ * If it is repeated after a crash or by a later attempt, it finds the existing
+ * run and resumes it.  Therefore it is recorded as a read: the effect itself is
+ * in the store.
  *
- * To wait is a step that the child's end answers (runs/children.c). */
+ * If the child can never start, because its graph is invalid or a plugin is
+ * missing, the handle is settled as failed.
+ *
+ * spawn.await/1 is a step that the child's end answers (runs/children.c). */
 #include <stdio.h>
 #include <string.h>
 
@@ -27,9 +29,9 @@
 #include "core/engine/runs/children.h"
 #include "core/engine/runs/start.h"
 
-/* ---- bodies --------------------------------------------------------------- */
+/* ---- bodies ------------------------------------------------------------- */
 
-static int32_t check_start(struct mortise_asked *a, char *words)
+static int32_t check_spawn_start(struct mortise_asked *a, char *words)
 {
     static const char *const members[] = {"handle", "token", "task", NULL};
     int32_t status = mortise_handles_check_members(
@@ -43,7 +45,7 @@ static int32_t check_start(struct mortise_asked *a, char *words)
                                   : status;
 }
 
-static int32_t check_wait(struct mortise_asked *a, char *words)
+static int32_t check_spawn_await(struct mortise_asked *a, char *words)
 {
     static const char *const members[] = {"handle", NULL};
     int32_t status =
@@ -55,7 +57,7 @@ static int32_t check_wait(struct mortise_asked *a, char *words)
                : status;
 }
 
-/* ---- starting ------------------------------------------------------------- */
+/* ---- spawn.start/1 ------------------------------------------------------ */
 
 struct starting {
     struct mortise_spawn_op op;
@@ -63,21 +65,20 @@ struct starting {
     struct mortise_order order;
     struct mortise_task task;
     struct mortise *m;
-    struct mortise_asked *asked; /* NULL: it was let go of */
-    struct mortise_graph *graph; /* a reference; NULL: `why` */
+    struct mortise_asked *asked; /* NULL: the call was cancelled */
+    struct mortise_graph *graph; /* a reference; NULL: `why` says why not */
     struct mortise_err why;
     json_t *input;
     char tenant[MORTISE_NAME_MAX + 1], parent[MORTISE_NAME_MAX + 1];
     char handle[MORTISE_SPAWN_HANDLE_MAX], token[MORTISE_SPAWN_TEXT + 1];
     char name[MORTISE_SPAWN_TEXT + 1];
     char child[MORTISE_SPAWN_TEXT + 1], actor[MORTISE_SPAWN_HANDLE_MAX + 8];
-    char *failure; /* JSON, of one that could not begin; NULL */
-    bool starts,
-        landed; /* the run is yet to be there; its commit is answered */
-    int result; /* of that */
+    char *failure;       /* JSON error of a failed start; NULL: none */
+    bool starts, landed; /* the run is starting; its commit has ended */
+    int result;          /* result of the commit */
 };
 
-static void starting_free(struct starting *s)
+static void free_starting(struct starting *s)
 {
     mortise_graph_unref(s->graph);
     json_decref(s->input);
@@ -85,7 +86,7 @@ static void starting_free(struct starting *s)
     mortise_release(s->m->mem, s, sizeof *s);
 }
 
-static void let_go(struct mortise_asked *a)
+static void cancel_spawn_start(struct mortise_asked *a)
 {
     struct starting *s = a->data;
 
@@ -94,7 +95,7 @@ static void let_go(struct mortise_asked *a)
     a->data = NULL;
 }
 
-static struct mortise_asked *asker(struct starting *s)
+static struct mortise_asked *take_waiting_call(struct starting *s)
 {
     struct mortise_asked *a = s->asked;
 
@@ -104,11 +105,11 @@ static struct mortise_asked *asker(struct starting *s)
     return a;
 }
 
-/* Its handle says what it is; takes nothing. */
-static void answer(struct starting *s)
+/* Answer with the state of the handle. */
+static void answer_spawn_start(struct starting *s)
 {
     const struct mortise_spawn *now = &s->op.put.change.now;
-    struct mortise_asked *a = asker(s);
+    struct mortise_asked *a = take_waiting_call(s);
     json_t *result = NULL, *value;
 
     if (a == NULL)
@@ -126,18 +127,19 @@ static void answer(struct starting *s)
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
 }
 
-/* "E_CODE: words" of what the handle says, or why it could not be asked. */
-static void answer_error(struct starting *s, int rv,
-                         const struct mortise_err *err)
+/* Answer with "E_CODE: message". */
+static void answer_start_error(struct starting *s, int rv,
+                               const struct mortise_err *err)
 {
-    struct mortise_asked *a = asker(s);
+    struct mortise_asked *a = take_waiting_call(s);
 
     if (a != NULL)
         mortise_handles_answer_error(a, rv, err);
 }
 
-/* The run is there, or not to be, and what became of its handle is known. */
-static void conclude(struct starting *s)
+/* Called when the run has started or failed to, and again when the commit has
+ * ended; the later one answers and frees. */
+static void finish_starting(struct starting *s)
 {
     struct mortise_err err;
 
@@ -146,36 +148,38 @@ static void conclude(struct starting *s)
     if (s->result == MORTISE_OK && s->asked == NULL)
         mortise_news_put(s->m, MORTISE_NEWS_BEGAN, s->tenant, s->handle);
     else if (s->result == MORTISE_OK)
-        answer(s);
+        answer_spawn_start(s);
     else
-        answer_error(s, s->result,
-                     (mortise_fail(&err, s->result,
-                                   "the engine does not know whether the child "
-                                   "was started; repeat the request"),
-                      &err));
-    starting_free(s);
+        answer_start_error(
+            s, s->result,
+            (mortise_fail(&err, s->result,
+                          "the engine does not know whether the child "
+                          "was started; repeat the request"),
+             &err));
+    free_starting(s);
 }
 
-static void landed(struct mortise_spawn_op *op, int result)
+static void on_start_committed(struct mortise_spawn_op *op, int result)
 {
     struct starting *s = MORTISE_OF(op, struct starting, op);
 
     s->landed = true;
     s->result = result;
-    conclude(s);
+    finish_starting(s);
 }
 
-/* Is it for good that it cannot begin? */
-static bool is_final(int rv)
+/* Can a repeated start never succeed? */
+static bool is_permanent_start_error(int rv)
 {
     return rv == MORTISE_ECHECK || rv == MORTISE_EINVAL ||
            rv == MORTISE_EDENIED || rv == MORTISE_EBLOCKED ||
            rv == MORTISE_EEXISTS || rv == MORTISE_ENOTFOUND;
 }
 
-/* Its handle is settled by that, in a commit of its own. */
-static int settle_failed(struct starting *s, int rv,
-                         const struct mortise_err *why, struct mortise_err *err)
+/* Settle the handle as failed, in a commit of its own. */
+static int settle_failed_start(struct starting *s, int rv,
+                               const struct mortise_err *why,
+                               struct mortise_err *err)
 {
     json_t *error = json_pack("{s:{s:s, s:s}}", "error", "code",
                               mortise_result_name(rv), "message", why->msg);
@@ -192,99 +196,107 @@ static int settle_failed(struct starting *s, int rv,
     return mortise_commits_take_spawn(s->m, s->tenant, &s->op.put, err);
 }
 
-/* It cannot begin, now or ever. */
-static void cannot(struct starting *s, int rv, const struct mortise_err *why)
+/* The child cannot start: settle the handle if that is permanent, and answer.
+ */
+static void fail_child_start(struct starting *s, int rv,
+                             const struct mortise_err *why)
 {
     struct mortise_err err = *why;
-    int done = is_final(rv) ? settle_failed(s, rv, why, &err) : rv;
+    int done = is_permanent_start_error(rv)
+                   ? settle_failed_start(s, rv, why, &err)
+                   : rv;
 
     if (s->op.put.flying)
         return;
     mortise_spawns_drop(&s->op);
-    answer_error(s, done, &err);
-    starting_free(s);
+    answer_start_error(s, done, &err);
+    free_starting(s);
 }
 
-static void started(struct mortise_new_run *n, struct mortise_live *live,
-                    const struct mortise_err *err)
+static void on_child_started(struct mortise_new_run *n,
+                             struct mortise_live *live,
+                             const struct mortise_err *err)
 {
     struct starting *s = MORTISE_OF(n, struct starting, run);
     struct mortise_err why;
 
     s->starts = false;
     if (live == NULL)
-        cannot(s, err->code, err);
-    else if (!s->landed && !s->op.put.flying) /* its commit was never made */
-        cannot(s, mortise_nomem(&why), &why);
+        fail_child_start(s, err->code, err);
+    else if (!s->landed && !s->op.put.flying) /* the commit was never made */
+        fail_child_start(s, mortise_nomem(&why), &why);
     else
-        conclude(s); /* where its commit was answered already */
+        finish_starting(s); /* answers if the commit has ended */
 }
 
-static bool wants(const struct mortise_head_copy *head)
+static bool is_resumable_child(const struct mortise_head_copy *head)
 {
     return mortise_live_goes_on(head->status, head->reason);
 }
 
-static void goes_on(struct mortise_order *o, const struct mortise_err *err)
+static void on_child_resumed(struct mortise_order *o,
+                             const struct mortise_err *err)
 {
     struct starting *s = MORTISE_OF(o, struct starting, order);
 
-    (void)err; /* one that stands still is there all the same */
-    answer(s);
-    starting_free(s);
+    (void)err; /* a run that is stopped has started, too */
+    answer_spawn_start(s);
+    free_starting(s);
 }
 
-/* It was started before: it is over, or goes on, if it is not at work. */
-static void find(struct starting *s)
+/* The child was started before: resume its run unless it has ended or is
+ * loaded. */
+static void resume_existing_child(struct starting *s)
 {
     bool over = mortise_spawn_is_over(&s->op.put.change.now);
 
     if (over || mortise_live_is_here(s->m, s->tenant, s->child))
-        answer(s); /* what it says is the operation's */
+        answer_spawn_start(s); /* copies from the operation, which ends now */
     mortise_spawns_drop(&s->op);
     if (s->asked == NULL) {
-        starting_free(s);
+        free_starting(s);
         return;
     }
-    s->order = (struct mortise_order){.wants = wants, .done = goes_on};
+    s->order = (struct mortise_order){.wants = is_resumable_child,
+                                      .done = on_child_resumed};
     mortise_live_recover(s->m, s->tenant, s->child, &s->order);
 }
 
-static void begin_run(struct starting *s)
+static void start_child_run(struct starting *s)
 {
     s->starts = true;
     s->run = (struct mortise_new_run){.input = s->input,
                                       .actor = s->actor,
                                       .spawned_by = s->handle,
                                       .spawn = &s->op.put.change,
-                                      .done = started};
+                                      .done = on_child_started};
     mortise_live_start(s->m, &s->run, s->graph, s->tenant, s->child);
 }
 
-static void decided(struct mortise_spawn_op *op, int rv,
-                    const struct mortise_err *err)
+static void on_start_decided(struct mortise_spawn_op *op, int rv,
+                             const struct mortise_err *err)
 {
     struct starting *s = MORTISE_OF(op, struct starting, op);
 
     if (rv != MORTISE_OK) {
-        answer_error(s, rv, err);
+        answer_start_error(s, rv, err);
         mortise_spawns_drop(op);
-        starting_free(s);
+        free_starting(s);
         return;
     }
-    strcpy(s->child, op->put.change.now.child); /* of no greater length */
+    strcpy(s->child, op->put.change.now.child); /* at most as long */
     strcpy(s->name, op->put.change.now.name);
     if (!op->changes)
-        find(s);
+        resume_existing_child(s);
     else if (s->graph == NULL)
-        cannot(s, s->why.code, &s->why);
+        fail_child_start(s, s->why.code, &s->why);
     else
-        begin_run(s);
+        start_child_run(s);
 }
 
-/* What the child begins with.  MORTISE_EINVAL: there is no such step. */
-static int put_seed(struct starting *s, const struct mortise_asked *a,
-                    const json_t *task)
+/* Put the messages of the seed.  MORTISE_EINVAL: there is no such step. */
+static int put_seed_messages(struct starting *s, const struct mortise_asked *a,
+                             const json_t *task)
 {
     const char *seed = json_string_value(json_object_get(task, "seed"));
     json_t *told;
@@ -304,7 +316,7 @@ static int put_seed(struct starting *s, const struct mortise_asked *a,
                : MORTISE_OK;
 }
 
-static int prepare(struct starting *s, const struct mortise_asked *a)
+static int prepare_child(struct starting *s, const struct mortise_asked *a)
 {
     const json_t *task = json_object_get(a->body, "task");
     int rv = mortise_json_digest(s->op.task, task, s->m->mem);
@@ -313,22 +325,25 @@ static int prepare(struct starting *s, const struct mortise_asked *a)
                          json_object_get(task, "instructions"));
     if (rv != MORTISE_OK || s->input == NULL)
         return mortise_nomem(&s->why);
-    rv = put_seed(s, a, task);
+    rv = put_seed_messages(s, a, task);
     if (rv == MORTISE_OK)
         rv = mortise_child_graph(a->live, a->call->node, "agent", task,
                                  &s->graph, &s->why);
-    return rv == MORTISE_ENOMEM ? rv : MORTISE_OK; /* else decided() says it */
+    return rv == MORTISE_ENOMEM
+               ? rv
+               : MORTISE_OK; /* on_start_decided() reports it */
 }
 
-/* Behind the step of the run that asks: another run begins here. */
-static void begin(struct mortise_task *t)
+/* As a task of the loop, after the calling run's step, because this starts
+ * another run. */
+static void begin_spawn_op(struct mortise_task *t)
 {
     struct starting *s = MORTISE_OF(t, struct starting, task);
 
     mortise_spawns_begin(s->m, &s->op);
 }
 
-static void start(struct mortise_asked *a)
+static void start_native_child(struct mortise_asked *a)
 {
     struct starting *s;
 
@@ -345,41 +360,41 @@ static void start(struct mortise_asked *a)
     s->m = a->m;
     s->asked = a;
     a->data = s;
-    strcpy(s->tenant, a->live->tenant); /* live.c lets no longer name in */
+    strcpy(s->tenant, a->live->tenant); /* live.c admits no longer name */
     strcpy(s->handle, mortise_handles_text(a, "handle"));
     strcpy(s->token, mortise_handles_text(a, "token"));
     snprintf(s->actor, sizeof s->actor, "spawn %s", s->handle);
     if (!mortise_handles_parse(a, s->parent, s->op.id)) {
-        answer_error(s, MORTISE_ENOTFOUND,
-                     (mortise_fail(&s->why, MORTISE_ENOTFOUND,
-                                   "this run has no such spawn handle"),
-                      &s->why));
-        starting_free(s);
+        answer_start_error(s, MORTISE_ENOTFOUND,
+                           (mortise_fail(&s->why, MORTISE_ENOTFOUND,
+                                         "this run has no such spawn handle"),
+                            &s->why));
+        free_starting(s);
         return;
     }
-    if (prepare(s, a) != MORTISE_OK) {
-        answer_error(s, MORTISE_ENOMEM, &s->why);
-        starting_free(s);
+    if (prepare_child(s, a) != MORTISE_OK) {
+        answer_start_error(s, MORTISE_ENOMEM, &s->why);
+        free_starting(s);
         return;
     }
     s->op.kind = MORTISE_SPAWN_STARTS;
     s->op.tenant = s->tenant;
     s->op.parent = s->parent;
     s->op.token = s->token;
-    s->op.decided = decided;
-    s->op.landed = landed;
-    s->task.run = begin;
+    s->op.decided = on_start_decided;
+    s->op.landed = on_start_committed;
+    s->task.run = begin_spawn_op;
     mortise_ready(s->m, &s->task);
 }
 
 const struct mortise_host_call_method mortise_host_call_spawn_start = {
     .effect = MORTISE_HOST_CALL_READ,
-    .check = check_start,
-    .start = start,
-    .cancel = let_go,
+    .check = check_spawn_start,
+    .start = start_native_child,
+    .cancel = cancel_spawn_start,
 };
 
-/* ---- waiting -------------------------------------------------------------- */
+/* ---- spawn.await/1 ------------------------------------------------------ */
 
 struct seeking {
     struct mortise *m;
@@ -389,10 +404,10 @@ struct seeking {
     char id[MORTISE_SPAWN_ID];
 };
 
-/* Which run that is, for people; a native child's is known from the claim on, and
- * so the same each time that it is asked for. */
-static int found(void *ud, const char *tenant, const char *parent,
-                 const char *id, const struct mortise_spawn *s)
+/* Add the child's run to the request, for display.  A native child's run is
+ * known since the claim, so repeated requests are identical. */
+static int add_child_to_await(void *ud, const char *tenant, const char *parent,
+                              const char *id, const struct mortise_spawn *s)
 {
     struct seeking *seeking = ud;
 
@@ -405,15 +420,15 @@ static int found(void *ud, const char *tenant, const char *parent,
     return 0;
 }
 
-static void unknown(struct mortise_asked *a)
+static void fail_unknown_handle(struct mortise_asked *a)
 {
     snprintf(a->words, sizeof a->words, "%s: this run has no such spawn handle",
              mortise_result_name(MORTISE_ENOTFOUND));
     mortise_host_call_weighed(a, true);
 }
 
-static void sought(struct mortise_read *r, int rv,
-                   const struct mortise_err *err)
+static void on_handle_found(struct mortise_read *r, int rv,
+                            const struct mortise_err *err)
 {
     struct seeking *s = MORTISE_OF(r, struct seeking, read);
     struct mortise_asked *a = s->asked;
@@ -424,12 +439,12 @@ static void sought(struct mortise_read *r, int rv,
         return;
     a->data = NULL;
     if (rv == MORTISE_ENOTFOUND)
-        unknown(a);
+        fail_unknown_handle(a);
     else
         mortise_host_call_weighed(a, false);
 }
 
-static void let_seek(struct mortise_asked *a)
+static void cancel_handle_search(struct mortise_asked *a)
 {
     struct seeking *s = a->data;
 
@@ -438,13 +453,13 @@ static void let_seek(struct mortise_asked *a)
     a->data = NULL;
 }
 
-/* A handle that was never there would be waited for for good. */
-static void seek(struct mortise_asked *a)
+/* Check that the handle exists; otherwise the run would wait forever. */
+static void find_awaited_handle(struct mortise_asked *a)
 {
     struct seeking *s = mortise_zalloc(a->m->mem, sizeof *s);
 
     if (s == NULL) {
-        mortise_host_call_weighed(a, false); /* to wait is for the run to try */
+        mortise_host_call_weighed(a, false); /* the run reports any error */
         return;
     }
     s->m = a->m;
@@ -452,7 +467,7 @@ static void seek(struct mortise_asked *a)
     strcpy(s->tenant, a->live->tenant);
     if (!mortise_handles_parse(a, s->parent, s->id)) {
         mortise_release(s->m->mem, s, sizeof *s);
-        unknown(a);
+        fail_unknown_handle(a);
         return;
     }
     a->data = s;
@@ -460,15 +475,15 @@ static void seek(struct mortise_asked *a)
                                     .tenant = s->tenant,
                                     .run = s->parent,
                                     .id = s->id,
-                                    .spawn = found,
+                                    .spawn = add_child_to_await,
                                     .ud = s,
-                                    .done = sought};
+                                    .done = on_handle_found};
     mortise_store_read(s->m->store, &s->read);
 }
 
 const struct mortise_host_call_method mortise_host_call_spawn_await = {
     .effect = MORTISE_HOST_CALL_CHILD,
-    .check = check_wait,
-    .weigh = seek,
-    .cancel = let_seek,
+    .check = check_spawn_await,
+    .weigh = find_awaited_handle,
+    .cancel = cancel_handle_search,
 };

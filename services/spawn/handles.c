@@ -1,25 +1,28 @@
-/* handles.c -- spawn handles, for plugins that have children: of their own, or
- * (`native`) runs of the same store (children.c).
+/* handles.c -- host calls about spawn handles.
+ *
+ * The child of a handle is managed by the plugin, or (`native`) it is a run of
+ * the same store (children.c).
  *
  *   spawn.claim/1    {call, name, task?, detached?, native?, token?}
  *                    {outcome, handle, name, state, token?, child?,
  *                    terminal_status?, terminal_result?}
  *   spawn.register/1 {handle, token, child}             {handle, name, state}
- *   spawn.advance/1  {handle, token, state}             likewise
- *   spawn.settle/1   {handle, token, status, result?}   likewise
- *   spawn.report/1   {progress?, attempt?}              {handle?, name?, attempt,
- *                                                       progress?}
+ *   spawn.advance/1  {handle, token, state}             {handle, name, state}
+ *   spawn.settle/1   {handle, token, status, result?}   {handle, name, state}
+ *   spawn.report/1   {progress?, attempt?}           {handle?, name?, attempt,
+ *                                                    progress?}
  *
- * `call` names the spawn in the execution that asks: the same in a replay, and in
- * a later attempt, which finds the child of the earlier one.  Handles are those of
- * the run that asks; others are not found.
+ * `call` identifies the spawn within the execution.  It is the same in a replay
+ * and in a later attempt, which thereby finds the child of the earlier one.  A
+ * run can use only its own handles; others are not found.
  *
- * Each is a put of the run's: what it comes to is decided here, from what is on
- * disk, and its answer and the change are one commit (core/run/asks/step.c).  A
- * refusal is recorded, too; its words begin with the code: "E_LIMIT: ...".
+ * Each call is a put of the run: the decision is made here from the stored
+ * record, and its answer is committed together with the change
+ * (core/run/asks/step.c).  A rejection is recorded, too; its message begins
+ * with the code: "E_LIMIT: ...".
  *
- * A result or a name with a secret in it is refused: what is stored has
- * references. */
+ * A result or name that contains a secret is rejected: only references to
+ * secrets are stored. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,15 +32,15 @@
 #include "core/engine/runs/call.h"
 #include "core/run/run.h"
 
-/* ---- bodies --------------------------------------------------------------- */
+/* ---- bodies ------------------------------------------------------------- */
 
-static int32_t refuse(char *words, const char *member, const char *takes)
+static int32_t reject_handle_member(char *words, const char *member,
+                                    const char *takes)
 {
     return mortise_ask_refuse(words, MORTISE_S_INVALID, "%s takes %s", member,
                               takes);
 }
 
-/* No members but those. */
 int32_t mortise_handles_check_members(const struct mortise_asked *a,
                                       const char *const *members,
                                       const char *form, char *words)
@@ -60,7 +63,6 @@ int32_t mortise_handles_check_members(const struct mortise_asked *a,
     return MORTISE_S_OK;
 }
 
-/* A member that is text; NULL where it may be missing, and is. */
 int32_t mortise_handles_check_text(const struct mortise_asked *a,
                                    const char *member, size_t most,
                                    bool optional, char *words)
@@ -72,7 +74,7 @@ int32_t mortise_handles_check_text(const struct mortise_asked *a,
     if (value == NULL && optional)
         return MORTISE_S_OK;
     if (text == NULL || strlen(text) != json_string_length(value))
-        return refuse(words, member, "text");
+        return reject_handle_member(words, member, "text");
     if (mortise_utf8_check_line(member, text, most, &why) == MORTISE_OK)
         return MORTISE_S_OK;
     return mortise_ask_refuse(words, MORTISE_S_INVALID, "%s", why.msg);
@@ -95,18 +97,18 @@ int32_t mortise_handles_check_node(const struct mortise_asked *a, char *words)
         "only nodes of type gmi or leaf can have native children");
 }
 
-/* true or false, or nothing. */
-static int32_t check_flag(const struct mortise_asked *a, const char *member,
-                          char *words)
+/* Check that a member is a boolean or absent. */
+static int32_t check_handle_flag(const struct mortise_asked *a,
+                                 const char *member, char *words)
 {
     const json_t *value = json_object_get(a->body, member);
 
     return value == NULL || json_is_boolean(value)
                ? MORTISE_S_OK
-               : refuse(words, member, "true or false");
+               : reject_handle_member(words, member, "true or false");
 }
 
-static bool is_schema(const json_t *v)
+static bool is_schema_or_absent(const json_t *v)
 {
     return v == NULL || json_is_object(v);
 }
@@ -121,7 +123,7 @@ int32_t mortise_handles_check_task(const struct mortise_asked *a, char *words)
                (size_t)(seed != NULL);
 
     if (json_string_length(json_object_get(task, "instructions")) == 0 ||
-        !is_schema(result) || !is_schema(message) ||
+        !is_schema_or_absent(result) || !is_schema_or_absent(message) ||
         (seed != NULL && json_string_length(seed) == 0) ||
         json_object_size(task) != n)
         return mortise_ask_refuse(
@@ -137,7 +139,7 @@ int32_t mortise_handles_check_task(const struct mortise_asked *a, char *words)
     return MORTISE_S_OK;
 }
 
-static int32_t check_native(const struct mortise_asked *a, char *words)
+static int32_t check_native_claim(const struct mortise_asked *a, char *words)
 {
     int32_t status = mortise_handles_check_node(a, words);
 
@@ -145,7 +147,7 @@ static int32_t check_native(const struct mortise_asked *a, char *words)
                                   : status;
 }
 
-static int32_t check_claim(struct mortise_asked *a, char *words)
+static int32_t check_handle_claim(struct mortise_asked *a, char *words)
 {
     static const char *const members[] = {"call",   "name",  "task", "detached",
                                           "native", "token", NULL};
@@ -162,12 +164,12 @@ static int32_t check_claim(struct mortise_asked *a, char *words)
         status = mortise_handles_check_text(a, "token", MORTISE_SPAWN_TEXT,
                                             true, words);
     if (status == MORTISE_S_OK)
-        status = check_flag(a, "detached", words);
+        status = check_handle_flag(a, "detached", words);
     if (status == MORTISE_S_OK)
-        status = check_flag(a, "native", words);
+        status = check_handle_flag(a, "native", words);
     return status == MORTISE_S_OK &&
                    json_is_true(json_object_get(a->body, "native"))
-               ? check_native(a, words)
+               ? check_native_claim(a, words)
                : status;
 }
 
@@ -193,7 +195,7 @@ int32_t mortise_handles_check_holder(const struct mortise_asked *a, char *words)
                : status;
 }
 
-static int32_t check_register(struct mortise_asked *a, char *words)
+static int32_t check_handle_register(struct mortise_asked *a, char *words)
 {
     static const char *const members[] = {"handle", "token", "child", NULL};
     int32_t status = mortise_handles_check_members(
@@ -207,8 +209,9 @@ static int32_t check_register(struct mortise_asked *a, char *words)
                : status;
 }
 
-/* DISPATCHED or RUNNING; 0: it is neither. */
-static enum mortise_spawn_state state_of(const struct mortise_asked *a)
+/* DISPATCHED or RUNNING; 0: neither. */
+static enum mortise_spawn_state
+parse_requested_state(const struct mortise_asked *a)
 {
     const char *word = mortise_handles_text(a, "state");
 
@@ -218,7 +221,7 @@ static enum mortise_spawn_state state_of(const struct mortise_asked *a)
     return (enum mortise_spawn_state)0;
 }
 
-static int32_t check_advance(struct mortise_asked *a, char *words)
+static int32_t check_handle_advance(struct mortise_asked *a, char *words)
 {
     static const char *const members[] = {"handle", "token", "state", NULL};
     int32_t status = mortise_handles_check_members(
@@ -226,12 +229,12 @@ static int32_t check_advance(struct mortise_asked *a, char *words)
 
     if (status == MORTISE_S_OK)
         status = mortise_handles_check_holder(a, words);
-    if (status == MORTISE_S_OK && state_of(a) == 0)
-        status = refuse(words, "state", "dispatched or running");
+    if (status == MORTISE_S_OK && parse_requested_state(a) == 0)
+        status = reject_handle_member(words, "state", "dispatched or running");
     return status;
 }
 
-static int32_t check_settle(struct mortise_asked *a, char *words)
+static int32_t check_handle_settle(struct mortise_asked *a, char *words)
 {
     static const char *const members[] = {"handle", "token", "status", "result",
                                           NULL};
@@ -244,32 +247,33 @@ static int32_t check_settle(struct mortise_asked *a, char *words)
     if (status == MORTISE_S_OK &&
         (word == NULL ||
          mortise_spawn_status_of(word) == MORTISE_SPAWN_UNENDED))
-        status = refuse(words, "status",
-                        "completed, failed, cancelled, timed_out, "
-                        "max_iterations, budget or abandoned");
+        status =
+            reject_handle_member(words, "status",
+                                 "completed, failed, cancelled, timed_out, "
+                                 "max_iterations, budget or abandoned");
     return status;
 }
 
-/* ---- an operation for an ask ------------------------------------------------ */
+/* ---- operations --------------------------------------------------------- */
 
 struct handle_op {
     struct mortise_spawn_op op;
     struct mortise *m;
-    struct mortise_asked *asked; /* NULL: it was let go of */
-    json_t *body;                /* a reference: texts stand in it */
+    struct mortise_asked *asked; /* NULL: the call was cancelled */
+    json_t *body;                /* a reference; op's texts are in it */
     char tenant[MORTISE_NAME_MAX + 1], parent[MORTISE_NAME_MAX + 1];
     char path[MORTISE_EXEC_PATH];
     char *result; /* JSON; NULL: none */
 };
 
-static void op_free(struct handle_op *h)
+static void free_handle_op(struct handle_op *h)
 {
     json_decref(h->body);
     mortise_release_str(h->m->mem, h->result);
     mortise_release(h->m->mem, h, sizeof *h);
 }
 
-static void let_go(struct mortise_asked *a)
+static void cancel_handle_op(struct mortise_asked *a)
 {
     struct handle_op *h = a->data;
 
@@ -278,9 +282,9 @@ static void let_go(struct mortise_asked *a)
     a->data = NULL;
 }
 
-/* What a child said of itself. */
-static json_t *report_of(const struct handle_op *h, uint32_t attempt,
-                         const char *progress)
+/* Encode a child's report about itself. */
+static json_t *encode_child_report(const struct handle_op *h, uint32_t attempt,
+                                   const char *progress)
 {
     const struct mortise_spawn_op *op = &h->op;
     char handle[MORTISE_SPAWN_HANDLE_MAX];
@@ -292,8 +296,8 @@ static json_t *report_of(const struct handle_op *h, uint32_t attempt,
                      "attempt", (json_int_t)attempt, "progress", progress);
 }
 
-/* {handle, name, state, outcome?, ...}; NULL: no memory. */
-static json_t *answer_of(const struct handle_op *h)
+/* Encode {handle, name, state, outcome?, ...}; NULL: memory ran out. */
+static json_t *encode_handle_answer(const struct handle_op *h)
 {
     const struct mortise_spawn_op *op = &h->op;
     const struct mortise_spawn *now = &op->put.change.now;
@@ -303,7 +307,7 @@ static json_t *answer_of(const struct handle_op *h)
     json_t *result = NULL;
 
     if (op->kind == MORTISE_SPAWN_REPORTS)
-        return report_of(h, now->attempt, op->progress);
+        return encode_child_report(h, now->attempt, op->progress);
     mortise_spawns_handle(handle, op->parent, op->id);
     if (!claims)
         return json_pack("{s:s, s:s, s:s}", "handle", handle, "name", now->name,
@@ -321,7 +325,6 @@ static json_t *answer_of(const struct handle_op *h)
                      "terminal_status", status, "terminal_result", result);
 }
 
-/* Is it the record's to say, and so the run's to keep? */
 bool mortise_handles_is_word(int rv)
 {
     return rv == MORTISE_ENOTFOUND || rv == MORTISE_EDETERMINISM ||
@@ -355,32 +358,31 @@ bool mortise_handles_parse(const struct mortise_asked *a,
            strcmp(parent, a->live->id) == 0;
 }
 
-static void undecided(struct mortise_asked *a, int rv, const char *words)
+static void fail_undecided(struct mortise_asked *a, int rv, const char *words)
 {
     mortise_host_call_undecided(
         a, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_IO, words);
 }
 
-/* The run takes it, or it is nobody's: it knows the answer already, or its call
- * is over. */
-static void tell_run(struct handle_op *h, struct mortise_asked *a, int rv,
-                     const struct mortise_err *err)
+/* Pass the decision to the run, to be committed. */
+static void pass_decision_to_run(struct handle_op *h, struct mortise_asked *a,
+                                 int rv, const struct mortise_err *err)
 {
     if (rv != MORTISE_OK)
         snprintf(a->words, sizeof a->words, "%.32s: %.440s",
                  mortise_result_name(rv), err->msg);
     else
-        a->decided = answer_of(h);
+        a->decided = encode_handle_answer(h);
     if (rv == MORTISE_OK && a->decided == NULL) {
-        undecided(a, MORTISE_ENOMEM, "out of memory");
+        fail_undecided(a, MORTISE_ENOMEM, "out of memory");
         return;
     }
     a->spawn = h->op.changes ? &h->op.put.change : NULL;
     mortise_host_call_weighed(a, rv != MORTISE_OK);
 }
 
-static void decided(struct mortise_spawn_op *op, int rv,
-                    const struct mortise_err *err)
+static void on_handle_decided(struct mortise_spawn_op *op, int rv,
+                              const struct mortise_err *err)
 {
     struct handle_op *h = MORTISE_OF(op, struct handle_op, op);
     struct mortise_asked *a = h->asked;
@@ -388,25 +390,26 @@ static void decided(struct mortise_spawn_op *op, int rv,
     if (a != NULL) {
         a->data = NULL;
         if (rv == MORTISE_OK || mortise_handles_is_word(rv))
-            tell_run(h, a, rv, err);
+            pass_decision_to_run(h, a, rv, err);
         else
-            undecided(a, rv, err->msg);
+            fail_undecided(a, rv, err->msg);
     }
     if (op->put.flying)
         return;
     mortise_spawns_drop(op);
-    op_free(h);
+    free_handle_op(h);
 }
 
-static void landed(struct mortise_spawn_op *op, int result)
+static void on_handle_committed(struct mortise_spawn_op *op, int result)
 {
-    (void)result; /* the run hears it from its commit */
-    op_free(MORTISE_OF(op, struct handle_op, op));
+    (void)result; /* the run handles its commit's result */
+    free_handle_op(MORTISE_OF(op, struct handle_op, op));
 }
 
-/* NULL: no memory, or a secret in it; it is said. */
-static struct handle_op *op_new(struct mortise_asked *a,
-                                enum mortise_spawn_kind kind)
+/* NULL: memory ran out, or the body contains a secret; the call was answered.
+ */
+static struct handle_op *new_handle_op(struct mortise_asked *a,
+                                       enum mortise_spawn_kind kind)
 {
     struct handle_op *h;
 
@@ -417,29 +420,29 @@ static struct handle_op *op_new(struct mortise_asked *a,
     }
     h = mortise_zalloc(a->m->mem, sizeof *h);
     if (h == NULL) {
-        undecided(a, MORTISE_ENOMEM, "out of memory");
+        fail_undecided(a, MORTISE_ENOMEM, "out of memory");
         return NULL;
     }
     h->m = a->m;
     h->asked = a;
     h->body = json_incref(mortise_json_unconst(a->body));
-    strcpy(h->tenant, a->live->tenant); /* live.c lets no longer name in */
+    strcpy(h->tenant, a->live->tenant); /* live.c admits no longer name */
     strcpy(h->parent, a->live->id);
     snprintf(h->path, sizeof h->path, "%s", a->node_path);
     h->op = (struct mortise_spawn_op){.kind = kind,
                                       .tenant = h->tenant,
                                       .parent = h->parent,
                                       .token = mortise_handles_text(a, "token"),
-                                      .decided = decided,
-                                      .landed = landed};
+                                      .decided = on_handle_decided,
+                                      .landed = on_handle_committed};
     a->data = h;
     return h;
 }
 
-static void weigh_claim(struct mortise_asked *a)
+static void decide_handle_claim(struct mortise_asked *a)
 {
     const json_t *task = json_object_get(a->body, "task");
-    struct handle_op *h = op_new(a, MORTISE_SPAWN_CLAIMS);
+    struct handle_op *h = new_handle_op(a, MORTISE_SPAWN_CLAIMS);
     json_t *none = json_null();
 
     if (h == NULL)
@@ -453,15 +456,15 @@ static void weigh_claim(struct mortise_asked *a)
     if (mortise_json_digest(h->op.task, task != NULL ? task : none,
                             a->m->mem) != MORTISE_OK) {
         a->data = NULL;
-        op_free(h);
-        undecided(a, MORTISE_ENOMEM, "out of memory");
+        free_handle_op(h);
+        fail_undecided(a, MORTISE_ENOMEM, "out of memory");
         return;
     }
     mortise_spawns_begin(a->m, &h->op);
 }
 
-/* A handle of another run is not found, as one that never was. */
-static void begin_held(struct mortise_asked *a, struct handle_op *h)
+/* A handle of another run is reported as not found. */
+static void start_handle_op(struct mortise_asked *a, struct handle_op *h)
 {
     char parent[MORTISE_NAME_MAX + 1];
 
@@ -470,36 +473,36 @@ static void begin_held(struct mortise_asked *a, struct handle_op *h)
         return;
     }
     a->data = NULL;
-    op_free(h);
+    free_handle_op(h);
     snprintf(a->words, sizeof a->words, "%s: this run has no such spawn handle",
              mortise_result_name(MORTISE_ENOTFOUND));
     mortise_host_call_weighed(a, true);
 }
 
-static void weigh_register(struct mortise_asked *a)
+static void decide_handle_register(struct mortise_asked *a)
 {
-    struct handle_op *h = op_new(a, MORTISE_SPAWN_REGISTERS);
+    struct handle_op *h = new_handle_op(a, MORTISE_SPAWN_REGISTERS);
 
     if (h == NULL)
         return;
     h->op.child = mortise_handles_text(a, "child");
-    begin_held(a, h);
+    start_handle_op(a, h);
 }
 
-static void weigh_advance(struct mortise_asked *a)
+static void decide_handle_advance(struct mortise_asked *a)
 {
-    struct handle_op *h = op_new(a, MORTISE_SPAWN_ADVANCES);
+    struct handle_op *h = new_handle_op(a, MORTISE_SPAWN_ADVANCES);
 
     if (h == NULL)
         return;
-    h->op.state = state_of(a);
-    begin_held(a, h);
+    h->op.state = parse_requested_state(a);
+    start_handle_op(a, h);
 }
 
-static void weigh_settle(struct mortise_asked *a)
+static void decide_handle_settle(struct mortise_asked *a)
 {
     const json_t *result = json_object_get(a->body, "result");
-    struct handle_op *h = op_new(a, MORTISE_SPAWN_SETTLES);
+    struct handle_op *h = new_handle_op(a, MORTISE_SPAWN_SETTLES);
     struct mortise_err why;
     int rv = MORTISE_OK;
 
@@ -511,20 +514,20 @@ static void weigh_settle(struct mortise_asked *a)
     h->op.result = h->result;
     h->op.result_size = h->result != NULL ? strlen(h->result) : 0;
     if (rv == MORTISE_OK) {
-        begin_held(a, h);
+        start_handle_op(a, h);
         return;
     }
     a->data = NULL;
-    op_free(h);
+    free_handle_op(h);
     if (rv == MORTISE_EINVAL)
         mortise_host_call_undecided(a, MORTISE_S_INVALID, why.msg);
     else
-        undecided(a, rv, why.msg);
+        fail_undecided(a, rv, why.msg);
 }
 
-/* ---- reports ------------------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------ */
 
-static int32_t check_report(struct mortise_asked *a, char *words)
+static int32_t check_handle_report(struct mortise_asked *a, char *words)
 {
     static const char *const members[] = {"progress", "attempt", NULL};
     const json_t *progress = json_object_get(a->body, "progress");
@@ -549,8 +552,8 @@ static int32_t check_report(struct mortise_asked *a, char *words)
                : status;
 }
 
-/* The attempt that is spoken of; its own where none is. */
-static uint32_t attempt_of(const struct mortise_asked *a)
+/* The attempt given, or else that of the call. */
+static uint32_t get_reported_attempt(const struct mortise_asked *a)
 {
     const json_t *said = json_object_get(a->body, "attempt");
 
@@ -558,52 +561,53 @@ static uint32_t attempt_of(const struct mortise_asked *a)
                         : a->call->call.attempt;
 }
 
-/* Of a run that is nobody's child: it is told to who watches, and that is all. */
-static void report_alone(struct mortise_asked *a)
+/* A run without a handle (no child) only emits the report to its watchers. */
+static void report_without_handle(struct mortise_asked *a)
 {
     const char *progress = mortise_handles_text(a, "progress");
 
-    a->decided = json_pack("{s:I, s:s*}", "attempt", (json_int_t)attempt_of(a),
-                           "progress", progress);
+    a->decided =
+        json_pack("{s:I, s:s*}", "attempt", (json_int_t)get_reported_attempt(a),
+                  "progress", progress);
     if (a->decided == NULL)
-        undecided(a, MORTISE_ENOMEM, "out of memory");
+        fail_undecided(a, MORTISE_ENOMEM, "out of memory");
     else
         mortise_host_call_weighed(a, false);
 }
 
-/* To the handle whose child it is. */
-static void weigh_report(struct mortise_asked *a)
+/* Report to the handle whose child this run is. */
+static void decide_handle_report(struct mortise_asked *a)
 {
     const char *by = mortise_run_spawned_by(a->live->run);
     struct handle_op *h;
 
     if (by == NULL) {
-        report_alone(a);
+        report_without_handle(a);
         return;
     }
-    h = op_new(a, MORTISE_SPAWN_REPORTS);
+    h = new_handle_op(a, MORTISE_SPAWN_REPORTS);
     if (h == NULL)
         return;
-    h->op.attempt = attempt_of(a);
+    h->op.attempt = get_reported_attempt(a);
     h->op.progress = mortise_handles_text(a, "progress");
     if (mortise_spawns_parse(by, h->parent, h->op.id)) {
         mortise_spawns_begin(a->m, &h->op);
         return;
     }
     a->data = NULL;
-    op_free(h);
-    undecided(a, MORTISE_ECORRUPT, "the run's spawn handle is damaged");
+    free_handle_op(h);
+    fail_undecided(a, MORTISE_ECORRUPT, "the run's spawn handle is damaged");
 }
 
-/* ---- the methods -------------------------------------------------------------- */
+/* ---- methods ------------------------------------------------------------ */
 
 #define HANDLE_METHOD(verb)                                                    \
     const struct mortise_host_call_method mortise_host_call_spawn_##verb = {   \
         .effect = MORTISE_HOST_CALL_PUT,                                       \
-        .check = check_##verb,                                                 \
-        .weigh = weigh_##verb,                                                 \
+        .check = check_handle_##verb,                                          \
+        .weigh = decide_handle_##verb,                                         \
         .decides = true,                                                       \
-        .cancel = let_go,                                                      \
+        .cancel = cancel_handle_op,                                            \
     }
 
 HANDLE_METHOD(claim);

@@ -1,22 +1,25 @@
-/* tasks.c -- what a run asks of its children, and says to them:
+/* tasks.c -- host calls that list a run's children, send them messages and
+ * cancel them.
  *
  *   spawn.list/1    {handle?}                     {tasks: [TASK ...]}
  *   spawn.message/1 {handle, message, attempt?}   {handle, name, state}
  *   spawn.cancel/1  {handle, attempt?}            {handle, name, state}
  *
- * TASK is {task, name, state, attempt, child?, detached?, progress?, status?}, `task`
- * the handle; of one that was asked for by its handle {result?, error?} besides.
+ * TASK is {task, name, state, attempt, child?, detached?, progress?, status?};
+ * `task` is the handle.  If the request names a handle, its TASK also has
+ * {result?, error?}.
  *
- *   (1) A task is queued until its child begins; running; awaiting_input while its
- *       child, a run, waits for people, or stands still until somebody says
- *       otherwise; and then succeeded, failed or cancelled.  `status` says how, where
- *       there is more to say.
- *   (2) What is said is said once, however often it is asked for under the same
- *       step: it is an order of the child's (core/run/state/order.c), whose id is a hash
- *       of who asked, under which step, and what.  Both methods need the step's
+ *   (1) A task is "queued" until its child starts; then "running", or
+ *       "awaiting_input" while its child, a run, waits for a person or is
+ *       paused, blocked or in doubt; finally "succeeded", "failed" or
+ *       "cancelled".  `status` has the details.
+ *   (2) A message is delivered once, however often the same step is repeated.
+ *       It is an order to the child (core/run/state/order.c), and its id is a
+ *       hash of the caller, the step and the body.  So both methods need a step
  *       name.
- *   (3) What is about an attempt that the child does not make is refused as a whole.
- *   (4) To cancel what is over is fine, and changes nothing. */
+ *   (3) A request for an attempt that is not the child's current one is
+ *       rejected as a whole.
+ *   (4) To cancel a task that has ended succeeds and changes nothing. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,9 +27,9 @@
 #include "services/spawn/handles.h"
 #include "core/engine/runs/call.h"
 
-/* ---- states (1) ----------------------------------------------------------- */
+/* ---- states (1) --------------------------------------------------------- */
 
-static const char *state_of(const struct mortise_spawn *s)
+static const char *get_task_state(const struct mortise_spawn *s)
 {
     if (!mortise_spawn_is_over(s))
         return s->state == MORTISE_SPAWN_RUNNING ? "running" : "queued";
@@ -35,8 +38,8 @@ static const char *state_of(const struct mortise_spawn *s)
                                                   : "failed";
 }
 
-/* A child, a run that has not ended, waits for people, or stands still. */
-static bool awaits_input(const struct mortise_head_copy *head)
+/* Is a child run that has not ended waiting for a person, or stopped? */
+static bool is_awaiting_input(const struct mortise_head_copy *head)
 {
     return head->status == MORTISE_RUN_PAUSED ||
            head->status == MORTISE_RUN_IN_DOUBT ||
@@ -46,9 +49,9 @@ static bool awaits_input(const struct mortise_head_copy *head)
              strcmp(head->reason, "approval") == 0));
 }
 
-/* Of a native child that is {output: artifacts} or {error}; of another's it is
- * whatever its claimer said. */
-static int put_result(json_t *task, const struct mortise_spawn *s)
+/* The result of a native child is {output: artifacts} or {error}; that of any
+ * other child is free-form. */
+static int put_task_result(json_t *task, const struct mortise_spawn *s)
 {
     json_t *all = NULL, *error, *output;
     int rv = 0;
@@ -69,8 +72,8 @@ static int put_result(json_t *task, const struct mortise_spawn *s)
     return rv;
 }
 
-static json_t *task_of(const char *parent, const char *id,
-                       const struct mortise_spawn *s)
+static json_t *encode_task(const char *parent, const char *id,
+                           const struct mortise_spawn *s)
 {
     const char *status = mortise_spawn_status_name((int)s->status);
     char handle[MORTISE_SPAWN_HANDLE_MAX];
@@ -78,16 +81,16 @@ static json_t *task_of(const char *parent, const char *id,
     mortise_spawns_handle(handle, parent, id);
     return json_pack(
         "{s:s, s:s, s:s, s:I, s:s*, s:o*, s:s*, s:s*}", "task", handle, "name",
-        s->name, "state", state_of(s), "attempt", (json_int_t)s->attempt,
+        s->name, "state", get_task_state(s), "attempt", (json_int_t)s->attempt,
         "child", s->child[0] != '\0' ? s->child : NULL, "detached",
         s->detached ? json_true() : NULL, "progress",
         s->progress[0] != '\0' ? s->progress : NULL, "status", status);
 }
 
-/* ---- asking --------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------ */
 
 /* Takes the value (NULL: memory ran out). */
-static void answer(struct mortise_asked *a, json_t *value)
+static void answer_task_call(struct mortise_asked *a, json_t *value)
 {
     if (value != NULL)
         mortise_host_call_answer(a, MORTISE_S_OK, value, "");
@@ -95,14 +98,15 @@ static void answer(struct mortise_asked *a, json_t *value)
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
 }
 
-static void starve(struct mortise_asked *a)
+static void fail_task_memory(struct mortise_asked *a)
 {
     mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
 }
 
-/* A handle of this run's; else it is answered. */
-static bool is_own(struct mortise_asked *a, char parent[MORTISE_NAME_MAX + 1],
-                   char id[MORTISE_SPAWN_ID])
+/* Is the handle one of this run's?  If not, the call is answered. */
+static bool is_own_handle(struct mortise_asked *a,
+                          char parent[MORTISE_NAME_MAX + 1],
+                          char id[MORTISE_SPAWN_ID])
 {
     struct mortise_err err;
 
@@ -113,22 +117,22 @@ static bool is_own(struct mortise_asked *a, char parent[MORTISE_NAME_MAX + 1],
     return false;
 }
 
-/* ---- the list ------------------------------------------------------------- */
+/* ---- spawn.list/1 ------------------------------------------------------- */
 
 struct listing {
     struct mortise *m;
-    struct mortise_asked *asked; /* NULL: it was let go of */
+    struct mortise_asked *asked; /* NULL: the call was cancelled */
     struct mortise_read read;
     struct mortise_stored stored;
     char tenant[MORTISE_NAME_MAX + 1], parent[MORTISE_NAME_MAX + 1];
-    char id[MORTISE_SPAWN_ID]; /* of the one that is asked for */
-    bool whole;                /* it is, with what it came to */
+    char id[MORTISE_SPAWN_ID]; /* the requested one */
+    bool whole;                /* one handle was requested: add its result */
     json_t *tasks;
-    size_t next; /* whose run is looked at next */
+    size_t next; /* index of the next task to check */
     bool starved;
 };
 
-static void let_list(struct mortise_asked *a)
+static void cancel_listing(struct mortise_asked *a)
 {
     struct listing *l = a->data;
 
@@ -137,29 +141,30 @@ static void let_list(struct mortise_asked *a)
     a->data = NULL;
 }
 
-/* With that list, or for want of memory. */
-static void listing_end(struct listing *l)
+/* Answer with the list, or that memory ran out. */
+static void finish_listing(struct listing *l)
 {
     struct mortise_asked *a = l->asked;
 
     if (a != NULL) {
         a->data = NULL;
-        answer(a, l->starved ? NULL : json_pack("{s:O}", "tasks", l->tasks));
+        answer_task_call(a, l->starved ? NULL
+                                       : json_pack("{s:O}", "tasks", l->tasks));
     }
     json_decref(l->tasks);
     mortise_release(l->m->mem, l, sizeof *l);
 }
 
-static int list_one(void *ud, const char *tenant, const char *parent,
-                    const char *id, const struct mortise_spawn *s)
+static int add_task_to_listing(void *ud, const char *tenant, const char *parent,
+                               const char *id, const struct mortise_spawn *s)
 {
     struct listing *l = ud;
-    json_t *task = task_of(parent, id, s);
+    json_t *task = encode_task(parent, id, s);
 
     (void)tenant;
     if (task != NULL &&
-        ((l->whole && put_result(task, s) != 0) ||
-         /* for look(): its run says more */
+        ((l->whole && put_task_result(task, s) != 0) ||
+         /* mark it for read_next_child_head() */
          (s->native && s->state == MORTISE_SPAWN_RUNNING &&
           json_object_set_new(task, "looks", json_true()) != 0)))
         mortise_json_drop(&task);
@@ -167,23 +172,23 @@ static int list_one(void *ud, const char *tenant, const char *parent,
     return 0;
 }
 
-static void look(struct listing *l);
+static void read_next_child_head(struct listing *l);
 
-static void head_read(struct mortise_stored *s, int rv,
-                      const struct mortise_err *err)
+static void on_child_head_read(struct mortise_stored *s, int rv,
+                               const struct mortise_err *err)
 {
     struct listing *l = MORTISE_OF(s, struct listing, stored);
     json_t *task = json_array_get(l->tasks, l->next++);
 
-    (void)err; /* of one that was removed meanwhile the handle says enough */
-    if (rv == MORTISE_OK && awaits_input(&s->head))
+    (void)err; /* ignored: the run was removed, and the handle tells enough */
+    if (rv == MORTISE_OK && is_awaiting_input(&s->head))
         l->starved |= json_object_set_new(task, "state",
                                           json_string("awaiting_input")) != 0;
     mortise_stored_finish(s);
-    look(l);
+    read_next_child_head(l);
 }
 
-static void look(struct listing *l)
+static void read_next_child_head(struct listing *l)
 {
     for (; !l->starved && l->next < json_array_size(l->tasks); l->next++) {
         json_t *task = json_array_get(l->tasks, l->next);
@@ -193,20 +198,20 @@ static void look(struct listing *l)
         memset(&l->stored, 0, sizeof l->stored);
         mortise_stored_head(l->m, &l->stored, l->tenant,
                             json_string_value(json_object_get(task, "child")),
-                            head_read);
+                            on_child_head_read);
         return;
     }
-    listing_end(l);
+    finish_listing(l);
 }
 
-static void handles_read(struct mortise_read *r, int rv,
-                         const struct mortise_err *err)
+static void on_handles_read(struct mortise_read *r, int rv,
+                            const struct mortise_err *err)
 {
     struct listing *l = MORTISE_OF(r, struct listing, read);
     struct mortise_err why = *err;
 
     if (rv == MORTISE_OK) {
-        look(l);
+        read_next_child_head(l);
         return;
     }
     if (rv == MORTISE_ENOTFOUND)
@@ -216,10 +221,10 @@ static void handles_read(struct mortise_read *r, int rv,
         mortise_handles_answer_error(l->asked, rv, &why);
         l->asked = NULL;
     }
-    listing_end(l);
+    finish_listing(l);
 }
 
-static int32_t check_list(struct mortise_asked *a, char *words)
+static int32_t check_spawn_list(struct mortise_asked *a, char *words)
 {
     static const char *const members[] = {"handle", NULL};
     int32_t status =
@@ -231,22 +236,22 @@ static int32_t check_list(struct mortise_asked *a, char *words)
                : status;
 }
 
-static void start_list(struct mortise_asked *a)
+static void start_spawn_list(struct mortise_asked *a)
 {
     bool whole = mortise_handles_text(a, "handle") != NULL;
     struct listing *l = mortise_zalloc(a->m->mem, sizeof *l);
 
     if (l == NULL || (l->tasks = json_array()) == NULL) {
         mortise_release(a->m->mem, l, l != NULL ? sizeof *l : 0);
-        starve(a);
+        fail_task_memory(a);
         return;
     }
     l->m = a->m;
     l->whole = whole;
-    strcpy(l->tenant, a->live->tenant); /* live.c lets no longer name in */
+    strcpy(l->tenant, a->live->tenant); /* live.c admits no longer name */
     strcpy(l->parent, a->live->id);
-    if (whole && !is_own(a, l->parent, l->id)) {
-        listing_end(l);
+    if (whole && !is_own_handle(a, l->parent, l->id)) {
+        finish_listing(l);
         return;
     }
     l->asked = a;
@@ -256,24 +261,24 @@ static void start_list(struct mortise_asked *a)
                                     .tenant = l->tenant,
                                     .run = l->parent,
                                     .id = l->id,
-                                    .spawn = list_one,
+                                    .spawn = add_task_to_listing,
                                     .ud = l,
-                                    .done = handles_read};
+                                    .done = on_handles_read};
     mortise_store_read(l->m->store, &l->read);
 }
 
 const struct mortise_host_call_method mortise_host_call_spawn_list = {
     .effect = MORTISE_HOST_CALL_GET,
-    .check = check_list,
-    .start = start_list,
-    .cancel = let_list,
+    .check = check_spawn_list,
+    .start = start_spawn_list,
+    .cancel = cancel_listing,
 };
 
-/* ---- saying (2) ------------------------------------------------------------ */
+/* ---- spawn.message/1 and spawn.cancel/1 (2) ----------------------------- */
 
 struct saying {
     struct mortise *m;
-    struct mortise_asked *asked; /* NULL: it was let go of */
+    struct mortise_asked *asked; /* NULL: the call was cancelled */
     struct mortise_read read;
     struct mortise_task task;
     struct mortise_order order;
@@ -282,22 +287,22 @@ struct saying {
     char id[MORTISE_SPAWN_ID], child[MORTISE_SPAWN_TEXT + 1];
     char said[MORTISE_SPAWN_ID]; /* the order's id */
     char actor[sizeof "run " + MORTISE_NAME_MAX];
-    uint32_t attempt; /* 0: whichever */
+    uint32_t attempt; /* 0: any */
     bool is_cancel, is_over;
-    json_t *text;  /* of a message */
-    json_t *after; /* the answer, if it is heard */
-    int rv;        /* of the handle, with words */
+    json_t *text;  /* of a message; NULL for a cancel */
+    json_t *after; /* the answer on success */
+    int rv;        /* result of checking the handle; see `why` */
     struct mortise_err why;
 };
 
-static void saying_free(struct saying *s)
+static void free_child_order(struct saying *s)
 {
     json_decref(s->text);
     json_decref(s->after);
     mortise_release(s->m->mem, s, sizeof *s);
 }
 
-static void let_say(struct mortise_asked *a)
+static void cancel_child_order(struct mortise_asked *a)
 {
     struct saying *s = a->data;
 
@@ -306,41 +311,44 @@ static void let_say(struct mortise_asked *a)
     a->data = NULL;
 }
 
-static void saying_end(struct saying *s, int rv, const struct mortise_err *err)
+static void finish_child_order(struct saying *s, int rv,
+                               const struct mortise_err *err)
 {
     struct mortise_asked *a = s->asked;
 
     if (a != NULL) {
         a->data = NULL;
         if (rv == MORTISE_OK)
-            answer(a, json_incref(s->after));
+            answer_task_call(a, json_incref(s->after));
         else
             mortise_handles_answer_error(a, rv, err);
     }
-    saying_free(s);
+    free_child_order(s);
 }
 
-/* Who has ended meanwhile hears nothing, and need not be cancelled (4). */
-static void said(struct mortise_order *o, const struct mortise_err *err)
+/* The child took the order, or has ended.  A cancel of an ended child succeeds
+ * (4); a message to it fails. */
+static void on_child_order_done(struct mortise_order *o,
+                                const struct mortise_err *err)
 {
     struct saying *s = MORTISE_OF(o, struct saying, order);
     struct mortise_err why = *err;
 
     if (err->code != MORTISE_ESTATE)
-        saying_end(s, err->code, err);
+        finish_child_order(s, err->code, err);
     else if (s->is_cancel)
-        saying_end(s, MORTISE_OK, err);
+        finish_child_order(s, MORTISE_OK, err);
     else
-        saying_end(
+        finish_child_order(
             s,
             mortise_fail(&why, MORTISE_EALREADY_SETTLED,
                          "the task ended before it received the message"),
             &why);
 }
 
-/* What is known of it: may it be told, and what will its state be? */
-static int weigh_handle(void *ud, const char *tenant, const char *parent,
-                        const char *id, const struct mortise_spawn *w)
+/* Check that the child can get the order, and prepare the answer. */
+static int check_order_target(void *ud, const char *tenant, const char *parent,
+                              const char *id, const struct mortise_spawn *w)
 {
     struct saying *s = ud;
     char handle[MORTISE_SPAWN_HANDLE_MAX];
@@ -354,8 +362,8 @@ static int weigh_handle(void *ud, const char *tenant, const char *parent,
                 : mortise_spawn_hears(w, s->attempt, &s->why);
     if (s->rv != MORTISE_OK)
         return 0;
-    strcpy(s->child, w->child); /* a native one's, which is an id */
-    state = s->is_cancel && !s->is_over ? "cancelled" : state_of(w);
+    strcpy(s->child, w->child); /* the id of a native child's run */
+    state = s->is_cancel && !s->is_over ? "cancelled" : get_task_state(w);
     s->after = json_pack("{s:s, s:s, s:s}", "handle", handle, "name", w->name,
                          "state", state);
     if (s->after == NULL)
@@ -363,16 +371,17 @@ static int weigh_handle(void *ud, const char *tenant, const char *parent,
     return 0;
 }
 
-/* Behind the step of the run that asks: another one hears it here. */
-static void order(struct mortise_task *t)
+/* As a task of the loop, after the calling run's step, because this changes
+ * another run. */
+static void send_child_order(struct mortise_task *t)
 {
     struct saying *s = MORTISE_OF(t, struct saying, task);
 
     mortise_live_command(s->m, s->tenant, s->child, &s->order);
 }
 
-static void handle_read(struct mortise_read *r, int rv,
-                        const struct mortise_err *err)
+static void on_task_handle_read(struct mortise_read *r, int rv,
+                                const struct mortise_err *err)
 {
     struct saying *s = MORTISE_OF(r, struct saying, read);
     struct mortise_err why = *err;
@@ -384,20 +393,21 @@ static void handle_read(struct mortise_read *r, int rv,
         why = s->why;
     }
     if (rv != MORTISE_OK || s->is_over) {
-        saying_end(s, rv, &why);
+        finish_child_order(s, rv, &why);
         return;
     }
     s->order = (struct mortise_order){.id = s->said,
                                       .list = &s->command,
                                       .n = 1,
                                       .actor = s->actor,
-                                      .done = said};
-    s->task.run = order;
+                                      .done = on_child_order_done};
+    s->task.run = send_child_order;
     mortise_ready(s->m, &s->task);
 }
 
-/* Whose it is, under which step, and what. */
-static int name_order(char id[MORTISE_SPAWN_ID], const struct mortise_asked *a)
+/* Hash the caller, the step and the body. */
+static int make_child_order_id(char id[MORTISE_SPAWN_ID],
+                               const struct mortise_asked *a)
 {
     uint8_t body[MORTISE_DIGEST], digest[MORTISE_DIGEST];
     struct mortise_hasher h;
@@ -416,8 +426,8 @@ static int name_order(char id[MORTISE_SPAWN_ID], const struct mortise_asked *a)
     return MORTISE_OK;
 }
 
-/* A text is itself, any other value its JSON. */
-static json_t *text_of(const struct mortise_asked *a)
+/* A string as it is, any other value as JSON. */
+static json_t *encode_message_text(const struct mortise_asked *a)
 {
     json_t *message = json_object_get(a->body, "message"), *out;
     char *text;
@@ -430,7 +440,7 @@ static json_t *text_of(const struct mortise_asked *a)
     return out;
 }
 
-static void say(struct mortise_asked *a, bool is_cancel)
+static void start_child_order(struct mortise_asked *a, bool is_cancel)
 {
     struct saying *s;
 
@@ -441,23 +451,23 @@ static void say(struct mortise_asked *a, bool is_cancel)
     }
     s = mortise_zalloc(a->m->mem, sizeof *s);
     if (s == NULL) {
-        starve(a);
+        fail_task_memory(a);
         return;
     }
     s->m = a->m;
     s->is_cancel = is_cancel;
     s->attempt =
         (uint32_t)json_integer_value(json_object_get(a->body, "attempt"));
-    s->text = is_cancel ? NULL : text_of(a);
-    if (name_order(s->said, a) != MORTISE_OK ||
+    s->text = is_cancel ? NULL : encode_message_text(a);
+    if (make_child_order_id(s->said, a) != MORTISE_OK ||
         (!is_cancel && s->text == NULL)) {
-        saying_free(s);
-        starve(a);
+        free_child_order(s);
+        fail_task_memory(a);
         return;
     }
-    strcpy(s->tenant, a->live->tenant); /* live.c lets no longer name in */
-    if (!is_own(a, s->parent, s->id)) {
-        saying_free(s);
+    strcpy(s->tenant, a->live->tenant); /* live.c admits no longer name */
+    if (!is_own_handle(a, s->parent, s->id)) {
+        free_child_order(s);
         return;
     }
     snprintf(s->actor, sizeof s->actor, "run %s", s->parent);
@@ -474,14 +484,14 @@ static void say(struct mortise_asked *a, bool is_cancel)
                                     .tenant = s->tenant,
                                     .run = s->parent,
                                     .id = s->id,
-                                    .spawn = weigh_handle,
+                                    .spawn = check_order_target,
                                     .ud = s,
-                                    .done = handle_read};
+                                    .done = on_task_handle_read};
     mortise_store_read(s->m->store, &s->read);
 }
 
-static int32_t check_say(const struct mortise_asked *a, bool is_cancel,
-                         char *words)
+static int32_t check_child_order(const struct mortise_asked *a, bool is_cancel,
+                                 char *words)
 {
     static const char *const members[] = {"handle", "attempt", "message", NULL},
                              *const fewer[] = {"handle", "attempt", NULL};
@@ -509,36 +519,36 @@ static int32_t check_say(const struct mortise_asked *a, bool is_cancel,
     return status;
 }
 
-static int32_t check_message(struct mortise_asked *a, char *words)
+static int32_t check_spawn_message(struct mortise_asked *a, char *words)
 {
-    return check_say(a, false, words);
+    return check_child_order(a, false, words);
 }
 
-static int32_t check_cancel(struct mortise_asked *a, char *words)
+static int32_t check_spawn_cancel(struct mortise_asked *a, char *words)
 {
-    return check_say(a, true, words);
+    return check_child_order(a, true, words);
 }
 
-static void start_message(struct mortise_asked *a)
+static void start_spawn_message(struct mortise_asked *a)
 {
-    say(a, false);
+    start_child_order(a, false);
 }
 
-static void start_cancel(struct mortise_asked *a)
+static void start_spawn_cancel(struct mortise_asked *a)
 {
-    say(a, true);
+    start_child_order(a, true);
 }
 
 const struct mortise_host_call_method mortise_host_call_spawn_message = {
     .effect = MORTISE_HOST_CALL_READ,
-    .check = check_message,
-    .start = start_message,
-    .cancel = let_say,
+    .check = check_spawn_message,
+    .start = start_spawn_message,
+    .cancel = cancel_child_order,
 };
 
 const struct mortise_host_call_method mortise_host_call_spawn_cancel = {
     .effect = MORTISE_HOST_CALL_READ,
-    .check = check_cancel,
-    .start = start_cancel,
-    .cancel = let_say,
+    .check = check_spawn_cancel,
+    .start = start_spawn_cancel,
+    .cancel = cancel_child_order,
 };
