@@ -1,4 +1,4 @@
-/* body.c -- what stands in the body of an ask, and in its answer. */
+/* body.c -- checks the members of requests and answers. */
 #include "services/secrets/body.h"
 
 #include <sodium.h>

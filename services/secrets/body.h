@@ -1,47 +1,48 @@
-/* body.h -- what stands in the body of an ask, and in its answer, for methods
- * that have many members.  [loop] */
+/* body.h -- checks the members of requests and answers.
+ *
+ * For host calls with many members.  [loop] */
 #ifndef MORTISE_SERVICES_SECRETS_BODY_H
 #define MORTISE_SERVICES_SECRETS_BODY_H
 
 #include "core/engine/runs/host_calls.h"
 
 struct mortise_body_member {
-    const char *name, *what; /* "a string" */
+    const char *name, *what; /* expected value, like "a string" */
     bool (*fits)(const json_t *value);
 };
 
 enum { MORTISE_BODY_TEXTS = 256 };
 
-/* JSON strings may hold a NUL, C's may not: a text has none. */
+/* A text is a JSON string without NUL, so it is also a C string. */
 bool mortise_body_is_text(const json_t *value);
 bool mortise_body_is_string(const json_t *value);
 bool mortise_body_is_any(const json_t *value);
 bool mortise_body_is_flag(const json_t *value);
 bool mortise_body_is_count(const json_t *value); /* 0 to INT32_MAX */
-/* An object of at most MORTISE_BODY_TEXTS texts, and one of such texts that are
+/* An object of at most MORTISE_BODY_TEXTS texts; and one whose texts are all
  * references to secrets. */
 bool mortise_body_are_texts(const json_t *value);
 bool mortise_body_are_references(const json_t *value);
 
-/* Is each member one of those n, and does it fit? */
+/* Does each member of the body occur in the list, and fit its entry? */
 bool mortise_body_fits(const json_t *body,
                        const struct mortise_body_member *list, size_t n);
-/* The same: MORTISE_S_OK, or words that name `whose` it is ("a request of
- * http.request/1"). */
+/* Like mortise_body_fits(), but returns MORTISE_S_OK, or a failure with a
+ * message that starts with `whose` ("a request of http.request/1"). */
 int32_t mortise_body_check(const json_t *body,
                            const struct mortise_body_member *list, size_t n,
                            const char *whose, char *words);
 
-/* Of the references among the texts of that member: may the plugin use what
- * they name? */
+/* Check that the plugin may use the secrets to which the texts of a member
+ * refer. */
 int32_t mortise_body_check_secrets(const struct mortise_asked *a,
                                    const char *member, char *words);
-/* mortise_secret_await() for all of them. */
+/* mortise_secret_await() for those secrets. */
 int mortise_body_await_secrets(struct mortise_asked *a, const char *member,
                                void (*then)(struct mortise_asked *a),
                                struct mortise_err *err);
 
-/* A JSON string, or NULL: memory ran out. */
+/* Encode bytes as a JSON string; NULL: memory ran out. */
 json_t *mortise_body_base64(const char *p, size_t n,
                             const struct mortise_mem *mem);
 

@@ -1,14 +1,15 @@
-/* secret.c -- secrets for plugins: who may have which, and when it is there.
+/* secret.c -- access of plugins to secrets.
  *
- *   (1) A plugin has a secret when the deployer wrote its reference into the
- *       plugin's config, at a place that config_schema marks, and then create()
- *       gets it; or when the manifest's permissions.secrets comes to its name,
- *       and then asks may use it.  What a graph says chooses among those.
- *   (2) secret.get/1 is not journaled: its answer is in no record, and a call
- *       that is entered again asks again.
- *   (3) The loop waits for no program: who needs what one says is gone on with
- *       when a worker has it.  create() alone waits, as create() may.
- */
+ *   (1) A plugin gets a secret in two ways.  Either the deployer writes a
+ *       reference to it into the plugin's config, at a place that config_schema
+ *       marks: then create() gets the value.  Or the manifest's
+ *       permissions.secrets includes its name: then host calls may use it.  A
+ *       graph can only choose among these secrets.
+ *   (2) secret.get/1 is not recorded.  A re-entered call has to request the
+ *       secret again.
+ *   (3) The loop never waits for a program that supplies a secret.  A worker
+ *       fetches the value, and the call continues afterwards.  Only create()
+ *       waits, which is allowed to block. */
 #include "services/secrets/secret.h"
 
 #include <stdio.h>
@@ -20,8 +21,7 @@
 #include "core/plugin/grant.h"
 #include "core/plugin/registry.h"
 
-/* ---- waiting for programs (3) ---------------------------------------------
- */
+/* ---- fetching secrets (3) ----------------------------------------------- */
 
 struct mortise_fetch {
     struct mortise_task job;
@@ -33,26 +33,27 @@ struct mortise_fetch {
     char names[][MORTISE_SECRET_NAME + 1];
 };
 
-static size_t size_of(size_t n)
+static size_t get_fetch_size(size_t n)
 {
     return sizeof(struct mortise_fetch) + n * (MORTISE_SECRET_NAME + 1);
 }
 
-static void go_on(struct mortise_task *t)
+static void finish_secret_fetch(struct mortise_task *t)
 {
     struct mortise_fetch *f = MORTISE_OF(t, struct mortise_fetch, task);
     struct mortise_asked *a = f->asked;
     void (*then)(struct mortise_asked * a) = f->then;
 
-    mortise_release(f->m->mem, f, size_of(f->n));
+    mortise_release(f->m->mem, f, get_fetch_size(f->n));
     if (a == NULL)
         return;
     a->fetch = NULL;
     then(a);
 }
 
-/* [worker]: what goes wrong is found again by who gets it. */
-static void fetch(struct mortise_task *j)
+/* [worker] Errors are ignored: the caller gets the same error when it reads the
+ * secret. */
+static void fetch_secrets(struct mortise_task *j)
 {
     struct mortise_fetch *f = MORTISE_OF(j, struct mortise_fetch, job);
 
@@ -66,12 +67,12 @@ static void fetch(struct mortise_task *j)
     mortise_call_post(f->m, &f->task);
 }
 
-static int begin_fetch(struct mortise_asked *a, const char *const *names,
-                       size_t n, void (*then)(struct mortise_asked *a),
-                       struct mortise_err *err)
+static int start_secret_fetch(struct mortise_asked *a, const char *const *names,
+                              size_t n, void (*then)(struct mortise_asked *a),
+                              struct mortise_err *err)
 {
     struct mortise *m = a->m;
-    struct mortise_fetch *f = mortise_zalloc(m->mem, size_of(n));
+    struct mortise_fetch *f = mortise_zalloc(m->mem, get_fetch_size(n));
     int rv;
 
     if (f == NULL)
@@ -82,13 +83,13 @@ static int begin_fetch(struct mortise_asked *a, const char *const *names,
     f->m = m;
     f->asked = a;
     f->then = then;
-    f->job.run = fetch;
-    f->task.run = go_on;
+    f->job.run = fetch_secrets;
+    f->task.run = finish_secret_fetch;
     rv = mortise_pool_put(m->pool, &f->job, err);
     if (rv == MORTISE_OK)
         a->fetch = &f->asked;
     else
-        mortise_release(m->mem, f, size_of(n));
+        mortise_release(m->mem, f, get_fetch_size(n));
     return rv;
 }
 
@@ -98,22 +99,21 @@ int mortise_secret_await(struct mortise_asked *a, const char *const *names,
 {
     for (size_t i = 0; i < n; i++)
         if (!mortise_secret_store_is_ready(a->m->secret_store, names[i]))
-            return begin_fetch(a, names, n, then, err);
+            return start_secret_fetch(a, names, n, then, err);
     then(a);
     return MORTISE_OK;
 }
 
-/* ---- secret.get/1 ---------------------------------------------------------
- */
+/* ---- secret.get/1 ------------------------------------------------------- */
 
-static const char *name_of(const struct mortise_asked *a)
+static const char *get_secret_name(const struct mortise_asked *a)
 {
     return json_string_value(json_object_get(a->body, "name"));
 }
 
-static int32_t check(struct mortise_asked *a, char *words)
+static int32_t check_secret_get(struct mortise_asked *a, char *words)
 {
-    const char *name = name_of(a);
+    const char *name = get_secret_name(a);
     struct mortise_err why;
     int rv;
 
@@ -133,13 +133,14 @@ static int32_t check(struct mortise_asked *a, char *words)
                               "%.500s", why.msg);
 }
 
-static void answer(struct mortise_asked *a)
+static void answer_secret_get(struct mortise_asked *a)
 {
     struct mortise_secret_store *secrets = a->m->secret_store;
     struct mortise_err err;
     char *value;
     json_t *out = NULL;
-    int rv = mortise_secret_store_get(secrets, name_of(a), &value, &err);
+    int rv =
+        mortise_secret_store_get(secrets, get_secret_name(a), &value, &err);
 
     if (rv == MORTISE_OK) {
         out = json_pack("{s:s}", "value", value);
@@ -154,11 +155,11 @@ static void answer(struct mortise_asked *a)
                              out, rv == MORTISE_OK ? "" : err.msg);
 }
 
-static void start(struct mortise_asked *a)
+static void start_secret_get(struct mortise_asked *a)
 {
-    const char *name = name_of(a);
+    const char *name = get_secret_name(a);
     struct mortise_err err;
-    int rv = mortise_secret_await(a, &name, 1, answer, &err);
+    int rv = mortise_secret_await(a, &name, 1, answer_secret_get, &err);
 
     if (rv != MORTISE_OK)
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, err.msg);
@@ -166,7 +167,7 @@ static void start(struct mortise_asked *a)
 
 const struct mortise_host_call_method mortise_host_call_secret_get = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
-    .check = check,
+    .check = check_secret_get,
     .needs_no_run = true,
-    .start = start,
+    .start = start_secret_get,
 };

@@ -1,6 +1,6 @@
-/* secret.h -- secrets for plugins that ask: when the value is there.
+/* secret.h -- waits until secrets are available.
  *
- * Everything here is [loop] unless it says otherwise. */
+ * Everything here is [loop] unless noted otherwise. */
 #ifndef MORTISE_SERVICES_SECRETS_SECRET_H
 #define MORTISE_SERVICES_SECRETS_SECRET_H
 
@@ -9,9 +9,10 @@
 #include "core/engine/common/secret_store.h"
 #include "lang/config/deploy.h"
 
-/* See to it that mortise_secret_store_get() will not wait for a program for
- * these (n names that live as long as the ask), then call `then`: at once or
- * later. Not when the ask is cancelled before; not when it returns an error. */
+/* Call `then`, at once or later, when mortise_secret_store_get() can return
+ * these n secrets without waiting for a program.  The names must live as long
+ * as the call.  `then` is not called if the call is cancelled before, or if an
+ * error is returned. */
 int mortise_secret_await(struct mortise_asked *a, const char *const *names,
                          size_t n, void (*then)(struct mortise_asked *a),
                          struct mortise_err *err);

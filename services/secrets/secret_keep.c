@@ -1,19 +1,23 @@
-/* secret_keep.c -- secret.keep/1 and secret.kept/1: secrets that a plugin was
- * given by somebody, such as tokens, and is to have in the next process, too.
+/* secret_keep.c -- secret.keep/1 and secret.kept/1: secrets that a plugin
+ * stores.
  *
- *   secret.keep/1  {name, value}    null: the one of that name is forgotten
+ * For secrets that a plugin receives, such as tokens, and needs in later
+ * processes.
+ *
+ *   secret.keep/1  {name, value}    null as the value removes the secret
  *   secret.kept/1  {name}           {value}
  *
- *   (1) They are this user's, like what was seen of plugins and what was allowed:
- *       a file each, 0600, in a directory of core/base/userdir.h.  No store has them, no
- *       backup of one, and no record.
- *   (2) A plugin, and each of its instances by itself, finds its own names alone.
- *   (3) A value that was kept or found is covered from then on, as those of the
- *       deployment's secrets are; but not from its plugin, in an answer of
- *       http.request/1 that it asked in the background: who gives tokens may give
- *       the same one again.
- *   (4) The loop waits for no disk: a worker reads and writes.  One thing after
- *       another: what is asked for is answered in the order of asking. */
+ *   (1) They belong to the user, like the list of known plugins and the user's
+ *       permissions.  Each is a file of mode 0600 in a directory of
+ *       core/base/userdir.h.  They are never in a store, in a backup of a
+ *       store, or in a record.
+ *   (2) Each instance of a plugin has names of its own.
+ *   (3) A value that was stored or read is masked from then on, like the
+ *       deployment's secrets.  Exception: its plugin sees it in the answers to
+ *       its own http.request/1 calls in the background, because a token server
+ *       may send the same token again.
+ *   (4) The loop never waits for the disk: a worker reads and writes, one
+ *       operation after another, so requests are answered in their order. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -29,20 +33,20 @@
 
 enum { NAME_MAX_KEPT = 512, FILE_MAX = MORTISE_SECRET_MAX + 4096 };
 
-static const char kept_in[] = "secrets";
+static const char kept_directory[] = "secrets";
 
 struct keeping {
     struct mortise_task job, task;
     struct mortise *m;
     struct mortise_asked *asked; /* NULL: it was cancelled; [loop] */
-    bool keeps;                  /* else it is looked for */
-    char *about;                 /* whose it is, and its name (2) */
-    char *value;                 /* to keep, or that was found; or NULL */
+    bool keeps;                  /* secret.keep/1; false: secret.kept/1 */
+    char *about;                 /* plugin, instance and name (2) */
+    char *value; /* value to store, or the value read; or NULL */
     int rv;
     struct mortise_err err;
 };
 
-static void keeping_free(struct keeping *k)
+static void free_keeping(struct keeping *k)
 {
     if (k->value != NULL)
         explicit_bzero(k->value, strlen(k->value));
@@ -51,12 +55,12 @@ static void keeping_free(struct keeping *k)
     mortise_release(k->m->mem, k, sizeof *k);
 }
 
-/* ---- on a worker --------------------------------------------------------- */
+/* ---- worker ------------------------------------------------------------- */
 
-static int write_file(const struct keeping *k, struct mortise_err *err)
+static int write_kept_file(const struct keeping *k, struct mortise_err *err)
 {
     char dir[PATH_MAX], path[PATH_MAX];
-    int rv = mortise_userdir_make(dir, kept_in, err);
+    int rv = mortise_userdir_make(dir, kept_directory, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_userdir_file(path, dir, k->about, "", err);
@@ -70,11 +74,11 @@ static int write_file(const struct keeping *k, struct mortise_err *err)
                : mortise_syserr(err, errno, "%s", path);
 }
 
-static int read_file(struct keeping *k, struct mortise_err *err)
+static int read_kept_file(struct keeping *k, struct mortise_err *err)
 {
     char dir[PATH_MAX], path[PATH_MAX];
     struct mortise_buf text;
-    int rv = mortise_userdir_named(dir, kept_in, err);
+    int rv = mortise_userdir_named(dir, kept_directory, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_userdir_file(path, dir, k->about, "", err);
@@ -91,17 +95,17 @@ static int read_file(struct keeping *k, struct mortise_err *err)
     return rv;
 }
 
-static void work(struct mortise_task *j)
+static void run_keeping_job(struct mortise_task *j)
 {
     struct keeping *k = MORTISE_OF(j, struct keeping, job);
 
-    k->rv = k->keeps ? write_file(k, &k->err) : read_file(k, &k->err);
+    k->rv = k->keeps ? write_kept_file(k, &k->err) : read_kept_file(k, &k->err);
     mortise_call_post(k->m, &k->task);
 }
 
-/* ---- on the loop --------------------------------------------------------- */
+/* ---- loop --------------------------------------------------------------- */
 
-static int32_t status_of(int rv)
+static int32_t status_from_keeping(int rv)
 {
     switch (rv) {
     case MORTISE_OK:
@@ -117,7 +121,7 @@ static int32_t status_of(int rv)
     }
 }
 
-static void note(const struct mortise_asked *a, struct keeping *k)
+static void mask_kept_value(const struct mortise_asked *a, struct keeping *k)
 {
     struct mortise_err err;
     int rv = mortise_secret_store_note(a->m->secret_store, a->manifest->name,
@@ -129,44 +133,46 @@ static void note(const struct mortise_asked *a, struct keeping *k)
     k->err = err;
 }
 
-static void go_on(struct mortise_task *t)
+static void finish_keeping(struct mortise_task *t)
 {
     struct keeping *k = MORTISE_OF(t, struct keeping, task);
     struct mortise_asked *a = k->asked;
     json_t *value = NULL;
 
     if (a == NULL) {
-        keeping_free(k);
+        free_keeping(k);
         return;
     }
     a->data = NULL;
-    if (k->value != NULL) /* also where there is no place for it (3) */
-        note(a, k);
+    if (k->value != NULL) /* even if it could not be stored (3) */
+        mask_kept_value(a, k);
     if (k->rv == MORTISE_OK)
         value = k->keeps ? json_null() : json_pack("{s:s}", "value", k->value);
     if (k->rv == MORTISE_OK && value == NULL)
         k->rv = mortise_nomem(&k->err);
-    mortise_host_call_answer(a, status_of(k->rv), value,
+    mortise_host_call_answer(a, status_from_keeping(k->rv), value,
                              value != NULL ? "" : k->err.msg);
-    keeping_free(k);
+    free_keeping(k);
 }
 
-static const char *name_of(const struct mortise_asked *a)
+static const char *get_kept_name(const struct mortise_asked *a)
 {
     return json_string_value(json_object_get(a->body, "name"));
 }
 
-/* (2): no name of a plugin, or of an instance, has a line's end. */
-static char *about(const struct mortise_asked *a)
+/* Join the parts of the key (2).  Names of plugins and instances contain no
+ * newline. */
+static char *make_kept_key(const struct mortise_asked *a)
 {
     char text[NAME_MAX_KEPT + 512];
 
     snprintf(text, sizeof text, "%s\n%s\n%s", a->manifest->name, a->as,
-             name_of(a));
+             get_kept_name(a));
     return mortise_strdup(a->m->mem, text);
 }
 
-static int begin(struct mortise_asked *a, bool keeps, struct mortise_err *err)
+static int start_keeping_job(struct mortise_asked *a, bool keeps,
+                             struct mortise_err *err)
 {
     const char *value = json_string_value(json_object_get(a->body, "value"));
     struct keeping *k = mortise_zalloc(a->m->mem, sizeof *k);
@@ -177,40 +183,40 @@ static int begin(struct mortise_asked *a, bool keeps, struct mortise_err *err)
     k->m = a->m;
     k->asked = a;
     k->keeps = keeps;
-    k->about = about(a);
+    k->about = make_kept_key(a);
     k->value = value != NULL ? mortise_strdup(a->m->mem, value) : NULL;
-    k->job.run = work;
-    k->task.run = go_on;
+    k->job.run = run_keeping_job;
+    k->task.run = finish_keeping;
     rv = k->about == NULL || (value != NULL && k->value == NULL)
              ? mortise_nomem(err)
              : mortise_pool_put(a->m->pool, &k->job, err);
     if (rv == MORTISE_OK)
         a->data = k;
     else
-        keeping_free(k);
+        free_keeping(k);
     return rv;
 }
 
-static void start(struct mortise_asked *a, bool keeps)
+static void start_keeping(struct mortise_asked *a, bool keeps)
 {
     struct mortise_err err;
-    int rv = begin(a, keeps, &err);
+    int rv = start_keeping_job(a, keeps, &err);
 
     if (rv != MORTISE_OK)
-        mortise_host_call_answer(a, status_of(rv), NULL, err.msg);
+        mortise_host_call_answer(a, status_from_keeping(rv), NULL, err.msg);
 }
 
-static void start_keep(struct mortise_asked *a)
+static void start_secret_keep(struct mortise_asked *a)
 {
-    start(a, true);
+    start_keeping(a, true);
 }
 
-static void start_kept(struct mortise_asked *a)
+static void start_secret_kept(struct mortise_asked *a)
 {
-    start(a, false);
+    start_keeping(a, false);
 }
 
-static void cancel(struct mortise_asked *a)
+static void cancel_keeping(struct mortise_asked *a)
 {
     struct keeping *k = a->data;
 
@@ -219,7 +225,7 @@ static void cancel(struct mortise_asked *a)
     a->data = NULL;
 }
 
-static bool is_name(const struct mortise_asked *a)
+static bool has_valid_name(const struct mortise_asked *a)
 {
     const json_t *name = json_object_get(a->body, "name");
 
@@ -227,17 +233,17 @@ static bool is_name(const struct mortise_asked *a)
            json_string_length(name) <= NAME_MAX_KEPT;
 }
 
-static bool is_value(const json_t *value)
+static bool is_valid_kept_value(const json_t *value)
 {
     return json_is_null(value) ||
            (mortise_body_is_text(value) && json_string_length(value) > 0 &&
             json_string_length(value) <= MORTISE_SECRET_MAX);
 }
 
-static int32_t check_keep(struct mortise_asked *a, char *words)
+static int32_t check_secret_keep(struct mortise_asked *a, char *words)
 {
-    return json_object_size(a->body) == 2 && is_name(a) &&
-                   is_value(json_object_get(a->body, "value"))
+    return json_object_size(a->body) == 2 && has_valid_name(a) &&
+                   is_valid_kept_value(json_object_get(a->body, "value"))
                ? MORTISE_S_OK
                : mortise_ask_refuse(
                      words, MORTISE_S_INVALID,
@@ -246,9 +252,9 @@ static int32_t check_keep(struct mortise_asked *a, char *words)
                      NAME_MAX_KEPT, MORTISE_SECRET_MAX >> 10);
 }
 
-static int32_t check_kept(struct mortise_asked *a, char *words)
+static int32_t check_secret_kept(struct mortise_asked *a, char *words)
 {
-    return json_object_size(a->body) == 1 && is_name(a)
+    return json_object_size(a->body) == 1 && has_valid_name(a)
                ? MORTISE_S_OK
                : mortise_ask_refuse(words, MORTISE_S_INVALID,
                                     "a request of secret.kept/1 must be "
@@ -258,16 +264,16 @@ static int32_t check_kept(struct mortise_asked *a, char *words)
 
 const struct mortise_host_call_method mortise_host_call_secret_keep = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
-    .check = check_keep,
+    .check = check_secret_keep,
     .needs_no_run = true,
-    .start = start_keep,
-    .cancel = cancel,
+    .start = start_secret_keep,
+    .cancel = cancel_keeping,
 };
 
 const struct mortise_host_call_method mortise_host_call_secret_kept = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
-    .check = check_kept,
+    .check = check_secret_kept,
     .needs_no_run = true,
-    .start = start_kept,
-    .cancel = cancel,
+    .start = start_secret_kept,
+    .cancel = cancel_keeping,
 };
