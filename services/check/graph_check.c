@@ -1,22 +1,22 @@
-/* graph_check.c -- graph.check/1 {source, path?, with?, types?}: could that graph
- * run?
+/* graph_check.c -- graph.check/1 {source, path?, with?, types?}: could this
+ * graph run?
  *
- * The text is read, checked and compiled by what loads the graphs of runs, with the
- * plugins, tools and models of this deployment.  The answer is {valid: true, graph,
- * picture}, or {valid: false, graph, findings}, in the words of `mortise check`:
- * so whoever had somebody write the text can have it mended.
+ * The text is read, checked and compiled like the graphs of runs, with the
+ * plugins, tools and models of this deployment.  The answer is {valid: true,
+ * graph, picture}, or {valid: false, graph, findings}.  The findings are those
+ * of `mortise check`, so the author of the text, often a model, can correct it.
  *
- * `with` is what the graph is to say whatever the text does: it is laid over the
- * text, object by object, and its own values hold.  `graph` is the text that was
- * checked and that the findings point into: as YAML with `with` in it, or, where the
- * text is no mapping, as it was.
+ * `with` is merged over the text, object by object; its values take precedence.
+ * `graph` is the text that was checked, to which the findings refer: YAML that
+ * includes `with`, or the unchanged source if that is not a mapping.
  *
- * `types` are those that its nodes may have, at any depth: whoever asks for a graph
- * of leaves, say, gets no node that calls an operation by itself.
+ * `types` lists the node types that the graph may use, at any depth.  For
+ * example, a caller that wants a graph of leaves gets no node that calls an
+ * operation directly.
  *
- * A graph that somebody else wrote opens no files and is given no secrets: one that
- * names others, or refers to any (secret://NAME), is not valid.  What plugins there
- * are may change, so the answer is recorded. */
+ * The source is not trusted, so the graph may open no files and get no secrets.
+ * One that names other files, or refers to a secret (secret://NAME), is not
+ * valid.  The answer is recorded, since the available plugins may change. */
 #include "core/engine/runs/host_calls.h"
 
 #include <string.h>
@@ -26,10 +26,10 @@
 #include "mortise/plugin.h"
 #include "lang/yaml/write.h"
 
-enum { COLUMNS = 100 }; /* of the picture */
+enum { GRAPH_PICTURE_COLUMNS = 100 }; /* width of the picture */
 
-/* A list of names, or nothing. */
-static bool are_names(const json_t *list)
+/* Is it absent, or a list of names that is not empty? */
+static bool is_name_list(const json_t *list)
 {
     bool ok = list == NULL || json_array_size(list) > 0;
 
@@ -38,7 +38,7 @@ static bool are_names(const json_t *list)
     return ok;
 }
 
-static int32_t check(struct mortise_asked *a, char *words)
+static int32_t check_graph_request(struct mortise_asked *a, char *words)
 {
     const json_t *path = json_object_get(a->body, "path");
     const json_t *with = json_object_get(a->body, "with");
@@ -46,7 +46,7 @@ static int32_t check(struct mortise_asked *a, char *words)
 
     if (json_is_string(json_object_get(a->body, "source")) &&
         (path == NULL || mortise_body_is_text(path)) &&
-        (with == NULL || json_is_object(with)) && are_names(types) &&
+        (with == NULL || json_is_object(with)) && is_name_list(types) &&
         json_object_size(a->body) == 1 + (size_t)(path != NULL) +
                                          (size_t)(with != NULL) +
                                          (size_t)(types != NULL))
@@ -57,9 +57,9 @@ static int32_t check(struct mortise_asked *a, char *words)
         a->method_name);
 }
 
-/* The graph with what is laid over it, whose members come first; takes the former.
- * NULL: memory ran out. */
-static json_t *both(json_t *graph, json_t *with)
+/* Merge `with` over the graph, members of `with` first; takes `graph`.  NULL:
+ * memory ran out. */
+static json_t *merge_graph_with(json_t *graph, json_t *with)
 {
     json_t *out = with != NULL ? json_deep_copy(with) : json_object();
 
@@ -71,9 +71,9 @@ static json_t *both(json_t *graph, json_t *with)
     return out;
 }
 
-/* The text that is to be checked, appended. */
-static int lay_over(const struct mortise_asked *a, const char *path,
-                    struct mortise_buf *text)
+/* Append the text to be checked. */
+static int write_checked_text(const struct mortise_asked *a, const char *path,
+                              struct mortise_buf *text)
 {
     const json_t *source = json_object_get(a->body, "source");
     json_t *with = json_object_get(a->body, "with"), *graph = NULL;
@@ -89,13 +89,13 @@ static int lay_over(const struct mortise_asked *a, const char *path,
                             json_string_length(source), &diags);
     is_map = rv == MORTISE_OK && root->kind == MORTISE_YAML_MAP;
     if (is_map)
-        graph = both(mortise_yaml_json(root, false), with);
+        graph = merge_graph_with(mortise_yaml_json(root, false), with);
     mortise_arena_finish(&arena);
     mortise_diags_finish(&diags);
     if (is_map)
         rv = graph != NULL ? mortise_yaml_write(text, graph, NULL, NULL)
                            : MORTISE_ENOMEM;
-    else if (rv != MORTISE_ENOMEM) /* whose findings come when it is loaded */
+    else if (rv != MORTISE_ENOMEM) /* loading reports the findings */
         mortise_buf_put(text, json_string_value(source),
                         json_string_length(source));
     json_decref(graph);
@@ -104,7 +104,7 @@ static int lay_over(const struct mortise_asked *a, const char *path,
                : MORTISE_OK;
 }
 
-static bool is_one_of(const json_t *types, const char *name)
+static bool is_allowed_type(const json_t *types, const char *name)
 {
     MORTISE_JSON_EACH (one, i, types)
         if (strcmp(json_string_value(one), name) == 0)
@@ -112,33 +112,33 @@ static bool is_one_of(const json_t *types, const char *name)
     return false;
 }
 
-static void list_names(struct mortise_buf *to, const json_t *types)
+static void join_type_names(struct mortise_buf *to, const json_t *types)
 {
     MORTISE_JSON_EACH (one, i, types)
         mortise_buf_printf(to, "%s%s", i > 0 ? ", " : "",
                            json_string_value(one));
 }
 
-/* Graphs are bounded in how deep they nest. */
-static void find_others(const json_t *types, const char *names,
-                        const struct mortise_graph *g,
-                        struct mortise_diags *diags)
+/* Recursive: the nesting of graphs is limited. */
+static void report_other_types(const json_t *types, const char *names,
+                               const struct mortise_graph *g,
+                               struct mortise_diags *diags)
 {
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const struct mortise_node *n = &g->nodes[i];
         const char *type = mortise_node_type_name(n->type);
 
-        if (!is_one_of(types, type))
+        if (!is_allowed_type(types, type))
             mortise_diag_add(diags, "E0207", n->span,
                              "node '%s' cannot have the type '%s': nodes of "
                              "this graph can only have the types %s",
                              n->id, type, names);
         if (n->sub != NULL)
-            find_others(types, names, n->sub, diags);
+            report_other_types(types, names, n->sub, diags);
     }
 }
 
-/* Nodes of other types are findings, in the report. */
+/* Report nodes of types that are not allowed as findings. */
 static void check_types(const struct mortise_asked *a,
                         const struct mortise_graph *g,
                         struct mortise_buf *report)
@@ -151,9 +151,9 @@ static void check_types(const struct mortise_asked *a,
         return;
     mortise_diags_init(&diags, a->m->mem);
     mortise_buf_init(&names, a->m->mem);
-    list_names(&names, types);
+    join_type_names(&names, types);
     if (mortise_buf_cstr(&names) != NULL)
-        find_others(types, names.p, g, &diags);
+        report_other_types(types, names.p, g, &diags);
     if (diags.n > 0)
         mortise_diags_text(&diags, report);
     report->failed |= names.failed || diags.failed;
@@ -161,11 +161,12 @@ static void check_types(const struct mortise_asked *a,
     mortise_diags_finish(&diags);
 }
 
-static json_t *valid(const struct mortise_asked *a,
-                     const struct mortise_graph *g, const char *text)
+static json_t *encode_valid_graph(const struct mortise_asked *a,
+                                  const struct mortise_graph *g,
+                                  const char *text)
 {
     const struct mortise_picture p = {
-        .graph = g, .ascii = true, .columns = COLUMNS};
+        .graph = g, .ascii = true, .columns = GRAPH_PICTURE_COLUMNS};
     struct mortise_buf picture;
     json_t *out = NULL;
 
@@ -178,8 +179,8 @@ static json_t *valid(const struct mortise_asked *a,
     return out;
 }
 
-/* NULL: memory ran out. */
-static json_t *judge(const struct mortise_asked *a)
+/* Build the answer; NULL: memory ran out. */
+static json_t *check_graph_source(const struct mortise_asked *a)
 {
     const char *path = json_string_value(json_object_get(a->body, "path"));
     struct mortise_buf text, report;
@@ -191,7 +192,7 @@ static json_t *judge(const struct mortise_asked *a)
 
     mortise_buf_init(&text, a->m->mem);
     mortise_buf_init(&report, a->m->mem);
-    rv = lay_over(a, file.path, &text);
+    rv = write_checked_text(a, file.path, &text);
     file.text = text.p;
     file.size = text.n;
     if (rv == MORTISE_OK)
@@ -199,11 +200,11 @@ static json_t *judge(const struct mortise_asked *a)
                                     MORTISE_GRAPH_ALONE | MORTISE_GRAPH_KEYLESS,
                                     &g, &report, NULL, &err);
     if (rv == MORTISE_OK) {
-        mortise_buf_clear(&report); /* of warnings, which nobody is told */
+        mortise_buf_clear(&report); /* warnings are not reported */
         check_types(a, g, &report);
     }
     if (rv == MORTISE_OK && report.n == 0 && !report.failed)
-        out = valid(a, g, text.p);
+        out = encode_valid_graph(a, g, text.p);
     else if (rv != MORTISE_ENOMEM && mortise_buf_cstr(&report) != NULL)
         out = json_pack("{s:b, s:s, s:s}", "valid", 0, "graph", text.p,
                         "findings", report.n > 0 ? report.p : err.msg);
@@ -213,9 +214,9 @@ static json_t *judge(const struct mortise_asked *a)
     return out;
 }
 
-static void start(struct mortise_asked *a)
+static void start_graph_check(struct mortise_asked *a)
 {
-    json_t *out = judge(a);
+    json_t *out = check_graph_source(a);
 
     mortise_host_call_answer(a, out != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM,
                              out, out != NULL ? "" : "out of memory");
@@ -223,6 +224,6 @@ static void start(struct mortise_asked *a)
 
 const struct mortise_host_call_method mortise_host_call_graph_check = {
     .effect = MORTISE_HOST_CALL_LOOK,
-    .check = check,
-    .start = start,
+    .check = check_graph_request,
+    .start = start_graph_check,
 };

@@ -1,14 +1,16 @@
-/* schema_check.c -- schema.check/1 {schema, value}: does the value fit?
+/* schema_check.c -- schema.check/1 {schema, value}: does the value match the
+ * schema?
  *
- * The answer is {valid: true}, or {valid: false, reason}, in the words in which
- * the host itself refuses an output that does not fit.  There is one validator
- * in Mortise, the one that the public suite of JSON Schema is run against: a
- * plugin that brought its own would mean something else by the same file.
+ * The answer is {valid: true}, or {valid: false, reason}; the reason is the
+ * host's own message about outputs that do not match.  Plugins should use this
+ * call instead of a validator of their own, which may interpret the same schema
+ * differently.  The host's validator is tested with the public suite of JSON
+ * Schema.
  *
- * Nothing but the ask decides, so nothing is recorded, and it may be asked at
- * any time.  A schema that is none, one in a dialect that this build lacks, and
- * a value on which it takes too many steps are refusals of the ask: whoever
- * wants to be safe takes them for a no. */
+ * The answer depends only on the request, so it is not recorded, and the call
+ * is always allowed.  The call fails if the schema is invalid, uses a dialect
+ * that this build lacks, or needs too many steps for this value.  A cautious
+ * caller treats a failure as a mismatch. */
 #include "core/engine/runs/host_calls.h"
 
 #include <string.h>
@@ -16,7 +18,7 @@
 #include "lang/schema/schema.h"
 #include "mortise/plugin.h"
 
-static int32_t check(struct mortise_asked *a, char *words)
+static int32_t check_schema_request(struct mortise_asked *a, char *words)
 {
     const json_t *schema = json_object_get(a->body, "schema");
 
@@ -29,8 +31,9 @@ static int32_t check(struct mortise_asked *a, char *words)
                               a->method_name);
 }
 
-static int judge(const struct mortise_asked *a, struct mortise_arena *arena,
-                 struct mortise_err *err)
+static int check_requested_value(const struct mortise_asked *a,
+                                 struct mortise_arena *arena,
+                                 struct mortise_err *err)
 {
     const struct mortise_schema_world world = {.patterns =
                                                    MORTISE_PATTERNS_FOREIGN};
@@ -52,14 +55,14 @@ static int judge(const struct mortise_asked *a, struct mortise_arena *arena,
     return rv;
 }
 
-static json_t *answer_of(int rv, const struct mortise_err *err)
+static json_t *encode_schema_verdict(int rv, const struct mortise_err *err)
 {
     return rv == MORTISE_OK
                ? json_pack("{s:b}", "valid", 1)
                : json_pack("{s:b, s:s}", "valid", 0, "reason", err->msg);
 }
 
-static void start(struct mortise_asked *a)
+static void start_schema_check(struct mortise_asked *a)
 {
     struct mortise_arena arena;
     struct mortise_err err;
@@ -67,10 +70,10 @@ static void start(struct mortise_asked *a)
     int rv;
 
     mortise_arena_init(&arena, a->m->mem);
-    rv = judge(a, &arena, &err);
+    rv = check_requested_value(a, &arena, &err);
     mortise_arena_finish(&arena);
     if (rv == MORTISE_OK || rv == MORTISE_EINVAL)
-        out = answer_of(rv, &err);
+        out = encode_schema_verdict(rv, &err);
     if (out != NULL)
         mortise_host_call_answer(a, MORTISE_S_OK, out, "");
     else if (rv == MORTISE_ECHECK || rv == MORTISE_ELIMIT)
@@ -82,6 +85,6 @@ static void start(struct mortise_asked *a)
 const struct mortise_host_call_method mortise_host_call_schema_check = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
     .needs_no_run = true,
-    .check = check,
-    .start = start,
+    .check = check_schema_request,
+    .start = start_schema_check,
 };
