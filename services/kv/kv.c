@@ -1,20 +1,21 @@
-/* kv.c -- what a plugin keeps of its own, over runs and restarts.
+/* kv.c -- values that a plugin stores across runs and restarts.
  *
  *   kv.get/1 {key}          {"found": true, "value": ...} or {"found": false}
- *   kv.put/1 {key, value?}  null; without a value, nothing is kept any more
+ *   kv.put/1 {key, value?}  null; without a value, the key is removed
  *
- * A namespace belongs to a plugin, by the name in its manifest, and to a
- * tenant: nobody else's asks reach it, and versions of a plugin share it.  A
- * put is the run's business: it is committed with its answer (core/run/asks/step.c).
- * A get is performed here, from the store, so it sees what is on disk.
+ * Each pair of a plugin (by its manifest's name) and a tenant has a namespace
+ * of its own, which all versions of the plugin share.  A put belongs to the
+ * run, and is committed together with its answer (core/run/asks/step.c).  A get
+ * is read from the store here, so it sees committed values.
  *
- * A namespace has KEYS_MAX keys at most.  How many there are is counted in the
- * store when it is first put to, and from then on kept here, by what is asked:
- * a run that is lost, or two that put the same key at once, make it wrong by a
- * few.  So nothing is refused on that count alone: where it says that there is
- * no room, the store is counted again, unless nothing was put since.
+ * A namespace has at most KEYS_MAX keys.  The keys are counted in the store at
+ * the first put, and the number is then updated in memory.  It can become
+ * slightly wrong: if a run is lost, or if two runs put the same new key at
+ * once.  Therefore the number alone never rejects a put: the keys are counted
+ * again first, unless nothing was put since the last count.
  *
- * A put with a secret in it is refused: what is stored has references. */
+ * A put that contains a secret is rejected: only references to secrets are
+ * stored. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@
 
 enum { KEY_MAX = 512, VALUE_MAX = 1024 * 1024, KEYS_MAX = 65536 };
 
-static int32_t check_key(const struct mortise_asked *a, char *words)
+static int32_t check_kv_key(const struct mortise_asked *a, char *words)
 {
     const json_t *key = json_object_get(a->body, "key");
 
@@ -34,16 +35,16 @@ static int32_t check_key(const struct mortise_asked *a, char *words)
                               "key must be 1 to 512 bytes of text");
 }
 
-static int32_t check_get(struct mortise_asked *a, char *words)
+static int32_t check_kv_get(struct mortise_asked *a, char *words)
 {
     if (json_object_size(a->body) != 1)
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
                                   "a request of kv.get/1 must be {key}");
-    return check_key(a, words);
+    return check_kv_key(a, words);
 }
 
-static int32_t check_value(const struct mortise_asked *a, const json_t *value,
-                           char *words)
+static int32_t check_kv_value(const struct mortise_asked *a,
+                              const json_t *value, char *words)
 {
     struct mortise_buf text;
     int32_t status = MORTISE_S_OK;
@@ -60,36 +61,36 @@ static int32_t check_value(const struct mortise_asked *a, const json_t *value,
     return status;
 }
 
-static int32_t check_put(struct mortise_asked *a, char *words)
+static int32_t check_kv_put(struct mortise_asked *a, char *words)
 {
     const json_t *value = json_object_get(a->body, "value");
-    int32_t status = check_key(a, words);
+    int32_t status = check_kv_key(a, words);
 
     if (json_object_size(a->body) != (value != NULL ? 2 : 1))
         return mortise_ask_refuse(
             words, MORTISE_S_INVALID,
             "a request of kv.put/1 must be {key, value?}");
     return status == MORTISE_S_OK && value != NULL
-               ? check_value(a, value, words)
+               ? check_kv_value(a, value, words)
                : status;
 }
 
-/* ---- looking into the store ---------------------------------------------- */
+/* ---- reads -------------------------------------------------------------- */
 
-/* A read for an ask, which may be let go of while it is out. */
+/* A read for a call, which may be cancelled meanwhile. */
 struct kv_look {
     struct mortise_read read;
     struct mortise *m;
-    struct mortise_asked *asked; /* NULL: it was */
-    json_t *body;                /* a reference: the key stands in it */
+    struct mortise_asked *asked; /* NULL: cancelled */
+    json_t *body;                /* a reference: the key is in it */
     char tenant[MORTISE_NAME_MAX + 1];
     const char *plugin;
     struct mortise_buf text;
-    bool moved; /* puts were on their way when keys were counted */
+    bool moved; /* puts were in flight during the count */
 };
 
-/* NULL: no memory. */
-static struct kv_look *look_new(struct mortise_asked *a)
+/* NULL: memory ran out. */
+static struct kv_look *new_kv_look(struct mortise_asked *a)
 {
     struct kv_look *l = mortise_zalloc(a->m->mem, sizeof *l);
 
@@ -98,15 +99,15 @@ static struct kv_look *look_new(struct mortise_asked *a)
     l->m = a->m;
     l->asked = a;
     l->body = json_incref(mortise_json_unconst(a->body));
-    strcpy(l->tenant, a->live->tenant); /* live.c lets no longer name in */
+    strcpy(l->tenant, a->live->tenant); /* live.c admits no longer name */
     l->plugin = a->manifest->name;
     mortise_buf_init(&l->text, a->m->mem);
     a->data = l;
     return l;
 }
 
-/* The ask it was for; NULL: nobody waits for it any more. */
-static struct mortise_asked *look_free(struct kv_look *l)
+/* Free the read.  Returns its call; NULL: the call was cancelled. */
+static struct mortise_asked *free_kv_look(struct kv_look *l)
 {
     struct mortise_asked *a = l->asked;
 
@@ -118,7 +119,7 @@ static struct mortise_asked *look_free(struct kv_look *l)
     return a;
 }
 
-static void let_go(struct mortise_asked *a)
+static void cancel_kv_look(struct mortise_asked *a)
 {
     struct kv_look *l = a->data;
 
@@ -127,11 +128,11 @@ static void let_go(struct mortise_asked *a)
     a->data = NULL;
 }
 
-typedef void done_fn(struct mortise_read *r, int rv,
-                     const struct mortise_err *err);
+typedef void kv_read_fn(struct mortise_read *r, int rv,
+                        const struct mortise_err *err);
 
-/* What stands under the key; MORTISE_ENOTFOUND: nothing does. */
-static void fetch(struct kv_look *l, done_fn *done)
+/* Read the value of the key; MORTISE_ENOTFOUND: there is none. */
+static void read_kv_value(struct kv_look *l, kv_read_fn *done)
 {
     const json_t *key = json_object_get(l->body, "key");
 
@@ -145,18 +146,18 @@ static void fetch(struct kv_look *l, done_fn *done)
     mortise_store_read(l->m->store, &l->read);
 }
 
-/* ---- room ---------------------------------------------------------------- */
+/* ---- number of keys ----------------------------------------------------- */
 
 struct mortise_kv_room {
     struct mortise_hashed entry;
     const struct mortise_mem *mem;
     char *tenant, *plugin;
-    size_t n;   /* keys, as far as is known */
-    bool moved; /* since they were counted */
+    size_t n;   /* number of keys, approximately */
+    bool moved; /* changed since the last count */
 };
 
-static struct mortise_kv_room *room_find(const struct mortise *m,
-                                         const char *tenant, const char *plugin)
+static struct mortise_kv_room *
+find_kv_room(const struct mortise *m, const char *tenant, const char *plugin)
 {
     struct mortise_hashed *e =
         mortise_table_find(&m->kv_rooms, mortise_hash_strs(tenant, plugin));
@@ -171,16 +172,16 @@ static struct mortise_kv_room *room_find(const struct mortise *m,
     return NULL;
 }
 
-static void room_free(struct mortise_kv_room *k)
+static void free_kv_room(struct mortise_kv_room *k)
 {
     mortise_release_str(k->mem, k->tenant);
     mortise_release_str(k->mem, k->plugin);
     mortise_release(k->mem, k, sizeof *k);
 }
 
-/* With so many keys; NULL: no memory. */
-static struct mortise_kv_room *room_new(struct mortise *m, const char *tenant,
-                                        const char *plugin, size_t n)
+/* Create with n keys; NULL: memory ran out. */
+static struct mortise_kv_room *
+new_kv_room(struct mortise *m, const char *tenant, const char *plugin, size_t n)
 {
     struct mortise_kv_room *k = mortise_zalloc(m->mem, sizeof *k);
 
@@ -191,7 +192,7 @@ static struct mortise_kv_room *room_new(struct mortise *m, const char *tenant,
     k->tenant = mortise_strdup(m->mem, tenant);
     k->plugin = mortise_strdup(m->mem, plugin);
     if (k->tenant == NULL || k->plugin == NULL) {
-        room_free(k);
+        free_kv_room(k);
         return NULL;
     }
     mortise_table_add(&m->kv_rooms, &k->entry,
@@ -199,9 +200,9 @@ static struct mortise_kv_room *room_new(struct mortise *m, const char *tenant,
     return k;
 }
 
-static void count(struct kv_look *l, done_fn *done)
+static void count_kv_keys(struct kv_look *l, kv_read_fn *done)
 {
-    l->moved = l->m->n_batch + l->m->n_flying > 0; /* they are still to come */
+    l->moved = l->m->n_batch + l->m->n_flying > 0; /* not counted */
     l->read = (struct mortise_read){.kind = MORTISE_READ_KV_COUNT,
                                     .tenant = l->tenant,
                                     .plugin = l->plugin,
@@ -210,9 +211,9 @@ static void count(struct kv_look *l, done_fn *done)
     mortise_store_read(l->m->store, &l->read);
 }
 
-static void weighed(struct kv_look *l, bool full)
+static void finish_kv_decision(struct kv_look *l, bool full)
 {
-    struct mortise_asked *a = look_free(l);
+    struct mortise_asked *a = free_kv_look(l);
 
     if (a == NULL)
         return;
@@ -224,78 +225,80 @@ static void weighed(struct kv_look *l, bool full)
     mortise_host_call_weighed(a, full);
 }
 
-static bool goes(const struct kv_look *l)
+static bool is_kv_removal(const struct kv_look *l)
 {
     return json_object_get(l->body, "value") == NULL;
 }
 
-/* The put changes how many keys there are. */
-static void take_room(struct kv_look *l, struct mortise_kv_room *k)
+/* Update the number of keys for a put that adds or removes one; reject it if
+ * there are too many. */
+static void reserve_kv_room(struct kv_look *l, struct mortise_kv_room *k)
 {
-    bool full = !goes(l) && k->n >= KEYS_MAX;
+    bool full = !is_kv_removal(l) && k->n >= KEYS_MAX;
 
     if (!full) {
-        k->n = goes(l) ? k->n - (k->n > 0) : k->n + 1;
+        k->n = is_kv_removal(l) ? k->n - (k->n > 0) : k->n + 1;
         k->moved = true;
     }
-    weighed(l, full);
+    finish_kv_decision(l, full);
 }
 
-static void recounted(struct mortise_read *r, int rv,
-                      const struct mortise_err *err)
+static void on_kv_keys_recounted(struct mortise_read *r, int rv,
+                                 const struct mortise_err *err)
 {
     struct kv_look *l = MORTISE_OF(r, struct kv_look, read);
-    struct mortise_kv_room *k = room_find(l->m, l->tenant, l->plugin);
+    struct mortise_kv_room *k = find_kv_room(l->m, l->tenant, l->plugin);
 
     (void)err;
     if (rv == MORTISE_OK) {
         k->n = r->found.n;
         k->moved = l->moved;
     }
-    take_room(l, k);
+    reserve_kv_room(l, k);
 }
 
-/* Is there something under the key? */
-static void looked(struct mortise_read *r, int rv,
-                   const struct mortise_err *err)
+/* A put that does not change the number of keys is always accepted. */
+static void on_kv_key_read(struct mortise_read *r, int rv,
+                           const struct mortise_err *err)
 {
     struct kv_look *l = MORTISE_OF(r, struct kv_look, read);
-    struct mortise_kv_room *k = room_find(l->m, l->tenant, l->plugin);
+    struct mortise_kv_room *k = find_kv_room(l->m, l->tenant, l->plugin);
     bool is_there = rv != MORTISE_ENOTFOUND;
 
     (void)err;
-    if (goes(l) != is_there)
-        weighed(l, false);
-    else if (!goes(l) && k->n >= KEYS_MAX && k->moved)
-        count(l, recounted);
+    if (is_kv_removal(l) != is_there)
+        finish_kv_decision(l, false);
+    else if (!is_kv_removal(l) && k->n >= KEYS_MAX && k->moved)
+        count_kv_keys(l, on_kv_keys_recounted);
     else
-        take_room(l, k);
+        reserve_kv_room(l, k);
 }
 
-/* Without memory to count nothing is refused: the put itself will fail. */
-static void counted(struct mortise_read *r, int rv,
-                    const struct mortise_err *err)
+/* If memory is too short to count, the put is accepted here, and fails by
+ * itself. */
+static void on_kv_keys_counted(struct mortise_read *r, int rv,
+                               const struct mortise_err *err)
 {
     struct kv_look *l = MORTISE_OF(r, struct kv_look, read);
-    struct mortise_kv_room *k = room_find(l->m, l->tenant, l->plugin);
+    struct mortise_kv_room *k = find_kv_room(l->m, l->tenant, l->plugin);
 
     (void)err;
-    if (k == NULL && rv == MORTISE_OK) { /* nobody else counted meanwhile */
-        k = room_new(l->m, l->tenant, l->plugin, r->found.n);
+    if (k == NULL && rv == MORTISE_OK) { /* no other call counted meanwhile */
+        k = new_kv_room(l->m, l->tenant, l->plugin, r->found.n);
         if (k != NULL)
             k->moved = l->moved;
     }
     if (k == NULL)
-        weighed(l, false);
+        finish_kv_decision(l, false);
     else
-        fetch(l, looked);
+        read_kv_value(l, on_kv_key_read);
 }
 
-static void weigh(struct mortise_asked *a)
+static void decide_kv_put(struct mortise_asked *a)
 {
     struct kv_look *l;
 
-    /* A secret is kept where the deployer keeps it, and nowhere else. */
+    /* Secrets are stored only where the deployer keeps them. */
     if (mortise_secret_store_tells(a->m->secret_store, a->body)) {
         snprintf(a->words, sizeof a->words,
                  "the value contains a secret and would be stored; request the "
@@ -303,13 +306,13 @@ static void weigh(struct mortise_asked *a)
         mortise_host_call_weighed(a, true);
         return;
     }
-    l = look_new(a);
+    l = new_kv_look(a);
     if (l == NULL)
         mortise_host_call_weighed(a, false);
-    else if (room_find(l->m, l->tenant, l->plugin) == NULL)
-        count(l, counted);
+    else if (find_kv_room(l->m, l->tenant, l->plugin) == NULL)
+        count_kv_keys(l, on_kv_keys_counted);
     else
-        fetch(l, looked);
+        read_kv_value(l, on_kv_key_read);
 }
 
 void mortise_kv_close(struct mortise *m)
@@ -318,14 +321,15 @@ void mortise_kv_close(struct mortise *m)
 
     while ((e = mortise_table_first(&m->kv_rooms)) != NULL) {
         mortise_table_remove(&m->kv_rooms, e);
-        room_free(MORTISE_OF(e, struct mortise_kv_room, entry));
+        free_kv_room(MORTISE_OF(e, struct mortise_kv_room, entry));
     }
     mortise_table_finish(&m->kv_rooms);
 }
 
-/* ---- the methods --------------------------------------------------------- */
+/* ---- methods ------------------------------------------------------------ */
 
-static void got(struct mortise_read *r, int rv, const struct mortise_err *err)
+static void on_kv_value_read(struct mortise_read *r, int rv,
+                             const struct mortise_err *err)
 {
     struct kv_look *l = MORTISE_OF(r, struct kv_look, read);
     json_t *value = NULL, *answer = NULL;
@@ -341,7 +345,7 @@ static void got(struct mortise_read *r, int rv, const struct mortise_err *err)
             json_pack("{s:b, s:o*}", "found", value != NULL, "value", value);
         rv = answer != NULL ? MORTISE_OK : mortise_nomem(&why);
     }
-    a = look_free(l);
+    a = free_kv_look(l);
     if (a == NULL)
         json_decref(answer);
     else if (rv == MORTISE_OK)
@@ -352,26 +356,26 @@ static void got(struct mortise_read *r, int rv, const struct mortise_err *err)
             why.msg);
 }
 
-static void start_get(struct mortise_asked *a)
+static void start_kv_get(struct mortise_asked *a)
 {
-    struct kv_look *l = look_new(a);
+    struct kv_look *l = new_kv_look(a);
 
     if (l != NULL)
-        fetch(l, got);
+        read_kv_value(l, on_kv_value_read);
     else
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
 }
 
 const struct mortise_host_call_method mortise_host_call_kv_get = {
     .effect = MORTISE_HOST_CALL_GET,
-    .check = check_get,
-    .start = start_get,
-    .cancel = let_go,
+    .check = check_kv_get,
+    .start = start_kv_get,
+    .cancel = cancel_kv_look,
 };
 
 const struct mortise_host_call_method mortise_host_call_kv_put = {
     .effect = MORTISE_HOST_CALL_PUT,
-    .check = check_put,
-    .weigh = weigh,
-    .cancel = let_go,
+    .check = check_kv_put,
+    .weigh = decide_kv_put,
+    .cancel = cancel_kv_look,
 };
