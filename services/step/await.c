@@ -1,17 +1,19 @@
-/* await.c -- what somebody answers later: a person, or time.
+/* await.c -- interrupt.request/1 and timer.wait/1: waiting for a person or for
+ * time.
  *
  *   interrupt.request/1 {prompt?, payload?, schema?, assignees?, for_ms?,
  *                        hold_ms?}
  *   timer.wait/1        {for_ms} or {until_ms}
  *
- * The run keeps both, on disk, and the asker lets go (core/run/asks/step.c); here is
- * only said what is one.  `until_ms` is in the milliseconds since 1970 of UTC.
- * While a run is in memory for_ms of a timer is counted by a clock that nobody
- * sets; a question's deadline, like `until_ms`, is a time of day (clocks.c).
+ * This file only checks the requests.  The run stores both on disk, and the
+ * calling plugin is suspended meanwhile (core/run/asks/step.c).  `until_ms` is
+ * in milliseconds since 1970, UTC.  While the run is in memory, a timer's
+ * `for_ms` is measured by the monotonic clock; the deadline of a question is a
+ * time of day, like `until_ms` (clocks.c).
  *
- * `hold_ms`: who asks is in the middle of something that would be lost, and stays
- * for so long before it lets go.  That is no part of the question: asked again
- * with another, it is the same question. */
+ * `hold_ms` is the time that the caller waits before it is suspended, in order
+ * to keep state that it would lose.  It is not part of the question: a repeated
+ * request with another value is the same question. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,16 +23,16 @@
 #include "core/engine/common/secret_store.h"
 #include "lang/schema/schema.h"
 
-/* Ten years: whoever waits longer means something else. */
+/* Ten years.  A longer wait is probably a mistake. */
 static const json_int_t LONGEST_MS = 315360000000;
 
-static bool is_wait(const json_t *ms)
+static bool is_wait_duration(const json_t *ms)
 {
     return json_is_integer(ms) && json_integer_value(ms) >= 0 &&
            json_integer_value(ms) <= LONGEST_MS;
 }
 
-static bool are_strings(const json_t *list)
+static bool is_string_list(const json_t *list)
 {
     const json_t *one;
     size_t i;
@@ -45,8 +47,8 @@ static bool are_strings(const json_t *list)
     return true;
 }
 
-static int32_t check_schema(const struct mortise_asked *a, json_t *schema,
-                            char *words)
+static int32_t check_answer_schema(const struct mortise_asked *a,
+                                   json_t *schema, char *words)
 {
     const struct mortise_schema_world world = {.patterns =
                                                    MORTISE_PATTERNS_FOREIGN};
@@ -71,42 +73,44 @@ static int32_t check_schema(const struct mortise_asked *a, json_t *schema,
         err.msg);
 }
 
-/* `why`, or MORTISE_S_OK without one. */
-static int32_t judged(char *words, const char *why)
+/* Refuse with the reason, or return MORTISE_S_OK if it is NULL. */
+static int32_t status_of_reason(char *words, const char *why)
 {
     return why == NULL
                ? MORTISE_S_OK
                : mortise_ask_refuse(words, MORTISE_S_INVALID, "%s", why);
 }
 
-static const char wait_words[] =
+static const char for_ms_error[] =
     "for_ms must be a number of milliseconds, at most ten years";
 
-static int32_t check_member(const struct mortise_asked *a, const char *name,
-                            json_t *value, char *words)
+static int32_t check_interrupt_member(const struct mortise_asked *a,
+                                      const char *name, json_t *value,
+                                      char *words)
 {
     const char *why = NULL;
 
     if (strcmp(name, "schema") == 0)
-        return check_schema(a, value, words);
+        return check_answer_schema(a, value, words);
     if (strcmp(name, "prompt") == 0)
         why = json_is_string(value) ? NULL : "prompt must be a text";
     else if (strcmp(name, "assignees") == 0)
-        why = are_strings(value) ? NULL : "assignees must be a list of names";
+        why =
+            is_string_list(value) ? NULL : "assignees must be a list of names";
     else if (strcmp(name, "for_ms") == 0)
-        why = is_wait(value) ? NULL : wait_words;
+        why = is_wait_duration(value) ? NULL : for_ms_error;
     else if (strcmp(name, "hold_ms") == 0)
         why =
-            is_wait(value)
+            is_wait_duration(value)
                 ? NULL
                 : "hold_ms must be a number of milliseconds, at most ten years";
     else if (strcmp(name, "payload") != 0)
         why = "a request of interrupt.request/1 must be {prompt?, payload?, "
               "schema?, assignees?, for_ms?, hold_ms?}";
-    return judged(words, why);
+    return status_of_reason(words, why);
 }
 
-static int32_t check_interrupt(struct mortise_asked *a, char *words)
+static int32_t check_interrupt_request(struct mortise_asked *a, char *words)
 {
     int32_t status = MORTISE_S_OK;
     const char *name;
@@ -114,7 +118,7 @@ static int32_t check_interrupt(struct mortise_asked *a, char *words)
 
     json_object_foreach(mortise_json_unconst(a->body), name, value)
     {
-        status = check_member(a, name, value, words);
+        status = check_interrupt_member(a, name, value, words);
         if (status != MORTISE_S_OK)
             break;
     }
@@ -124,7 +128,7 @@ static int32_t check_interrupt(struct mortise_asked *a, char *words)
     return status;
 }
 
-static int32_t check_timer(struct mortise_asked *a, char *words)
+static int32_t check_timer_wait(struct mortise_asked *a, char *words)
 {
     const json_t *wait = json_object_get(a->body, "for_ms");
     const json_t *until = json_object_get(a->body, "until_ms");
@@ -132,49 +136,49 @@ static int32_t check_timer(struct mortise_asked *a, char *words)
 
     if (json_object_size(a->body) != 1 || (wait == NULL && until == NULL))
         why = "a request of timer.wait/1 must be {for_ms} or {until_ms}";
-    else if (wait != NULL && !is_wait(wait))
-        why = wait_words;
+    else if (wait != NULL && !is_wait_duration(wait))
+        why = for_ms_error;
     else if (until != NULL &&
              (!json_is_integer(until) || json_integer_value(until) < 1))
         why = "until_ms must be a number of milliseconds since 1970";
-    return judged(words, why);
+    return status_of_reason(words, why);
 }
 
 const struct mortise_host_call_method mortise_host_call_interrupt = {
     .effect = MORTISE_HOST_CALL_QUESTION,
-    .check = check_interrupt,
+    .check = check_interrupt_request,
 };
 
-/* What is of no run waits in memory. */
-static void timer_due(struct mortise_timer *t)
+/* A timer that belongs to no run waits in memory. */
+static void on_wait_timer(struct mortise_timer *t)
 {
     struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, hold);
 
     mortise_host_call_answer(a, MORTISE_S_OK, json_null(), "");
 }
 
-static void start_timer(struct mortise_asked *a)
+static void start_background_timer(struct mortise_asked *a)
 {
     json_int_t ms = json_integer_value(json_object_get(a->body, "for_ms"));
     json_int_t until = json_integer_value(json_object_get(a->body, "until_ms"));
     json_int_t now = (json_int_t)mortise_now_ms();
 
-    assert(a->live == NULL); /* others are the run's */
+    assert(a->live == NULL); /* the timers of runs do not start here */
     if (until > 0)
         ms = until > now ? until - now : 0;
-    a->hold.fire = timer_due;
+    a->hold.fire = on_wait_timer;
     mortise_timer_arm(&a->m->timers, &a->hold, mortise_mono_in((uint64_t)ms));
 }
 
-static void cancel_timer(struct mortise_asked *a)
+static void cancel_background_timer(struct mortise_asked *a)
 {
     mortise_timer_disarm(&a->m->timers, &a->hold);
 }
 
 const struct mortise_host_call_method mortise_host_call_timer = {
     .effect = MORTISE_HOST_CALL_TIMER,
-    .check = check_timer,
+    .check = check_timer_wait,
     .needs_no_run = true,
-    .start = start_timer,
-    .cancel = cancel_timer,
+    .start = start_background_timer,
+    .cancel = cancel_background_timer,
 };

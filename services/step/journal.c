@@ -1,33 +1,35 @@
 /* journal.c -- journal.begin/1 and journal.end/1: a step that a plugin performs
- * by itself.
+ * itself.
  *
  *   journal.begin/1  {step, arguments?, repeat?}
  *   journal.end/1    {step, result} or {step, undone: true}
  *
- * What http.request/1 is for requests, these two are for everything else that a
- * plugin does in the world: its intent is on disk before it happens, its result
- * after, and where both are nobody does it twice.  The answer to the first is
- * {result} when it was done before, or else {key?}: do it now, under that
- * idempotency key (where the operation has effects); the second says what came
- * of it.  The run knows one step, which the first asks for and the second
- * answers.
+ * They record arbitrary effects of a plugin, as http.request/1 records HTTP
+ * requests: the intent is on disk before the effect, and the result afterwards.
+ * A step that has both is not performed again.
  *
- *   (1) Between the two it is like any other effect that is out: what ends the
- *       call, or the process, leaves it in doubt, and the operation's class and
- *       its `on_in_doubt` say what becomes of it; `repeat`: it may be done again
- *       whatever they say.
- *   (2) What the plugin asks in between is part of it, and recorded nowhere.  So
- *       it asks for nothing that waits, and steps neither nest nor overlap.
- *   (3) A call that is to stop may still say what came of its step.
+ * If the step has a result, begin answers {result}.  Otherwise it answers
+ * {key?}: the plugin performs the step now, with that idempotency key (if the
+ * operation has effects), and passes the result to end.  The run sees one step,
+ * which begin requests and end answers.
+ *
+ *   (1) Between the two calls the step is an effect in flight.  If the call or
+ *       the process ends, the step is in doubt, and the operation's class and
+ *       its `on_in_doubt` decide.  With `repeat`, it may be performed again in
+ *       any case.
+ *   (2) The plugin's host calls in between are part of the step and are not
+ *       recorded.  Therefore they must not wait, and steps neither nest nor
+ *       overlap.
+ *   (3) A call that is being cancelled may still report the result of its step.
  */
 #include <string.h>
 
 #include "core/engine/common/secret_store.h"
 #include "core/engine/runs/call.h"
 
-/* ---- begin ---------------------------------------------------------------- */
+/* ---- journal.begin/1 ---------------------------------------------------- */
 
-static int32_t check_begin(struct mortise_asked *a, char *words)
+static int32_t check_journal_begin(struct mortise_asked *a, char *words)
 {
     const json_t *arguments = json_object_get(a->body, "arguments");
     const json_t *repeat = json_object_get(a->body, "repeat");
@@ -50,7 +52,7 @@ static int32_t check_begin(struct mortise_asked *a, char *words)
     return MORTISE_S_OK;
 }
 
-static void start_begin(struct mortise_asked *a)
+static void start_journal_begin(struct mortise_asked *a)
 {
     json_t *go = json_pack("{s:s*}", "key", a->key[0] != '\0' ? a->key : NULL);
 
@@ -60,13 +62,13 @@ static void start_begin(struct mortise_asked *a)
         mortise_host_call_go(a, go);
 }
 
-static bool repeats(const json_t *body)
+static bool is_repeatable_step(const json_t *body)
 {
     return json_is_true(json_object_get(body, "repeat"));
 }
 
-/* What a person may say that it gave. */
-static const char *expects(const json_t *value)
+/* Check the result that a person supplies. */
+static const char *describe_invalid_step_result(const json_t *value)
 {
     return json_object_size(value) == 1 &&
                    json_object_get(value, "result") != NULL
@@ -76,15 +78,15 @@ static const char *expects(const json_t *value)
 
 const struct mortise_host_call_method mortise_host_call_journal_begin = {
     .effect = MORTISE_HOST_CALL_CALLER,
-    .repeats = repeats,
-    .expects = expects,
-    .check = check_begin,
-    .start = start_begin,
+    .repeats = is_repeatable_step,
+    .expects = describe_invalid_step_result,
+    .check = check_journal_begin,
+    .start = start_journal_begin,
 };
 
-/* ---- end ------------------------------------------------------------------- */
+/* ---- journal.end/1 ------------------------------------------------------ */
 
-static int32_t check_end(struct mortise_asked *a, char *words)
+static int32_t check_journal_end(struct mortise_asked *a, char *words)
 {
     const struct mortise_asked *own = a->call->own;
     const json_t *result = json_object_get(a->body, "result");
@@ -102,7 +104,7 @@ static int32_t check_end(struct mortise_asked *a, char *words)
     return MORTISE_S_OK;
 }
 
-static void start_end(struct mortise_asked *a)
+static void start_journal_end(struct mortise_asked *a)
 {
     json_t *result = json_object_get(a->body, "result"), *value = NULL;
 
@@ -118,6 +120,6 @@ static void start_end(struct mortise_asked *a)
 const struct mortise_host_call_method mortise_host_call_journal_end = {
     .effect = MORTISE_HOST_CALL_UNRECORDED,
     .ends = true,
-    .check = check_end,
-    .start = start_end,
+    .check = check_journal_end,
+    .start = start_journal_end,
 };

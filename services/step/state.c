@@ -1,16 +1,18 @@
-/* state.c -- state.get/1 {path}: what the execution behind a call sees there.
+/* state.c -- state.get/1 {path}: reads the run's state as the execution sees
+ * it.
  *
- * A plugin reads what its manifest's permissions.state lists, and of that what
- * its own causal past wrote: never what goes on beside it. */
+ * A plugin can read only paths in its manifest's permissions.state, and only
+ * values that its execution's causal past wrote, never those of parallel
+ * executions. */
 #include "core/engine/runs/host_calls.h"
 
 #include <string.h>
 
 #include "core/json/path.h"
 
-/* May this plugin read that path? */
-static bool may_read(const struct mortise_manifest *man,
-                     const struct mortise_path *path, struct mortise_arena *a)
+static bool is_readable_path(const struct mortise_manifest *man,
+                             const struct mortise_path *path,
+                             struct mortise_arena *a)
 {
     for (size_t i = 0; i < man->n_state_paths; i++) {
         struct mortise_path allowed;
@@ -24,9 +26,10 @@ static bool may_read(const struct mortise_manifest *man,
     return false;
 }
 
-/* Of a body that check() let pass, or is about to judge. */
-static int parse_path(const struct mortise_asked *a, struct mortise_path *path,
-                      struct mortise_arena *arena)
+/* Parse the path of the body; MORTISE_EINVAL: it is invalid. */
+static int parse_requested_path(const struct mortise_asked *a,
+                                struct mortise_path *path,
+                                struct mortise_arena *arena)
 {
     const json_t *text = json_object_get(a->body, "path");
 
@@ -36,7 +39,7 @@ static int parse_path(const struct mortise_asked *a, struct mortise_path *path,
                               json_string_length(text), NULL);
 }
 
-static int32_t check(struct mortise_asked *a, char *words)
+static int32_t check_state_get(struct mortise_asked *a, char *words)
 {
     struct mortise_path path;
     struct mortise_arena arena;
@@ -48,10 +51,10 @@ static int32_t check(struct mortise_asked *a, char *words)
                                   "a request of %s must be {path}",
                                   a->method_name);
     mortise_arena_init(&arena, a->m->mem);
-    if (parse_path(a, &path, &arena) != MORTISE_OK)
+    if (parse_requested_path(a, &path, &arena) != MORTISE_OK)
         status =
             mortise_ask_refuse(words, MORTISE_S_INVALID, "the path is invalid");
-    else if (!may_read(a->manifest, &path, &arena))
+    else if (!is_readable_path(a->manifest, &path, &arena))
         status = mortise_ask_refuse(
             words, MORTISE_S_DENIED,
             "permissions.state of the manifest does not include this path");
@@ -59,7 +62,7 @@ static int32_t check(struct mortise_asked *a, char *words)
     return status;
 }
 
-static void start(struct mortise_asked *a)
+static void start_state_get(struct mortise_asked *a)
 {
     json_t *view = mortise_run_view(a->live->run, a->run_call), *value = NULL;
     struct mortise_path path;
@@ -67,7 +70,7 @@ static void start(struct mortise_asked *a)
     int rv;
 
     mortise_arena_init(&arena, a->m->mem);
-    rv = view != NULL ? parse_path(a, &path, &arena) : MORTISE_ENOMEM;
+    rv = view != NULL ? parse_requested_path(a, &path, &arena) : MORTISE_ENOMEM;
     if (rv == MORTISE_OK)
         value = json_incref(mortise_path_get(view, &path));
     json_decref(view);
@@ -83,6 +86,6 @@ static void start(struct mortise_asked *a)
 
 const struct mortise_host_call_method mortise_host_call_state_get = {
     .effect = MORTISE_HOST_CALL_LOOK,
-    .check = check,
-    .start = start,
+    .check = check_state_get,
+    .start = start_state_get,
 };
