@@ -1,21 +1,23 @@
-/* memory.c -- memory.read/1 and memory.write/1: a plugin looks into the
- * deployment's memory, and leaves something there.
+/* memory.c -- memory.read/1 and memory.write/1: the deployment's memory.
  *
- * Asked  {query?, types?, scope?, keys?, ids?, max_traces?, min_strength?,
- *         order?, after?}, as <mortise/memory.h> says of read, but for max_traces
- *         (8 unless it is said), and keys, without which there are none: traces
- *         of the scope "global" alone; a blank query is none; or
- *         {traces?: [{type, scope, key?, content, strength?, metadata?}], uses?}.
- * Answer what the memory gave; of a write `ids`, too, of its traces in their
- *         order.  `usage`, where it cost something.
+ * Read    {query?, types?, scope?, keys?, ids?, max_traces?, min_strength?,
+ *         order?, after?}, as in <mortise/memory.h>.  max_traces is 8 by
+ *         default.  Without keys, only traces of the scope "global" are read.
+ *         A blank query counts as absent.
+ * Write   {traces?: [{type, scope, key?, content, strength?, metadata?}],
+ *         uses?}
+ * Answer  That of the memory plugin.  A write adds `ids`, the ids of its traces
+ *         in order.  Both add `usage` if there is any.
  *
- * The tenant is the run's, and the time is ours.  A read is a read: recorded with
- * its answer, and a replay is told the same.  A write is an effect of who asks,
- * so one whose operation has none is refused; it may be made twice, since the ids
- * of its traces are made of its idempotency key, which is the same each time.
+ * The tenant is that of the run; the host sets the time.  A read is recorded
+ * with its answer, so a replay gets the same.  A write is an effect of the
+ * calling operation, so it is denied to operations without effects.  It may be
+ * repeated: the ids of its traces are derived from the idempotency key, which
+ * does not change.
  *
- * The plugin's error is MORTISE_S_IO where another try may help, else
- * MORTISE_S_FAILED, in words that begin with its code. */
+ * An error of the plugin is MORTISE_S_IO if a retry may help, MORTISE_S_TIMEOUT
+ * after a timeout, and otherwise MORTISE_S_FAILED.  Its message begins with the
+ * error code. */
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,13 +30,13 @@
 #include "mortise/memory.h"
 #include "core/plugin/kind.h"
 
-enum { MOST = 8 }; /* traces, where nobody said */
+enum { DEFAULT_TRACES = 8 }; /* default for `max_traces` */
 
-/* ---- what is asked ------------------------------------------------------- */
+/* ---- request ------------------------------------------------------------ */
 
-/* The memory; *kind's part of it is there, as check() saw. */
-static const struct mortise_manifest *memory_of(const struct mortise_asked *a,
-                                                struct mortise_err *why)
+/* Get the memory plugin, or NULL with an error. */
+static const struct mortise_manifest *
+get_memory_plugin(const struct mortise_asked *a, struct mortise_err *why)
 {
     const char *plugin = a->m->settings.deployment->memory.plugin;
 
@@ -46,9 +48,9 @@ static const struct mortise_manifest *memory_of(const struct mortise_asked *a,
     return mortise_plugins_find(a->m->plugins, plugin, why);
 }
 
-/* Which of the plugin's it is not to say. */
-static int32_t check_known(const struct mortise_asked *a,
-                           const char *const *known, char *words)
+/* Refuse members of the plugin's request that a caller must not set. */
+static int32_t check_known_members(const struct mortise_asked *a,
+                                   const char *const *known, char *words)
 {
     const char *name;
     json_t *one;
@@ -67,7 +69,7 @@ static int32_t check_known(const struct mortise_asked *a,
     return MORTISE_S_OK;
 }
 
-static int put_new(json_t *to, const char *name, json_t *value)
+static int put_if_absent(json_t *to, const char *name, json_t *value)
 {
     if (json_object_get(to, name) == NULL)
         return json_object_set_new(to, name, value);
@@ -75,20 +77,21 @@ static int put_new(json_t *to, const char *name, json_t *value)
     return 0;
 }
 
-static json_t *read_body(const struct mortise_asked *a)
+static json_t *make_read_body(const struct mortise_asked *a)
 {
     json_t *body = json_copy(mortise_json_unconst(a->body));
 
     if (mortise_json_is_blank(json_object_get(body, "query")))
         json_object_del(body, "query");
-    if (body != NULL && (put_new(body, "max_traces", json_integer(MOST)) != 0 ||
-                         put_new(body, "keys", json_object()) != 0))
+    if (body != NULL &&
+        (put_if_absent(body, "max_traces", json_integer(DEFAULT_TRACES)) != 0 ||
+         put_if_absent(body, "keys", json_object()) != 0))
         mortise_json_drop(&body);
     return body;
 }
 
-/* Of the k-th trace that is written under a key. */
-static json_t *id_of(const char *key, size_t k)
+/* Make the id of the k-th trace of a write with this key. */
+static json_t *make_trace_id(const char *key, size_t k)
 {
     unsigned char hash[16];
     char text[MORTISE_DIGEST_HEX + 32], hex[2 * sizeof hash + 1];
@@ -100,23 +103,23 @@ static json_t *id_of(const char *key, size_t k)
     return json_sprintf("step-%s", hex);
 }
 
-/* A trace as it is kept. */
-static json_t *whole_trace(const json_t *said, const char *key, size_t k,
-                           uint64_t now_ms)
+/* Make the trace to be stored. */
+static json_t *make_stored_trace(const json_t *said, const char *key, size_t k,
+                                 uint64_t now_ms)
 {
     json_t *t = json_is_object(said) ? json_copy(mortise_json_unconst(said))
                                      : json_object();
 
     if (t != NULL &&
-        (json_object_set_new(t, "id", id_of(key, k)) != 0 ||
+        (json_object_set_new(t, "id", make_trace_id(key, k)) != 0 ||
          json_object_set_new(t, "created_at",
                              json_integer((json_int_t)now_ms)) != 0 ||
-         put_new(t, "strength", json_real(0.5)) != 0))
+         put_if_absent(t, "strength", json_real(0.5)) != 0))
         mortise_json_drop(&t);
     return t;
 }
 
-static json_t *write_body(const struct mortise_asked *a, const char *key)
+static json_t *make_write_body(const struct mortise_asked *a, const char *key)
 {
     const json_t *traces = json_object_get(a->body, "traces");
     json_t *body = json_copy(mortise_json_unconst(a->body)),
@@ -126,7 +129,7 @@ static json_t *write_body(const struct mortise_asked *a, const char *key)
 
     MORTISE_JSON_EACH (one, i, traces)
         failed = failed || json_array_append_new(
-                               list, whole_trace(one, key, i, now)) != 0;
+                               list, make_stored_trace(one, key, i, now)) != 0;
     if (!failed && json_is_array(traces))
         failed = json_object_set(body, "traces", list) != 0;
     json_decref(list);
@@ -137,12 +140,12 @@ static json_t *write_body(const struct mortise_asked *a, const char *key)
 }
 
 /* Takes the body (NULL: memory ran out). */
-static int32_t check_body(struct mortise_asked *a,
-                          const struct mortise_call_kind *kind, json_t *body,
-                          char *words)
+static int32_t check_memory_body(struct mortise_asked *a,
+                                 const struct mortise_call_kind *kind,
+                                 json_t *body, char *words)
 {
     struct mortise_err why;
-    const struct mortise_manifest *m = memory_of(a, &why);
+    const struct mortise_manifest *m = get_memory_plugin(a, &why);
     int rv = body == NULL ? mortise_nomem(&why)
              : m == NULL  ? why.code
                           : mortise_traces_check(m, kind, body, &why);
@@ -162,20 +165,20 @@ static int32_t check_body(struct mortise_asked *a,
         "%.400s", why.msg);
 }
 
-static int32_t check_read(struct mortise_asked *a, char *words)
+static int32_t check_memory_read(struct mortise_asked *a, char *words)
 {
     static const char *const known[] = {
         "query",      "types",        "scope", "keys",  "ids",
         "max_traces", "min_strength", "order", "after", NULL};
-    int32_t status = check_known(a, known, words);
+    int32_t status = check_known_members(a, known, words);
 
-    return status == MORTISE_S_OK
-               ? check_body(a, &mortise_call_recall, read_body(a), words)
-               : status;
+    return status == MORTISE_S_OK ? check_memory_body(a, &mortise_call_recall,
+                                                      make_read_body(a), words)
+                                  : status;
 }
 
-/* What the host says of a trace is not for who asks to say. */
-static bool says_too_much(const json_t *traces)
+/* Do the traces contain members that only the host sets? */
+static bool has_host_members(const json_t *traces)
 {
     MORTISE_JSON_EACH (one, i, traces)
         if (json_object_get(one, "id") != NULL ||
@@ -184,31 +187,33 @@ static bool says_too_much(const json_t *traces)
     return false;
 }
 
-static int32_t check_write(struct mortise_asked *a, char *words)
+static int32_t check_memory_write(struct mortise_asked *a, char *words)
 {
     static const char *const known[] = {"traces", "uses", NULL};
-    int32_t status = check_known(a, known, words);
+    int32_t status = check_known_members(a, known, words);
 
     if (status == MORTISE_S_OK &&
-        says_too_much(json_object_get(a->body, "traces")))
+        has_host_members(json_object_get(a->body, "traces")))
         status = mortise_ask_refuse(
             words, MORTISE_S_INVALID,
             "the host sets `id` and `created_at` of a trace; remove them");
-    return status == MORTISE_S_OK ? check_body(a, &mortise_call_remember,
-                                               write_body(a, "check"), words)
-                                  : status;
+    return status == MORTISE_S_OK
+               ? check_memory_body(a, &mortise_call_remember,
+                                   make_write_body(a, "check"), words)
+               : status;
 }
 
-/* ---- the call ------------------------------------------------------------ */
+/* ---- call --------------------------------------------------------------- */
 
-static void no_memory(struct mortise_asked *a)
+static void fail_memory_shortage(struct mortise_asked *a)
 {
     mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
 }
 
-/* Takes the body (NULL: memory ran out), which is kept to judge the answer by. */
-static void start(struct mortise_asked *a, const struct mortise_call_kind *kind,
-                  json_t *body)
+/* Takes the body (NULL: memory ran out), and keeps it to check the answer. */
+static void start_memory_call(struct mortise_asked *a,
+                              const struct mortise_call_kind *kind,
+                              json_t *body)
 {
     json_t *whole = body != NULL ? mortise_traces_body(body, a->live->tenant,
                                                        mortise_now_ms())
@@ -227,28 +232,29 @@ static void start(struct mortise_asked *a, const struct mortise_call_kind *kind,
                                  &err);
     mortise_buf_finish(&text);
     if (rv != MORTISE_OK)
-        no_memory(a);
+        fail_memory_shortage(a);
 }
 
-static void start_read(struct mortise_asked *a)
+static void start_memory_read(struct mortise_asked *a)
 {
-    start(a, &mortise_call_recall, read_body(a));
+    start_memory_call(a, &mortise_call_recall, make_read_body(a));
 }
 
-static void start_write(struct mortise_asked *a)
+static void start_memory_write(struct mortise_asked *a)
 {
     if (a->key[0] == '\0')
         mortise_host_call_answer(
             a, MORTISE_S_DENIED, NULL,
             "an operation without an effect cannot write to the memory");
     else
-        start(a, &mortise_call_remember, write_body(a, a->key));
+        start_memory_call(a, &mortise_call_remember,
+                          make_write_body(a, a->key));
 }
 
-/* ---- the answer ---------------------------------------------------------- */
+/* ---- answer ------------------------------------------------------------- */
 
-static void fail(struct mortise_asked *a, const char *code,
-                 const char *error_class, const char *message)
+static void fail_memory_call(struct mortise_asked *a, const char *code,
+                             const char *error_class, const char *message)
 {
     bool again = strcmp(error_class, "transient") == 0;
     char words[MORTISE_HOST_CALL_WORDS];
@@ -264,7 +270,7 @@ static void fail(struct mortise_asked *a, const char *code,
                              NULL, words);
 }
 
-static json_t *ids_of(const json_t *traces)
+static json_t *list_trace_ids(const json_t *traces)
 {
     json_t *ids = json_array();
 
@@ -275,17 +281,17 @@ static json_t *ids_of(const json_t *traces)
     return ids;
 }
 
-/* What it gave, with what is ours to say. */
-static json_t *answer_of(struct mortise_asked *a,
-                         const struct mortise_host_call_served *how,
-                         bool is_write)
+/* Copy the plugin's answer, and add `ids` and `usage`. */
+static json_t *encode_memory_answer(struct mortise_asked *a,
+                                    const struct mortise_host_call_served *how,
+                                    bool is_write)
 {
     json_t *out = json_copy(mortise_json_unconst(how->output));
     int failed = out == NULL;
 
     if (!failed && is_write)
         failed = json_object_set_new(
-            out, "ids", ids_of(json_object_get(a->told, "traces")));
+            out, "ids", list_trace_ids(json_object_get(a->told, "traces")));
     if (!failed && !mortise_usage_is_none(how->usage))
         failed =
             json_object_set_new(out, "usage", mortise_usage_json(how->usage));
@@ -295,41 +301,41 @@ static json_t *answer_of(struct mortise_asked *a,
     return NULL;
 }
 
-static void served(struct mortise_asked *a,
-                   const struct mortise_host_call_served *how,
-                   const struct mortise_call_kind *kind)
+static void finish_memory_call(struct mortise_asked *a,
+                               const struct mortise_host_call_served *how,
+                               const struct mortise_call_kind *kind)
 {
     struct mortise_err why;
     json_t *out;
 
     if (how->status != MORTISE_S_OK) {
-        fail(a, how->code, how->error_class, how->message);
+        fail_memory_call(a, how->code, how->error_class, how->message);
         return;
     }
     if (mortise_traces_judge(kind, a->told, how->output, &why) != MORTISE_OK) {
-        fail(a, "memory.bad_answer", "permanent", why.msg);
+        fail_memory_call(a, "memory.bad_answer", "permanent", why.msg);
         return;
     }
-    out = answer_of(a, how, kind == &mortise_call_remember);
+    out = encode_memory_answer(a, how, kind == &mortise_call_remember);
     if (out != NULL)
         mortise_host_call_answer(a, MORTISE_S_OK, out, "");
     else
-        no_memory(a);
+        fail_memory_shortage(a);
 }
 
-static void served_read(struct mortise_asked *a,
-                        const struct mortise_host_call_served *how)
+static void finish_memory_read(struct mortise_asked *a,
+                               const struct mortise_host_call_served *how)
 {
-    served(a, how, &mortise_call_recall);
+    finish_memory_call(a, how, &mortise_call_recall);
 }
 
-static void served_write(struct mortise_asked *a,
-                         const struct mortise_host_call_served *how)
+static void finish_memory_write(struct mortise_asked *a,
+                                const struct mortise_host_call_served *how)
 {
-    served(a, how, &mortise_call_remember);
+    finish_memory_call(a, how, &mortise_call_remember);
 }
 
-static bool repeats(const json_t *body)
+static bool is_repeatable_write(const json_t *body)
 {
     (void)body;
     return true;
@@ -337,15 +343,15 @@ static bool repeats(const json_t *body)
 
 const struct mortise_host_call_method mortise_host_call_memory_read = {
     .effect = MORTISE_HOST_CALL_READ,
-    .check = check_read,
-    .start = start_read,
+    .check = check_memory_read,
+    .start = start_memory_read,
     .cancel = mortise_calls_let_go,
-    .served = served_read};
+    .served = finish_memory_read};
 
 const struct mortise_host_call_method mortise_host_call_memory_write = {
     .effect = MORTISE_HOST_CALL_CALLER,
-    .repeats = repeats,
-    .check = check_write,
-    .start = start_write,
+    .repeats = is_repeatable_write,
+    .check = check_memory_write,
+    .start = start_memory_write,
     .cancel = mortise_calls_let_go,
-    .served = served_write};
+    .served = finish_memory_write};
