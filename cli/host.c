@@ -1,19 +1,18 @@
-/* host.c -- when others count on the store that we hold.
+/* host.c -- when other commands use the store through this process.
  *
- * Of the commands on one store one holds it, and the others' runs are at work
- * in its process.  Such a host has a life of its own: its run ends, or somebody
- * presses Ctrl-C, which means that run and no other.  So before it lets go of
+ * One process holds a store, and executes the runs of other commands on it,
+ * too.  Ctrl-C in that process means its own run only.  So before it releases
  * the store:
  *
- *   (1) It stays until nothing is at work any more: no effect in flight becomes
- *       a doubt because somebody else's command was done.  It says so, unless
- *       all that it waits for are the calls of runs that left memory because a
- *       write failed: they are cancelled, and nobody waits for them.
- *   (2) Another Ctrl-C, or a SIGTERM, does not wait for that: what is at work is
- *       paused, durably, and the store handed over.  Its clients wait for that,
- *       take the store and go on (session.c).
- *   (3) A third one kills; effects in flight are then what the rules say.
- */
+ *   (1) It waits until no run is active.  Otherwise the end of one command
+ *       would leave the effects in flight of another in doubt.  It prints a
+ *       notice, unless it only waits for calls of runs that left memory after a
+ *       failed write: these are cancelled, and nobody waits for them.
+ *   (2) Another Ctrl-C, or a SIGTERM, ends the wait: the active runs are paused
+ *       durably, and the store is released.  The other commands wait for that,
+ *       open the store and continue (session.c).
+ *   (3) A third one kills the process; effects in flight are then treated as
+ *       after a crash. */
 #include <signal.h>
 
 #include "core/base/err.h"
@@ -30,7 +29,7 @@ bool mortise_cli_hosts(const struct mortise_cli *cli)
     return m != NULL && mortise_control_is_used(m);
 }
 
-static size_t count_at_work(const struct mortise *m)
+static size_t count_active_runs(const struct mortise *m)
 {
     struct mortise_hashed *e;
     size_t n = 0;
@@ -41,25 +40,25 @@ static size_t count_at_work(const struct mortise *m)
     return n;
 }
 
-static void say(struct mortise_cli *cli, const struct mortise *m)
+static void print_stay_notice(struct mortise_cli *cli, const struct mortise *m)
 {
-    size_t n = count_at_work(m);
+    size_t n = count_active_runs(m);
 
     if (n == 0)
         return;
-    mortise_cli_note(cli, MORTISE_LOG_INFO, /* our own result comes first */
+    mortise_cli_note(cli, MORTISE_LOG_INFO, /* after our own result */
                      "%zu other run%s active here: this process stays as the "
                      "engine until %s (Ctrl-C stops this process)",
                      n, n == 1 ? " is" : "s are",
                      n == 1 ? "the run waits or ends" : "the runs wait or end");
 }
 
-/* Turn until nothing is at work, or a signal comes. */
-static void stay(struct mortise_cli *cli, struct mortise *m)
+/* Run the loop until no run is active, or a signal arrives. */
+static void wait_for_other_runs(struct mortise_cli *cli, struct mortise *m)
 {
     struct mortise_err err;
 
-    say(cli, m);
+    print_stay_notice(cli, m);
     if (mortise_stop_begin(&err) != MORTISE_OK)
         return;
     mortise_stop_again();
@@ -68,10 +67,10 @@ static void stay(struct mortise_cli *cli, struct mortise *m)
         return;
     while (!mortise_rests(m) && !mortise_session_is_over(cli->session))
         if (mortise_poll(m, -1, &err) < 0)
-            return; /* the disk failed: nothing is at work any more */
+            return; /* the disk failed, so no run is active */
 }
 
-static void hand_over(struct mortise_cli *cli, struct mortise *m)
+static void release_store(struct mortise_cli *cli, struct mortise *m)
 {
     mortise_cli_note(cli, MORTISE_LOG_INFO,
                      "pausing these runs and releasing the store");
@@ -85,14 +84,14 @@ void mortise_cli_leave(struct mortise_cli *cli)
         cli->session != NULL ? mortise_session_engine(cli->session) : NULL;
     bool hasty = cli->hasty || mortise_stop_signal() == SIGTERM;
 
-    if (m != NULL) /* a run whose command was refused is at work nowhere */
+    if (m != NULL) /* drops a run whose command was refused */
         mortise_live_settle(m);
     if (m != NULL && m->holding == MORTISE_HOLDING_PASSES &&
         !mortise_rests(m)) {
         if (!hasty)
-            stay(cli, m);
+            wait_for_other_runs(cli, m);
         if (!mortise_rests(m))
-            hand_over(cli, m);
+            release_store(cli, m);
     }
     mortise_session_close(cli->session);
     cli->session = NULL;

@@ -1,10 +1,10 @@
-/* init.c -- `mortise init`: a graph to begin with, its deployment and its tests.
+/* init.c -- `mortise init`: creates a first graph with its deployment and
+ * tests.
  *
- * What it makes runs as it is, offline and with what is bundled: somebody who has
- * just installed Mortise sees a graph checked, tested, stopped for a question and
- * gone on with, and changes it from there.  Its files say in comments what each
- * part is.
- */
+ * The files work unchanged, offline and with the bundled plugins, so a new user
+ * has a graph that can be checked, tested and run at once, and modifies it step
+ * by step.  Its run asks a question, and continues after the answer.  Comments
+ * in the files explain each part. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,9 @@
 #include "core/base/err.h"
 #include "cli/template.h"
 
-/* What a directory is called, `.` and `..` included. */
-static int called(const char *dir, char name[PATH_MAX], struct mortise_err *err)
+/* Get the name of a directory, also of `.` and `..`. */
+static int get_directory_name(const char *dir, char name[PATH_MAX],
+                              struct mortise_err *err)
 {
     size_t n = strlen(dir);
     char *slash;
@@ -34,12 +35,13 @@ static int called(const char *dir, char name[PATH_MAX], struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static int name_of(struct mortise_cli *cli, char name[PATH_MAX],
-                   struct mortise_err *err)
+static int choose_graph_name(struct mortise_cli *cli, char name[PATH_MAX],
+                             struct mortise_err *err)
 {
     const char *given = cli->args.name;
-    int rv = given == NULL ? called(cli->args.operands[0], name, err)
-                           : mortise_template_name(given, err);
+    int rv = given == NULL
+                 ? get_directory_name(cli->args.operands[0], name, err)
+                 : mortise_template_name(given, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -58,7 +60,7 @@ static int init(struct mortise_cli *cli, struct mortise_err *err)
     const struct mortise_template t = {.names = {"init"},
                                        .dir = cli->args.operands[0],
                                        .words = {{"@NAME@", name}}};
-    int rv = name_of(cli, name, err);
+    int rv = choose_graph_name(cli, name, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_template_make(cli, &t, err);

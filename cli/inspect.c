@@ -1,13 +1,12 @@
-/* inspect.c -- `mortise plugin inspect`: what a plugin says of itself, and what
- * it may really touch.
+/* inspect.c -- `mortise plugin inspect`: a plugin's manifest and its
+ * permissions.
  *
- * A manifest may leave a permission to the deployment (`config:PATH`).  With a
- * plugin's name both are shown: the words that were signed, and the grant that
- * they come to here.  Each guardrail and each model that the deployment makes of
- * the plugin has a config, and so a grant, of its own.  A file that is inspected
- * is in no deployment.  Operations that the deployment's lock has are shown beside
- * those of the manifest.
- */
+ * A manifest can leave a permission to the deployment (`config:PATH`).  For a
+ * plugin's name, the command prints both the manifest and the permissions in
+ * this deployment.  Each guardrail and model alias of the plugin has a config
+ * of its own, and therefore permissions of its own.  A file that is inspected
+ * belongs to no deployment.  The operations pinned in the deployment's lock are
+ * listed after those of the manifest. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,9 +18,10 @@
 #include "services/http/egress.h"
 #include "core/plugin/grant.h"
 
-enum { ABOUT = 121 }; /* of a description: room for its first line */
+enum { ABOUT_MAX = 121 }; /* room for the first line of a description */
 
-static void line(struct mortise_out *o, const char *name, const char *value)
+static void print_inspect_line(struct mortise_out *o, const char *name,
+                               const char *value)
 {
     if (value == NULL || value[0] == '\0')
         return;
@@ -29,8 +29,8 @@ static void line(struct mortise_out *o, const char *name, const char *value)
     mortise_out_say(o, " %s\n", value);
 }
 
-static void names(struct mortise_out *o, const char *name,
-                  const struct mortise_names *list)
+static void print_inspect_names(struct mortise_out *o, const char *name,
+                                const struct mortise_names *list)
 {
     if (list->n == 0)
         return;
@@ -40,8 +40,8 @@ static void names(struct mortise_out *o, const char *name,
     mortise_out_puts(o, "\n");
 }
 
-static void print_operation(struct mortise_out *o,
-                            const struct mortise_manifest_op *op)
+static void print_manifest_operation(struct mortise_out *o,
+                                     const struct mortise_manifest_op *op)
 {
     mortise_out_puts(o, "  ");
     mortise_out_cell(o, op->name, 16);
@@ -54,20 +54,22 @@ static void print_operation(struct mortise_out *o,
     mortise_out_say(o, " %s\n", op->description);
 }
 
-static void first_line(char out[ABOUT], const char *text)
+static void copy_first_line(char out[ABOUT_MAX], const char *text)
 {
-    size_t n = mortise_utf8_cut(text, strcspn(text, "\n"), ABOUT - 1);
+    size_t n = mortise_utf8_cut(text, strcspn(text, "\n"), ABOUT_MAX - 1);
 
-    snprintf(out, ABOUT, "%.*s", (int)n, text);
+    snprintf(out, ABOUT_MAX, "%.*s", (int)n, text);
 }
 
-/* Those that the deployment's lock has, by the deployment's word. */
-static void print_pins(struct mortise_out *o, const struct mortise_manifest *m,
-                       const struct mortise_deployment *d)
+/* Print the operations that the deployment's lock pins, with the effects that
+ * the deployment declares. */
+static void print_pinned_operations(struct mortise_out *o,
+                                    const struct mortise_manifest *m,
+                                    const struct mortise_deployment *d)
 {
     const struct mortise_tool_pin *pins;
     size_t n = mortise_deployment_tool_pins(d, m->name, &pins);
-    char about[ABOUT];
+    char about[ABOUT_MAX];
 
     if (n > 0)
         mortise_out_puts(o, "pinned operations\n");
@@ -77,13 +79,13 @@ static void print_pins(struct mortise_out *o, const struct mortise_manifest *m,
         mortise_out_puts(o, " ");
         mortise_out_cell(o, pins[i].effect, 9);
         mortise_out_puts(o, pins[i].idempotent ? " idempotent" : "");
-        first_line(about, pins[i].description);
+        copy_first_line(about, pins[i].description);
         mortise_out_say(o, " %s\n", about);
     }
 }
 
-static json_t *pins_of(const struct mortise_manifest *m,
-                       const struct mortise_deployment *d)
+static json_t *encode_pinned_operations(const struct mortise_manifest *m,
+                                        const struct mortise_deployment *d)
 {
     const struct mortise_tool_pin *pins;
     size_t n = mortise_deployment_tool_pins(d, m->name, &pins);
@@ -102,44 +104,46 @@ static void print_manifest(struct mortise_out *o,
 {
     char hex[MORTISE_DIGEST_HEX];
 
-    line(o, "name", m->name);
-    line(o, "version", m->version);
-    line(o, "description", m->description);
-    line(o, "license", m->license);
-    line(o, "kind", mortise_cli_kinds(m));
+    print_inspect_line(o, "name", m->name);
+    print_inspect_line(o, "version", m->version);
+    print_inspect_line(o, "description", m->description);
+    print_inspect_line(o, "license", m->license);
+    print_inspect_line(o, "kind", mortise_cli_kinds(m));
     mortise_hex(hex, m->digest, sizeof m->digest);
-    line(o, "digest", hex);
-    line(o, "file", m->path);
-    line(o, "signed by", m->dev ? "none (plugins.dev)" : "");
+    print_inspect_line(o, "digest", hex);
+    print_inspect_line(o, "file", m->path);
+    print_inspect_line(o, "signed by", m->dev ? "none (plugins.dev)" : "");
     for (size_t i = 0; i < m->n_artifacts; i++) {
         mortise_hex(hex, m->artifacts[i].digest, sizeof m->artifacts[i].digest);
-        line(o, m->artifacts[i].file, hex);
+        print_inspect_line(o, m->artifacts[i].file, hex);
     }
     for (size_t i = 0; i < m->n_methods; i++)
-        line(o, i == 0 ? "asks for" : "", m->methods[i]);
+        print_inspect_line(o, i == 0 ? "asks for" : "", m->methods[i]);
     for (size_t i = 0; i < m->n_state_paths; i++)
-        line(o, i == 0 ? "may read" : "", m->state_paths[i]);
-    names(o, "net", &m->net);
-    names(o, "fs read", &m->fs_read);
-    names(o, "fs write", &m->fs_write);
-    names(o, "exec", &m->exec);
-    names(o, "env", &m->env);
-    names(o, "secrets", &m->secrets);
+        print_inspect_line(o, i == 0 ? "may read" : "", m->state_paths[i]);
+    print_inspect_names(o, "net", &m->net);
+    print_inspect_names(o, "fs read", &m->fs_read);
+    print_inspect_names(o, "fs write", &m->fs_write);
+    print_inspect_names(o, "exec", &m->exec);
+    print_inspect_names(o, "env", &m->env);
+    print_inspect_names(o, "secrets", &m->secrets);
     if (m->n_ops > 0)
         mortise_out_puts(o, "operations\n");
     for (size_t i = 0; i < m->n_ops; i++)
-        print_operation(o, &m->ops[i]);
+        print_manifest_operation(o, &m->ops[i]);
     if (m->config_schema != NULL) {
         mortise_out_puts(o, "config\n");
         mortise_cli_print_schema(o, mortise_schema_json(m->config_schema), 2);
     }
 }
 
-/* ---- the grant ---------------------------------------------------------- */
+/* ---- permissions -------------------------------------------------------- */
 
-/* A list of JSON strings; NULL: no memory, or err says what is wrong. */
-static json_t *net_of(struct mortise_arena *a, const struct mortise_names *net,
-                      const json_t *config, struct mortise_err *err)
+/* List HOST:PORT strings; NULL: memory ran out, or another error in err. */
+static json_t *list_granted_destinations(struct mortise_arena *a,
+                                         const struct mortise_names *net,
+                                         const json_t *config,
+                                         struct mortise_err *err)
 {
     struct mortise_egress e;
     json_t *list = NULL;
@@ -157,9 +161,10 @@ static json_t *net_of(struct mortise_arena *a, const struct mortise_names *net,
     return list;
 }
 
-static json_t *list_of(struct mortise_arena *a, const char *what,
-                       const struct mortise_names *permission,
-                       const json_t *config, struct mortise_err *err)
+static json_t *list_granted_values(struct mortise_arena *a, const char *what,
+                                   const struct mortise_names *permission,
+                                   const json_t *config,
+                                   struct mortise_err *err)
 {
     struct mortise_grant g;
     json_t *list = NULL;
@@ -175,29 +180,31 @@ static json_t *list_of(struct mortise_arena *a, const char *what,
     return list;
 }
 
-/* {net, fs: {read, write}, exec, env, secrets}: a new reference. */
-static json_t *grant_of(struct mortise_arena *a,
-                        const struct mortise_manifest *m, const json_t *config,
-                        struct mortise_err *err)
+/* Encode {net, fs: {read, write}, exec, env, secrets}: a new reference. */
+static json_t *encode_grant(struct mortise_arena *a,
+                            const struct mortise_manifest *m,
+                            const json_t *config, struct mortise_err *err)
 {
-    mortise_nomem(err); /* unless something else is said */
-    return json_pack("{s:o, s:{s:o, s:o}, s:o, s:o, s:o}", "net",
-                     net_of(a, &m->net, config, err), "fs", "read",
-                     list_of(a, "fs.read", &m->fs_read, config, err), "write",
-                     list_of(a, "fs.write", &m->fs_write, config, err), "exec",
-                     list_of(a, "exec", &m->exec, config, err), "env",
-                     list_of(a, "env", &m->env, config, err), "secrets",
-                     list_of(a, "secrets", &m->secrets, config, err));
+    mortise_nomem(err); /* the default */
+    return json_pack(
+        "{s:o, s:{s:o, s:o}, s:o, s:o, s:o}", "net",
+        list_granted_destinations(a, &m->net, config, err), "fs", "read",
+        list_granted_values(a, "fs.read", &m->fs_read, config, err), "write",
+        list_granted_values(a, "fs.write", &m->fs_write, config, err), "exec",
+        list_granted_values(a, "exec", &m->exec, config, err), "env",
+        list_granted_values(a, "env", &m->env, config, err), "secrets",
+        list_granted_values(a, "secrets", &m->secrets, config, err));
 }
 
-/* Where the manifest asks for anything. */
-static void granted(struct mortise_out *o, const char *name,
-                    const struct mortise_names *permission, const json_t *list)
+/* Print one permission, if the manifest requests it. */
+static void print_permission(struct mortise_out *o, const char *name,
+                             const struct mortise_names *permission,
+                             const json_t *list)
 {
     MORTISE_JSON_EACH (one, i, list)
-        line(o, i == 0 ? name : "", json_string_value(one));
+        print_inspect_line(o, i == 0 ? name : "", json_string_value(one));
     if (json_array_size(list) == 0 && permission->n > 0)
-        line(o, name, "nothing (see its config)");
+        print_inspect_line(o, name, "nothing (see its config)");
 }
 
 static void print_grant(struct mortise_out *o, const struct mortise_manifest *m,
@@ -205,16 +212,18 @@ static void print_grant(struct mortise_out *o, const struct mortise_manifest *m,
 {
     const json_t *fs = json_object_get(grant, "fs");
 
-    granted(o, "may reach", &m->net, json_object_get(grant, "net"));
-    granted(o, "reads in", &m->fs_read, json_object_get(fs, "read"));
-    granted(o, "writes in", &m->fs_write, json_object_get(fs, "write"));
-    granted(o, "may start", &m->exec, json_object_get(grant, "exec"));
-    granted(o, "may use", &m->secrets, json_object_get(grant, "secrets"));
+    print_permission(o, "may reach", &m->net, json_object_get(grant, "net"));
+    print_permission(o, "reads in", &m->fs_read, json_object_get(fs, "read"));
+    print_permission(o, "writes in", &m->fs_write,
+                     json_object_get(fs, "write"));
+    print_permission(o, "may start", &m->exec, json_object_get(grant, "exec"));
+    print_permission(o, "may use", &m->secrets,
+                     json_object_get(grant, "secrets"));
 }
 
-/* ---- its instances ------------------------------------------------------- */
+/* ---- instances ---------------------------------------------------------- */
 
-/* The grants of a plugin in a deployment while they are made. */
+/* The permissions of a plugin's instances, while they are collected. */
 struct grants {
     const struct mortise_deployment *d;
     const struct mortise_manifest *m;
@@ -222,8 +231,8 @@ struct grants {
     json_t *all; /* {WHERE: grant}, "" for plugins.config */
 };
 
-/* Of the instance that has its config at `where` of the deployment, which that
- * knows as `as`. */
+/* Add the permissions of the instance `as`, which has its config at `where` of
+ * the deployment. */
 static int add_grant(struct grants *g, const char *where, const char *name,
                      const char *as, struct mortise_err *err)
 {
@@ -233,7 +242,7 @@ static int add_grant(struct grants *g, const char *where, const char *name,
 
     snprintf(key, sizeof key, "%s%s", where, name);
     if (config != NULL)
-        grant = grant_of(g->a, g->m, config, err);
+        grant = encode_grant(g->a, g->m, config, err);
     else
         mortise_nomem(err);
     json_decref(config);
@@ -249,7 +258,7 @@ static int add_grants(struct grants *g, struct mortise_err *err)
     const struct mortise_guards *guards = &g->d->guards;
     const struct mortise_models *models = &g->d->models;
     const struct mortise_discoverers *finders = &g->d->discovery;
-    /* Models and memories have nothing of plugins.config. */
+    /* Models and memories do not use plugins.config. */
     bool plain = (mortise_manifest_kinds(g->m) &
                   ~(MORTISE_KIND_BIT(MORTISE_KIND_MODEL) |
                     MORTISE_KIND_BIT(MORTISE_KIND_MEMORY))) != 0;
@@ -274,7 +283,7 @@ static int add_grants(struct grants *g, struct mortise_err *err)
     return rv;
 }
 
-/* ---- all of it ---------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------- */
 
 static void print_grants(struct mortise_out *o,
                          const struct mortise_manifest *m, const json_t *grants)
@@ -285,18 +294,19 @@ static void print_grants(struct mortise_out *o,
     json_object_foreach(mortise_json_unconst(grants), where, grant)
     {
         if (where[0] != '\0')
-            line(o, "as", where);
+            print_inspect_line(o, "as", where);
         print_grant(o, m, grant);
     }
     if (json_object_size(grants) == 0)
-        line(o, "as",
-             m->provides[MORTISE_KIND_MEMORY].present
-                 ? "nothing: it is not the deployment's memory"
-                 : "nothing: it is not the provider of any model alias of the "
-                   "deployment");
+        print_inspect_line(
+            o, "as",
+            m->provides[MORTISE_KIND_MEMORY].present
+                ? "nothing: it is not the deployment's memory"
+                : "nothing: it is not the provider of any model alias of the "
+                  "deployment");
 }
 
-/* `grant`, and `grants` of what has a config of its own. */
+/* Put `grant`, and `grants` of the instances with a config of their own. */
 static int put_grants(json_t *v, json_t *grants)
 {
     json_t *grant = json_object_get(grants, "");
@@ -309,23 +319,24 @@ static int put_grants(json_t *v, json_t *grants)
                : rv;
 }
 
-/* `d` and `grants` NULL: it is in no deployment. */
-static int print(struct mortise_cli *cli, const struct mortise_manifest *m,
-                 const struct mortise_deployment *d, json_t *grants,
-                 struct mortise_err *err)
+/* `d` and `grants` NULL: without a deployment. */
+static int print_inspected_plugin(struct mortise_cli *cli,
+                                  const struct mortise_manifest *m,
+                                  const struct mortise_deployment *d,
+                                  json_t *grants, struct mortise_err *err)
 {
     json_t *v, *pins;
 
     if (!cli->args.json) {
         print_manifest(&cli->out, m);
         if (d != NULL)
-            print_pins(&cli->out, m, d);
+            print_pinned_operations(&cli->out, m, d);
         if (grants != NULL)
             print_grants(&cli->out, m, grants);
         return MORTISE_OK;
     }
     v = mortise_yaml_json(m->tree, true);
-    pins = d != NULL ? pins_of(m, d) : NULL;
+    pins = d != NULL ? encode_pinned_operations(m, d) : NULL;
     if ((pins != NULL && json_object_set_new(v, "pinned", pins) != 0) ||
         (grants != NULL && put_grants(v, grants) != 0))
         mortise_json_drop(&v);
@@ -339,14 +350,15 @@ static int inspect_file(struct mortise_cli *cli, const char *path,
     int rv = mortise_cli_manifest(cli, path, &m, err);
 
     if (rv == MORTISE_OK)
-        rv = print(cli, m, NULL, NULL, err);
+        rv = print_inspected_plugin(cli, m, NULL, NULL, err);
     mortise_manifest_free(m);
     return rv;
 }
 
-static int inspect_in(struct mortise_cli *cli,
-                      const struct mortise_plugin_set *s,
-                      const struct mortise_manifest *m, struct mortise_err *err)
+static int inspect_in_deployment(struct mortise_cli *cli,
+                                 const struct mortise_plugin_set *s,
+                                 const struct mortise_manifest *m,
+                                 struct mortise_err *err)
 {
     struct mortise_arena a;
     struct grants g = {
@@ -356,7 +368,7 @@ static int inspect_in(struct mortise_cli *cli,
     mortise_arena_init(&a, cli->mem);
     rv = g.all != NULL ? add_grants(&g, err) : mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = print(cli, m, g.d, g.all, err);
+        rv = print_inspected_plugin(cli, m, g.d, g.all, err);
     mortise_arena_finish(&a);
     json_decref(g.all);
     return rv;
@@ -371,7 +383,7 @@ static int inspect_named(struct mortise_cli *cli, const char *name,
 
     if (rv == MORTISE_OK) {
         m = mortise_plugins_find(s.plugins, name, err);
-        rv = m != NULL ? inspect_in(cli, &s, m, err) : err->code;
+        rv = m != NULL ? inspect_in_deployment(cli, &s, m, err) : err->code;
     }
     mortise_plugin_set_close(&s);
     return rv;
@@ -397,8 +409,8 @@ static int inspect_operation(struct mortise_cli *cli, const char *what,
     return rv;
 }
 
-/* PLUGIN/OPERATION, and no file: it is not there, or has the name of one. */
-static bool is_operation(const char *what)
+/* Is it PLUGIN/OPERATION?  Not if it is a file, or is named like one. */
+static bool is_operation_name(const char *what)
 {
     size_t n = strlen(what);
 
@@ -411,7 +423,7 @@ static int plugin_inspect(struct mortise_cli *cli, struct mortise_err *err)
 {
     const char *what = cli->args.operands[0];
 
-    if (is_operation(what))
+    if (is_operation_name(what))
         return inspect_operation(cli, what, err);
     return mortise_cli_is_path(what) ? inspect_file(cli, what, err)
                                      : inspect_named(cli, what, err);

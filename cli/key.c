@@ -1,9 +1,8 @@
-/* key.c -- `mortise key`: keys, and who is trusted to sign what.
+/* key.c -- `mortise key`: keys, and the plugins that each may sign.
  *
- * A directory of trust files is the whole truth: trusting a key and revoking
- * one each add a file to it, nothing is edited and nothing is kept elsewhere.
- * Its sequence number grows with each, and never goes back.
- */
+ * A directory of trust files is the only place of this data.  Trusting a key
+ * and revoking one each add a file; existing files are never edited.  Each
+ * addition increases the directory's sequence number, which never decreases. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +19,8 @@
 #include "core/plugin/registry.h"
 #include "core/plugin/trust.h"
 
-/* Does the deployment need nobody's word but for whom to trust? */
-static bool is_about_trust(const struct mortise_deployment *d)
+/* Does the deployment need the user's permission for `trust` only? */
+static bool needs_only_trust(const struct mortise_deployment *d)
 {
     struct mortise_need needs[MORTISE_NEEDS_MAX];
     size_t n = mortise_allow_needs(d, needs);
@@ -32,10 +31,11 @@ static bool is_about_trust(const struct mortise_deployment *d)
     return true;
 }
 
-/* Findings are printed where they are errors alone: that the deployment is not
- * allowed yet is what may be mended here. */
-static int look_at(struct mortise_cli *cli, struct mortise_settings *settings,
-                   struct mortise_err *err)
+/* Print findings only if they are errors.  That the deployment is not allowed
+ * yet is no error here, as this command can allow it. */
+static int read_key_settings(struct mortise_cli *cli,
+                             struct mortise_settings *settings,
+                             struct mortise_err *err)
 {
     struct mortise_diags diags;
     int rv = mortise_cli_find(cli, NULL, err);
@@ -53,7 +53,7 @@ static int look_at(struct mortise_cli *cli, struct mortise_settings *settings,
     return rv;
 }
 
-static bool is_same_dir(const char *a, const char *b)
+static bool is_same_directory(const char *a, const char *b)
 {
     struct stat x, y;
 
@@ -61,8 +61,8 @@ static bool is_same_dir(const char *a, const char *b)
            x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Is what was just written all that the directory says? */
-static bool is_alone(struct mortise_cli *cli, const char *dir)
+/* Is the file just written the only one in the directory? */
+static bool is_only_trust_file(struct mortise_cli *cli, const char *dir)
 {
     struct mortise_trust *t = NULL;
     struct mortise_diags diags;
@@ -77,9 +77,9 @@ static bool is_alone(struct mortise_cli *cli, const char *dir)
     return alone;
 }
 
-/* What the file says besides is not allowed by that: who trusts the key hears
- * how it can be. */
-static void say_more(struct mortise_cli *cli, const char *file)
+/* The file needs permission for more than trust: tell the user how to allow it.
+ */
+static void print_not_allowed(struct mortise_cli *cli, const char *file)
 {
     mortise_out_say(&cli->err,
                     "mortise: %s sets more than trust, so it is not used yet; "
@@ -96,8 +96,8 @@ static int allow_trust(struct mortise_cli *cli,
     int rv = mortise_allow_read(&a, d, err);
 
     if (rv == MORTISE_OK && !mortise_allow_holds(&a)) {
-        if (!is_about_trust(d))
-            say_more(cli, a.file);
+        if (!needs_only_trust(d))
+            print_not_allowed(cli, a.file);
         else if ((rv = mortise_allow_write(&a, none, err)) == MORTISE_OK)
             mortise_out_say(&cli->out, "allowed: %s\n", a.file);
     }
@@ -106,10 +106,10 @@ static int allow_trust(struct mortise_cli *cli,
     return rv;
 }
 
-/* `dir` as the deployment would name it: inside its own directory a relative
- * path, else an absolute one. */
-static void name_from(const char *deployment, const char *dir, char *out,
-                      size_t n)
+/* Name `dir` as the deployment would: by a relative path inside of its own
+ * directory, otherwise by an absolute one. */
+static void make_deployment_path(const char *deployment, const char *dir,
+                                 char *out, size_t n)
 {
     char home[PATH_MAX], whole[PATH_MAX];
     const char *name = dir;
@@ -125,16 +125,17 @@ static void name_from(const char *deployment, const char *dir, char *out,
     snprintf(out, n, "%s", name);
 }
 
-/* A key in a directory that nobody reads is not trusted. */
-static void warn_unread(struct mortise_cli *cli,
-                        const struct mortise_settings *s, const char *dir)
+/* A key in a directory that no deployment uses is not trusted. */
+static void warn_unused_directory(struct mortise_cli *cli,
+                                  const struct mortise_settings *s,
+                                  const char *dir)
 {
     char name[PATH_MAX];
 
     for (size_t i = 0; i < s->n_trust_dirs; i++)
-        if (is_same_dir(s->trust_dirs[i], dir))
+        if (is_same_directory(s->trust_dirs[i], dir))
             return;
-    name_from(cli->deployment, dir, name, sizeof name);
+    make_deployment_path(cli->deployment, dir, name, sizeof name);
     if (cli->deployment != NULL)
         mortise_out_say(&cli->err,
                         "mortise: warning: %s does not use the trust directory "
@@ -148,28 +149,30 @@ static void warn_unread(struct mortise_cli *cli,
                         dir, name);
 }
 
-/* Who puts the first key into the trust directory of a deployment that was
- * found says by that that the directory counts.  Keys that others left there,
- * and what else needs a word (plugins.path, too), are not part of what was
- * said. */
-static int say_so(struct mortise_cli *cli, const char *dir,
-                  struct mortise_err *err)
+/* A user who adds the first key to the trust directory of a found deployment
+ * thereby allows the deployment to use this directory.  That does not include
+ * keys of other origin in it, nor other settings that need permission (like
+ * plugins.path). */
+static int update_allowance(struct mortise_cli *cli, const char *dir,
+                            struct mortise_err *err)
 {
     struct mortise_settings settings;
-    int rv = look_at(cli, &settings, err);
+    int rv = read_key_settings(cli, &settings, err);
 
     if (rv == MORTISE_OK && cli->found &&
-        is_same_dir(settings.deployment->trust_dir, dir) && is_alone(cli, dir))
+        is_same_directory(settings.deployment->trust_dir, dir) &&
+        is_only_trust_file(cli, dir))
         rv = allow_trust(cli, settings.deployment, err);
     else if (rv == MORTISE_OK)
-        warn_unread(cli, &settings, dir);
+        warn_unused_directory(cli, &settings, dir);
     mortise_settings_close(&settings);
     return cli->args.trust != NULL ? MORTISE_OK : rv;
 }
 
-/* The directory that a change goes to. */
-static int directory(struct mortise_cli *cli, struct mortise_settings *settings,
-                     const char **out, struct mortise_err *err)
+/* Find the trust directory to change. */
+static int find_trust_directory(struct mortise_cli *cli,
+                                struct mortise_settings *settings,
+                                const char **out, struct mortise_err *err)
 {
     struct mortise_diags diags;
     int rv;
@@ -178,14 +181,14 @@ static int directory(struct mortise_cli *cli, struct mortise_settings *settings,
     *out = cli->args.trust;
     if (*out != NULL)
         return MORTISE_OK;
-    rv = look_at(cli, settings, err);
+    rv = read_key_settings(cli, settings, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_diags_init(&diags, cli->mem);
     rv = mortise_guarded_check(
         settings,
-        is_about_trust(settings->deployment) ? 0 : mortise_cli_how(cli), &diags,
-        err);
+        needs_only_trust(settings->deployment) ? 0 : mortise_cli_how(cli),
+        &diags, err);
     mortise_diags_finish(&diags);
     if (rv != MORTISE_OK)
         return rv;
@@ -197,15 +200,15 @@ static int directory(struct mortise_cli *cli, struct mortise_settings *settings,
                      "no deployment names a trust directory; give --trust DIR");
 }
 
-/* ---- new -------------------------------------------------------------------
- */
+/* ---- new ---------------------------------------------------------------- */
 
-/* Both files of a pair, by its name. */
+/* The paths of a key pair. */
 struct pair {
     char secret[PATH_MAX], public[PATH_MAX];
 };
 
-static int find_pair(struct pair *p, const char *name, struct mortise_err *err)
+static int make_pair_paths(struct pair *p, const char *name,
+                           struct mortise_err *err)
 {
     int rv =
         mortise_file_path(p->secret, sizeof p->secret, err, "%s.key", name);
@@ -215,14 +218,14 @@ static int find_pair(struct pair *p, const char *name, struct mortise_err *err)
                             : rv;
 }
 
-/* A `key new` that was killed leaves a secret key without the public one. */
-static bool is_half(const struct pair *p)
+/* A `key new` that was killed leaves a secret key without its public key. */
+static bool is_half_pair(const struct pair *p)
 {
     return access(p->secret, F_OK) == 0 && access(p->public, F_OK) != 0;
 }
 
-static int make_secret(struct mortise_cli *cli, const struct pair *p,
-                       struct mortise_seckey *sk, struct mortise_err *err)
+static int make_secret_key(struct mortise_cli *cli, const struct pair *p,
+                           struct mortise_seckey *sk, struct mortise_err *err)
 {
     char password[MORTISE_PASSWORD];
     int rv = MORTISE_OK;
@@ -238,9 +241,10 @@ static int make_secret(struct mortise_cli *cli, const struct pair *p,
     return rv;
 }
 
-/* The secret key that is there, for the rest of its pair. */
-static int read_secret(struct mortise_cli *cli, const struct pair *p,
-                       struct mortise_seckey *sk, struct mortise_err *err)
+/* Read the existing secret key, to complete its pair. */
+static int read_existing_secret(struct mortise_cli *cli, const struct pair *p,
+                                struct mortise_seckey *sk,
+                                struct mortise_err *err)
 {
     mortise_out_say(&cli->err,
                     "mortise: %s exists without %s, which is made from it\n",
@@ -248,8 +252,8 @@ static int read_secret(struct mortise_cli *cli, const struct pair *p,
     return mortise_secret_key(cli, p->secret, sk, err);
 }
 
-static void print_new(struct mortise_cli *cli, const char *name,
-                      const struct mortise_seckey *sk)
+static void print_new_key(struct mortise_cli *cli, const char *name,
+                          const struct mortise_seckey *sk)
 {
     struct mortise_pubkey pk;
     char text[MORTISE_PUBKEY_TEXT], id[MORTISE_KEYID_TEXT];
@@ -270,17 +274,17 @@ static int key_new(struct mortise_cli *cli, struct mortise_err *err)
     struct mortise_seckey sk = {0};
     struct mortise_pubkey pk;
     struct pair p;
-    int rv = find_pair(&p, name, err);
+    int rv = make_pair_paths(&p, name, err);
 
     if (rv == MORTISE_OK)
-        rv = is_half(&p) ? read_secret(cli, &p, &sk, err)
-                         : make_secret(cli, &p, &sk, err);
+        rv = is_half_pair(&p) ? read_existing_secret(cli, &p, &sk, err)
+                              : make_secret_key(cli, &p, &sk, err);
     if (rv == MORTISE_OK) {
         mortise_seckey_public(&sk, &pk);
         rv = mortise_pubkey_write(p.public, &pk, err);
     }
     if (rv == MORTISE_OK)
-        print_new(cli, name, &sk);
+        print_new_key(cli, name, &sk);
     mortise_seckey_wipe(&sk);
     return rv;
 }
@@ -307,10 +311,9 @@ const struct mortise_cmd mortise_cmd_key_new = {
     .run = key_new,
 };
 
-/* ---- list ------------------------------------------------------------------
- */
+/* ---- list --------------------------------------------------------------- */
 
-static json_t *key_json(const struct mortise_trusted *t)
+static json_t *encode_trusted_key(const struct mortise_trusted *t)
 {
     char text[MORTISE_PUBKEY_TEXT], id[MORTISE_KEYID_TEXT];
     json_t *plugins = json_array(), *v, *rest;
@@ -333,7 +336,7 @@ static json_t *key_json(const struct mortise_trusted *t)
     return v;
 }
 
-static void print_bound(struct mortise_out *o, const char *word, uint64_t s)
+static void print_validity(struct mortise_out *o, const char *word, uint64_t s)
 {
     char text[MORTISE_TIME_TEXT];
 
@@ -343,7 +346,8 @@ static void print_bound(struct mortise_out *o, const char *word, uint64_t s)
     mortise_out_printf(o, " %s %.10s", word, text);
 }
 
-static void print_key(struct mortise_out *o, const struct mortise_trusted *t)
+static void print_trusted_key(struct mortise_out *o,
+                              const struct mortise_trusted *t)
 {
     char id[MORTISE_KEYID_TEXT], kinds[MORTISE_KINDS_TEXT];
 
@@ -356,8 +360,8 @@ static void print_key(struct mortise_out *o, const struct mortise_trusted *t)
     mortise_out_printf(o, " (%s%s)",
                        mortise_kind_list(kinds, sizeof kinds, t->kinds, ", "),
                        t->in_process ? "; in-process" : "");
-    print_bound(o, "from", t->not_before);
-    print_bound(o, "until", t->not_after);
+    print_validity(o, "from", t->not_before);
+    print_validity(o, "until", t->not_after);
     mortise_out_say(o, "  %s\n", t->path);
 }
 
@@ -368,10 +372,10 @@ static int print_keys(struct mortise_cli *cli, const struct mortise_trust *t,
 
     for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(t); i++)
         if (cli->args.json)
-            rv = mortise_cli_print(cli, key_json(mortise_trust_at(t, i)), false,
-                                   err);
+            rv = mortise_cli_print(
+                cli, encode_trusted_key(mortise_trust_at(t, i)), false, err);
         else
-            print_key(&cli->out, mortise_trust_at(t, i));
+            print_trusted_key(&cli->out, mortise_trust_at(t, i));
     if (mortise_trust_count(t) == 0 && !cli->args.json)
         mortise_out_puts(&cli->out, "no key is trusted\n");
     return rv;
@@ -422,10 +426,9 @@ const struct mortise_cmd mortise_cmd_key_list = {
     .run = key_list,
 };
 
-/* ---- trust -----------------------------------------------------------------
- */
+/* ---- trust -------------------------------------------------------------- */
 
-static int not_a_kind(const char *word, struct mortise_err *err)
+static int fail_unknown_kind(const char *word, struct mortise_err *err)
 {
     char names[MORTISE_KINDS_TEXT];
 
@@ -434,9 +437,9 @@ static int not_a_kind(const char *word, struct mortise_err *err)
                         word, names);
 }
 
-/* "executor, guardrail"; NULL: all. */
-static int read_kinds(struct mortise_arena *a, const char *list,
-                      struct mortise_trusted *t, struct mortise_err *err)
+/* Parse "executor, guardrail"; NULL means all kinds. */
+static int parse_kinds(struct mortise_arena *a, const char *list,
+                       struct mortise_trusted *t, struct mortise_err *err)
 {
     const char **words;
     size_t n;
@@ -452,13 +455,14 @@ static int read_kinds(struct mortise_arena *a, const char *list,
         if (kind != MORTISE_KINDS)
             t->kinds |= MORTISE_KIND_BIT(kind);
         else
-            rv = not_a_kind(words[i], err);
+            rv = fail_unknown_kind(words[i], err);
     }
     return rv;
 }
 
-/* The file's name in the directory: --name, else the key's. */
-static void file_name(char *out, size_t cap, const struct mortise_cli *cli)
+/* Make the name of the trust file: --name, or else that of the key file. */
+static void make_trust_file_name(char *out, size_t cap,
+                                 const struct mortise_cli *cli)
 {
     const char *pub = cli->args.operands[0];
     const char *slash = strrchr(pub, '/');
@@ -473,8 +477,8 @@ static void file_name(char *out, size_t cap, const struct mortise_cli *cli)
         *dot = '\0';
 }
 
-static int trust_key(struct mortise_cli *cli, const char *dir,
-                     struct mortise_arena *a, struct mortise_err *err)
+static int add_trusted_key(struct mortise_cli *cli, const char *dir,
+                           struct mortise_arena *a, struct mortise_err *err)
 {
     struct mortise_trusted t = {.in_process = cli->args.in_process};
     const char **plugins = NULL;
@@ -486,8 +490,8 @@ static int trust_key(struct mortise_cli *cli, const char *dir,
                                err);
     t.plugins = plugins;
     if (rv == MORTISE_OK)
-        rv = read_kinds(a, cli->args.kinds, &t, err);
-    file_name(name, sizeof name, cli);
+        rv = parse_kinds(a, cli->args.kinds, &t, err);
+    make_trust_file_name(name, sizeof name, cli);
     if (rv == MORTISE_OK)
         rv = mortise_trust_add(dir, name, &t, cli->mem, err);
     if (rv == MORTISE_EEXISTS)
@@ -519,11 +523,11 @@ static int key_trust(struct mortise_cli *cli, struct mortise_err *err)
             cli,
             "--plugins is missing: name the plugins that this key can sign");
     mortise_arena_init(&arena, cli->mem);
-    rv = directory(cli, &settings, &dir, err);
+    rv = find_trust_directory(cli, &settings, &dir, err);
     if (rv == MORTISE_OK)
-        rv = trust_key(cli, dir, &arena, err);
+        rv = add_trusted_key(cli, dir, &arena, err);
     if (rv == MORTISE_OK)
-        rv = say_so(cli, dir, err);
+        rv = update_allowance(cli, dir, err);
     mortise_arena_finish(&arena);
     mortise_settings_close(&settings);
     return rv;
@@ -565,12 +569,12 @@ const struct mortise_cmd mortise_cmd_key_trust = {
     .run = key_trust,
 };
 
-/* ---- revoke ----------------------------------------------------------------
- */
+/* ---- revoke ------------------------------------------------------------- */
 
-/* So that it holds when the file is gone before anybody read it. */
-static int remember(struct mortise_cli *cli, const char *dir,
-                    struct mortise_err *err)
+/* Record the new sequence number, so that the revocation holds even if its file
+ * is deleted before any other command reads it. */
+static int record_revocations(struct mortise_cli *cli, const char *dir,
+                              struct mortise_err *err)
 {
     const struct mortise_plugins_config config = {
         .mem = cli->mem,
@@ -604,11 +608,11 @@ static int key_revoke(struct mortise_cli *cli, struct mortise_err *err)
         return mortise_cli_usage(cli, "give --plugin and --versions together");
     if (what.key == NULL && what.digest == NULL && what.plugin == NULL)
         return mortise_cli_usage(cli, "give one of KEY, --digest and --plugin");
-    rv = directory(cli, &settings, &dir, err);
+    rv = find_trust_directory(cli, &settings, &dir, err);
     if (rv == MORTISE_OK)
         rv = mortise_trust_revoke(dir, &what, path, cli->mem, err);
     if (rv == MORTISE_OK)
-        rv = remember(cli, dir, err);
+        rv = record_revocations(cli, dir, err);
     if (rv == MORTISE_OK)
         mortise_out_say(&cli->out, "revoked in %s\n", path);
     mortise_settings_close(&settings);

@@ -1,12 +1,12 @@
-/* list.c -- `mortise runs` and `mortise inbox`: pages of what the store has.
+/* list.c -- `mortise runs` and `mortise inbox`: paged lists of the store's
+ * content.
  *
- * The store is asked page by page and each page is printed before the next is
- * fetched, so a list may be longer than memory.  With --json each entry is one
- * line, for the same reason.
+ * Each page is printed before the next is fetched, so a list may be larger than
+ * memory.  With --json, each entry is one line, for the same reason.
  *
- * Runs come newest first, which costs a look at each run of the tenant for a page
- * of a thousand (core/query/newest.c); --by-id costs what it lists.
- */
+ * Runs are sorted newest first.  This reads each run of the tenant once per
+ * page of a thousand (core/query/newest.c); --by-id reads only the runs that it
+ * lists. */
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
@@ -21,12 +21,12 @@
 
 enum { PAGE = 100, PAGE_NEWEST = 1000 };
 
-/* ---- lists that go on ---------------------------------------------------- */
+/* ---- paged lists -------------------------------------------------------- */
 
-static void put_again(struct mortise_cli *cli, struct mortise_out *o,
-                      const char *after)
+static void print_next_command(struct mortise_cli *cli, struct mortise_out *o,
+                               const char *after)
 {
-    assert(cli->args.n_operands == 0); /* no list of pages takes one */
+    assert(cli->args.n_operands == 0); /* paged lists take no operands */
     mortise_cli_suggest_begin(cli, o, cli->cmd->name);
     for (const struct mortise_opt *opt = cli->cmd->opts; opt->name != NULL;
          opt++)
@@ -43,7 +43,7 @@ void mortise_cli_more(struct mortise_cli *cli, const char *after)
 
     mortise_buf_init(&b, cli->mem);
     mortise_out_init_buf(&o, &b);
-    put_again(cli, &o, after);
+    print_next_command(cli, &o, after);
     mortise_out_flush(&o);
     mortise_out_flush(&cli->out);
     if (mortise_buf_cstr(&b) != NULL && cli->args.json) {
@@ -59,22 +59,20 @@ void mortise_cli_more(struct mortise_cli *cli, const char *after)
 }
 
 struct list {
-    const char *what, *member; /* the request, and where its entries are */
+    const char *what, *member; /* request, and its member of entries */
     void (*print)(struct mortise_cli *cli, struct list *l, const json_t *entry);
-    /* The members that ask for some of them, and in which order: ours; NULL:
-     * all, by id. */
+    /* Owned members of the request: selection and order; NULL: all, by id. */
     json_t *filter;
-    bool silent;   /* nothing but entries goes to stdout */
-    uint64_t left; /* entries still wanted */
-    uint64_t n;    /* printed */
-    json_t *after; /* ours: a string; NULL at the beginning and at the end */
-    json_t *run;   /* ours: show of the run whose entry was printed last */
-    json_t
-        *timed; /* ours: [a request with a deadline]; NULL: none was printed */
+    bool silent;   /* stdout gets nothing but entries */
+    uint64_t left; /* entries still to be printed */
+    uint64_t n;    /* entries printed */
+    json_t *after; /* owned string; NULL at the beginning and the end */
+    json_t *run;   /* owned: the reply of `show` for the last entry's run */
+    json_t *timed; /* owned [a request with a deadline], or NULL */
 };
 
-static void print_entry(struct mortise_cli *cli, struct list *l,
-                        const json_t *entry)
+static void print_list_entry(struct mortise_cli *cli, struct list *l,
+                             const json_t *entry)
 {
     if (cli->args.json)
         mortise_out_json(&cli->out, entry, false);
@@ -84,9 +82,9 @@ static void print_entry(struct mortise_cli *cli, struct list *l,
     l->left--;
 }
 
-/* Fetch and print one page; l->after is where the next begins. */
-static int page(struct mortise_cli *cli, struct list *l,
-                struct mortise_err *err)
+/* Fetch and print one page; l->after is then the start of the next. */
+static int print_list_page(struct mortise_cli *cli, struct list *l,
+                           struct mortise_err *err)
 {
     uint64_t most = l->filter != NULL ? PAGE_NEWEST : PAGE;
     uint64_t limit = l->left < most ? l->left : most;
@@ -104,7 +102,7 @@ static int page(struct mortise_cli *cli, struct list *l,
     if (rv != MORTISE_OK)
         return rv;
     MORTISE_JSON_EACH (entry, i, json_object_get(reply, l->member))
-        print_entry(cli, l, entry);
+        print_list_entry(cli, l, entry);
     mortise_out_flush(&cli->out);
     next = json_object_get(reply, "next");
     if (json_is_string(next))
@@ -113,9 +111,9 @@ static int page(struct mortise_cli *cli, struct list *l,
     return MORTISE_OK;
 }
 
-/* All pages that are wanted. */
-static int print_all(struct mortise_cli *cli, struct list *l,
-                     struct mortise_err *err)
+/* Print all requested pages. */
+static int print_list_pages(struct mortise_cli *cli, struct list *l,
+                            struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -134,17 +132,17 @@ static int print_all(struct mortise_cli *cli, struct list *l,
     if (rv != MORTISE_OK && cli->args.store == NULL && cli->no_store)
         return MORTISE_OK; /* an empty list */
     while (rv == MORTISE_OK && l->left > 0) {
-        rv = page(cli, l, err);
+        rv = print_list_page(cli, l, err);
         if (l->after == NULL || cli->out.errnum != 0)
             break;
     }
     return rv;
 }
 
-/* A list may be empty because the command looked at another store than was meant:
- * name it. */
-static void print_none(struct mortise_cli *cli, struct mortise_out *o,
-                       const char *none)
+/* An empty list may mean that the command looked at the wrong store, so name
+ * the store. */
+static void print_empty_list(struct mortise_cli *cli, struct mortise_out *o,
+                             const char *none)
 {
     struct mortise_settings settings;
 
@@ -158,17 +156,17 @@ static void print_none(struct mortise_cli *cli, struct mortise_out *o,
     mortise_settings_close(&settings);
 }
 
-/* The whole command; `none` is said when there was nothing. */
-static int list(struct mortise_cli *cli, struct list *l, const char *none,
-                struct mortise_err *err)
+/* The whole command; `none` is printed if the list is empty. */
+static int run_list(struct mortise_cli *cli, struct list *l, const char *none,
+                    struct mortise_err *err)
 {
     struct mortise_out *o = l->silent ? &cli->err : &cli->out;
     struct mortise_err lack;
-    int rv = print_all(cli, l, err);
+    int rv = print_list_pages(cli, l, err);
 
     if (rv == MORTISE_OK && l->n == 0 && !cli->args.json &&
         !mortise_cli_lacks(cli, &lack))
-        print_none(cli, o, none);
+        print_empty_list(cli, o, none);
     if (rv == MORTISE_OK && l->after != NULL)
         mortise_cli_more(cli, json_string_value(l->after));
     json_decref(l->after);
@@ -186,7 +184,7 @@ static int list(struct mortise_cli *cli, struct list *l, const char *none,
 /* ---- runs ------------------------------------------------------------------
  */
 
-static enum mortise_style style_of(const char *status)
+static enum mortise_style status_style(const char *status)
 {
     switch (mortise_status_of_name(status)) {
     case MORTISE_RUN_COMPLETED:
@@ -203,11 +201,11 @@ static enum mortise_style style_of(const char *status)
     }
 }
 
-static void print_run(struct mortise_cli *cli, struct list *l,
-                      const json_t *entry)
+static void print_run_entry(struct mortise_cli *cli, struct list *l,
+                            const json_t *entry)
 {
     struct mortise_out *o = &cli->out;
-    enum mortise_style style = style_of(mortise_cli_text(entry, "status"));
+    enum mortise_style style = status_style(mortise_cli_text(entry, "status"));
     const char *reason = mortise_cli_text(entry, "reason");
 
     (void)l;
@@ -223,18 +221,18 @@ static void print_run(struct mortise_cli *cli, struct list *l,
                         : "");
 }
 
-/* Is there a store, or would looking make one? */
-static bool has_store(struct mortise_cli *cli)
+/* Is there a store?  False only if looking would create one. */
+static bool has_existing_store(struct mortise_cli *cli)
 {
     struct mortise_settings settings;
     bool is = mortise_cli_settings(cli, &settings, NULL) != MORTISE_OK ||
               access(settings.store, F_OK) == 0;
 
     mortise_settings_close(&settings);
-    return is; /* or there are words to be said about it */
+    return is; /* or an error to be reported later */
 }
 
-/* "2h": so long ago; "2026-11-26", "2026-11-26T08:30:00+01:00": then. */
+/* Parse an age ("2h") or a time ("2026-11-26", "2026-11-26T08:30:00+01:00"). */
 int mortise_cli_moment(const char *option, const char *given, uint64_t *ms,
                        struct mortise_err *err)
 {
@@ -261,20 +259,20 @@ int mortise_cli_moment(const char *option, const char *given, uint64_t *ms,
                         option, given);
 }
 
-static int runs_by_id(struct mortise_cli *cli, struct list *l,
-                      struct mortise_err *err)
+static int list_runs_by_id(struct mortise_cli *cli, struct list *l,
+                           struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
 
     if (a->status != NULL || a->graph != NULL || a->since != NULL)
         return mortise_cli_usage(
             cli, "--status, --graph and --since cannot be used with --by-id");
-    return list(cli, l, "no runs", err);
+    return run_list(cli, l, "no runs", err);
 }
 
-/* Runs of the newest first; "no runs" are none that are meant. */
-static int runs_newest(struct mortise_cli *cli, struct list *l,
-                       struct mortise_err *err)
+/* With a selection, the message for an empty list is "no matching runs". */
+static int list_newest_runs(struct mortise_cli *cli, struct list *l,
+                            struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     bool some = a->status != NULL || a->graph != NULL || a->since != NULL;
@@ -289,7 +287,7 @@ static int runs_newest(struct mortise_cli *cli, struct list *l,
         json_pack("{s:b, s:s*, s:s*, s:I}", "newest", 1, "status", a->status,
                   "graph", a->graph, "since", (json_int_t)since);
     rv = l->filter != NULL
-             ? list(cli, l, some ? "no matching runs" : "no runs", err)
+             ? run_list(cli, l, some ? "no matching runs" : "no runs", err)
              : mortise_nomem(err);
     json_decref(l->filter);
     return rv;
@@ -297,12 +295,13 @@ static int runs_newest(struct mortise_cli *cli, struct list *l,
 
 static int runs(struct mortise_cli *cli, struct mortise_err *err)
 {
-    struct list l = {.what = "runs", .member = "runs", .print = print_run};
+    struct list l = {
+        .what = "runs", .member = "runs", .print = print_run_entry};
 
-    if (cli->args.existing && !has_store(cli))
+    if (cli->args.existing && !has_existing_store(cli))
         return MORTISE_EXIT_OK;
-    return cli->args.by_id ? runs_by_id(cli, &l, err)
-                           : runs_newest(cli, &l, err);
+    return cli->args.by_id ? list_runs_by_id(cli, &l, err)
+                           : list_newest_runs(cli, &l, err);
 }
 
 static const struct mortise_opt runs_opts[] = {
@@ -348,9 +347,10 @@ const struct mortise_cmd mortise_cmd_runs = {
 /* ---- inbox -----------------------------------------------------------------
  */
 
-/* Is the run blocked?  Its requests follow each other: it is asked once. */
-static const json_t *blocked(struct mortise_cli *cli, struct list *l,
-                             const char *run)
+/* Get the reason if the run is blocked.  Consecutive requests are often of the
+ * same run, so its `show` is fetched once. */
+static const json_t *get_block_reason(struct mortise_cli *cli, struct list *l,
+                                      const char *run)
 {
     if (strcmp(mortise_cli_text(l->run, "run"), run) != 0) {
         mortise_json_drop(&l->run);
@@ -359,12 +359,12 @@ static const json_t *blocked(struct mortise_cli *cli, struct list *l,
     return json_object_get(l->run, "blocked");
 }
 
-static void print_pending(struct mortise_cli *cli, struct list *l,
-                          const json_t *entry)
+static void print_pending_request(struct mortise_cli *cli, struct list *l,
+                                  const json_t *entry)
 {
     const char *run = mortise_cli_text(entry, "run");
     const struct mortise_cli_way way =
-        mortise_cli_way_on(cli, &cli->out, run, blocked(cli, l, run));
+        mortise_cli_way_on(cli, &cli->out, run, get_block_reason(cli, l, run));
 
     mortise_out_say(&cli->out, "run %s: ", run);
     mortise_cli_print_request(&way, entry);
@@ -372,19 +372,19 @@ static void print_pending(struct mortise_cli *cli, struct list *l,
         l->timed = json_pack("[O]", entry);
 }
 
-/* What a shell splits into the operands of a decision. */
-static void print_ids(struct mortise_cli *cli, struct list *l,
-                      const json_t *entry)
+/* Print the operands of a decision command, to be split by a shell. */
+static void print_request_ids(struct mortise_cli *cli, struct list *l,
+                              const json_t *entry)
 {
     (void)l;
     mortise_out_say(&cli->out, "%s %s\n", mortise_cli_text(entry, "run"),
                     mortise_cli_text(entry, "id"));
 }
 
-/* What waits in one run.  Where ids alone are printed, for the next command to
- * act upon, the run is named as that command would have to. */
-static int inbox_of_run(struct mortise_cli *cli, struct list *l,
-                        struct mortise_err *err)
+/* List the requests of one run.  With --ids, the output is for a command that
+ * changes the run, so the run must be named by its whole id, as there. */
+static int list_inbox_of_run(struct mortise_cli *cli, struct list *l,
+                             struct mortise_err *err)
 {
     const char *given = cli->args.operands[0];
     char run[MORTISE_RUN_MAX];
@@ -403,9 +403,9 @@ static int inbox_of_run(struct mortise_cli *cli, struct list *l,
     json_array_foreach(json_object_get(l->run, "pending"), i, one)
     {
         if (mortise_cli_asks_nobody(one))
-            continue; /* it asks nobody */
+            continue;
         json_object_set_new(one, "run", json_string(run));
-        print_entry(cli, l, one);
+        print_list_entry(cli, l, one);
     }
     if (rv == MORTISE_OK && l->n == 0 && !cli->args.json)
         mortise_out_say(l->silent ? &cli->err : &cli->out,
@@ -418,7 +418,8 @@ static int inbox(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct list l = {.what = "inbox",
                      .member = "pending",
-                     .print = cli->args.ids ? print_ids : print_pending,
+                     .print = cli->args.ids ? print_request_ids
+                                            : print_pending_request,
                      .silent = cli->args.ids};
     int code;
 
@@ -426,8 +427,8 @@ static int inbox(struct mortise_cli *cli, struct mortise_err *err)
         return mortise_cli_usage(cli,
                                  "--ids and --json cannot be used together");
     code = cli->args.n_operands > 0
-               ? inbox_of_run(cli, &l, err)
-               : list(cli, &l, "no requests are pending", err);
+               ? list_inbox_of_run(cli, &l, err)
+               : run_list(cli, &l, "no requests are pending", err);
     mortise_cli_need_engine(cli, l.timed);
     json_decref(l.timed);
     json_decref(l.run);

@@ -1,9 +1,9 @@
-/* lock_file.c -- mortise.lock is changed by commands that pin.
+/* lock_file.c -- changes mortise.lock, for commands that pin.
  *
- *   (1) It is written once, all or nothing, from what it is by then: what somebody
- *       else pinned meanwhile stays.
- *   (2) Killed at any time, the lock is as it was or as it was to be
- *       (files.h). */
+ *   (1) The file is read under a lock and written once, so concurrent pins are
+ *       not lost.
+ *   (2) If the command is killed, the file has either the old or the new
+ *       content (files.h). */
 #include "cli/lock_file.h"
 
 #include <errno.h>
@@ -16,9 +16,9 @@
 #include "core/base/err.h"
 #include "lang/config/lock.h"
 
-/* ---- who else is at it ------------------------------------------------------- */
+/* ---- locking ------------------------------------------------------------ */
 
-static void directory_of(const char *path, char dir[PATH_MAX])
+static void get_parent_directory(const char *path, char dir[PATH_MAX])
 {
     char *slash;
 
@@ -30,14 +30,14 @@ static void directory_of(const char *path, char dir[PATH_MAX])
         slash[slash == dir] = '\0';
 }
 
-/* The directory that the lock is in, which nobody else pins in until it is
- * closed; -1 with the words. */
-static int hold(const char *path, struct mortise_err *err)
+/* Lock the directory of the file until the descriptor is closed; -1 with an
+ * error. */
+static int lock_parent_directory(const char *path, struct mortise_err *err)
 {
     char dir[PATH_MAX];
     int fd, rv;
 
-    directory_of(path, dir);
+    get_parent_directory(path, dir);
     fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     do
         rv = fd >= 0 ? flock(fd, LOCK_EX) : -1;
@@ -50,11 +50,12 @@ static int hold(const char *path, struct mortise_err *err)
     return -1;
 }
 
-/* ---- changing it ------------------------------------------------------------- */
+/* ---- changing ----------------------------------------------------------- */
 
-/* The lock as it is by now, a new reference. */
-static int read_now(json_t **out, const char *path,
-                    const struct mortise_mem *mem, struct mortise_err *err)
+/* Read the current content as JSON, a new reference. */
+static int read_current_lock(json_t **out, const char *path,
+                             const struct mortise_mem *mem,
+                             struct mortise_err *err)
 {
     struct mortise_arena a;
     struct mortise_diags diags;
@@ -83,12 +84,12 @@ int mortise_lock_file_change(struct mortise_cli *cli, const char *path,
                              mortise_lock_change_fn *change, void *ud,
                              struct mortise_err *err)
 {
-    int fd = hold(path, err), rv;
+    int fd = lock_parent_directory(path, err), rv;
     json_t *lock;
 
     if (fd < 0)
         return err->code;
-    rv = read_now(&lock, path, cli->mem, err);
+    rv = read_current_lock(&lock, path, cli->mem, err);
     if (rv == MORTISE_OK)
         rv = change(ud, lock, err);
     if (rv == MORTISE_OK)

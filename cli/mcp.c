@@ -1,9 +1,8 @@
 /* mcp.c -- `mortise mcp`: the MCP servers of a deployment, and their tools.
  *
- * A server is asked by the plugin that graphs ask it by, as the deployment has
- * it: with its sandbox, its secrets, its timeouts.  What a server says is for
- * people to read, and never more: it is made safe for a terminal like anything
- * that comes from outside. */
+ * A server is called through the plugin that graphs use, with the sandbox,
+ * secrets and timeouts of the deployment.  The texts of a server are only
+ * displayed, and are made safe for a terminal like all external data. */
 #include "cli/mcp.h"
 
 #include <stdio.h>
@@ -14,7 +13,7 @@
 #include "core/engine/common/engine.h"
 #include "core/json/value.h"
 
-/* ---- what they share --------------------------------------------------------- */
+/* ---- common ------------------------------------------------------------- */
 
 void mortise_mcp_open_beside(struct mortise_mcp *m, struct mortise_cli *cli,
                              const struct mortise_deployment *deployment)
@@ -66,9 +65,9 @@ mortise_mcp_server_named(struct mortise_mcp *m, const char *name,
     return NULL;
 }
 
-/* What a deployment lets graphs do is not asked of who looks: its lists of
- * tools say nothing to mcp/list here. */
-static int open_to_look(struct mortise_mcp *m, struct mortise_err *err)
+/* The deployment's tool policy is for graphs.  Clear it, so that mcp/list
+ * returns all tools. */
+static int open_without_policy(struct mortise_mcp *m, struct mortise_err *err)
 {
     int rv = mortise_oneshot_open(&m->once, m->cli, err);
     struct mortise_policy *tools;
@@ -86,7 +85,7 @@ int mortise_mcp_listed(struct mortise_mcp *m, const char *server,
                        uint64_t timeout_ms, json_t **out,
                        struct mortise_err *err)
 {
-    int rv = m->once.cli == NULL ? open_to_look(m, err) : MORTISE_OK;
+    int rv = m->once.cli == NULL ? open_without_policy(m, err) : MORTISE_OK;
 
     *out = NULL;
     return rv == MORTISE_OK
@@ -112,8 +111,9 @@ const char *mortise_mcp_state(const struct mortise_mcp *m, const char *server,
                                                                     : "drifted";
 }
 
-/* The server's name in "SERVER/TOOL"; NULL: there is no tool in it. */
-static const char *split(const char *given, char server[MORTISE_MCP_NAMED])
+/* Split "SERVER/TOOL"; returns the tool, or NULL without one. */
+static const char *split_server_tool(const char *given,
+                                     char server[MORTISE_MCP_NAMED])
 {
     const char *slash = strchr(given, '/');
     size_t n = slash != NULL ? (size_t)(slash - given) : strlen(given);
@@ -122,15 +122,15 @@ static const char *split(const char *given, char server[MORTISE_MCP_NAMED])
     return slash != NULL ? slash + 1 : NULL;
 }
 
-static bool is_bad(const char *state)
+static bool is_changed_state(const char *state)
 {
     return strcmp(state, "drifted") == 0 || strcmp(state, "new") == 0;
 }
 
-/* ---- list ------------------------------------------------------------------------ */
+/* ---- list --------------------------------------------------------------- */
 
-static json_t *server_json(const struct mortise_mcp_server *s,
-                           const struct mortise_lock_server *pins)
+static json_t *encode_mcp_server(const struct mortise_mcp_server *s,
+                                 const struct mortise_lock_server *pins)
 {
     json_t *v = json_pack("{s:s, s:s*, s:s*}", "server", s->name, "command",
                           s->program.path, "url", s->url);
@@ -144,9 +144,9 @@ static json_t *server_json(const struct mortise_mcp_server *s,
     return v;
 }
 
-static void print_server(struct mortise_out *o,
-                         const struct mortise_mcp_server *s,
-                         const struct mortise_lock_server *pins)
+static void print_mcp_server(struct mortise_out *o,
+                             const struct mortise_mcp_server *s,
+                             const struct mortise_lock_server *pins)
 {
     mortise_out_cell(o, s->name, 16);
     mortise_out_puts(o, " ");
@@ -157,8 +157,8 @@ static void print_server(struct mortise_out *o,
     mortise_out_say(o, "%s\n", s->url != NULL ? s->url : s->program.path);
 }
 
-/* Those that there are; none of them is started. */
-static int list_servers(struct mortise_mcp *m, struct mortise_err *err)
+/* List the configured servers without starting them. */
+static int list_mcp_servers(struct mortise_mcp *m, struct mortise_err *err)
 {
     const struct mortise_mcp_servers *all = &m->deployment->tools.mcp;
     bool json = m->cli->args.json;
@@ -170,25 +170,26 @@ static int list_servers(struct mortise_mcp *m, struct mortise_err *err)
             mortise_lock_find(&m->deployment->lock, s->name);
 
         if (json)
-            rv = mortise_cli_print(m->cli, server_json(s, pins), false, err);
+            rv = mortise_cli_print(m->cli, encode_mcp_server(s, pins), false,
+                                   err);
         else
-            print_server(&m->cli->out, s, pins);
+            print_mcp_server(&m->cli->out, s, pins);
     }
     if (all->n == 0 && !json)
         mortise_out_puts(&m->cli->out, "no servers\n");
     return rv;
 }
 
-/* The first line of a text, if that is all that there is room for. */
-static void print_line(struct mortise_out *o, const char *text)
+/* Print the first line of a text. */
+static void print_first_line(struct mortise_out *o, const char *text)
 {
     mortise_out_piece(o, text, strcspn(text, "\r\n"));
     mortise_out_puts(o, "\n");
 }
 
-/* What a call of it counts as, by its pin; NULL where it is not pinned. */
-static const char *effect_of(const struct mortise_mcp *m, const char *server,
-                             const json_t *tool)
+/* Get the effect class of a pinned tool; NULL: it is not pinned. */
+static const char *get_pinned_effect(const struct mortise_mcp *m,
+                                     const char *server, const json_t *tool)
 {
     char operation[2 * MORTISE_MCP_NAMED + MORTISE_LOCK_TOOL];
     const struct mortise_tool_pin *pin;
@@ -200,31 +201,31 @@ static const char *effect_of(const struct mortise_mcp *m, const char *server,
     return pin != NULL ? pin->effect : NULL;
 }
 
-static void print_tool(struct mortise_mcp *m, const char *server,
-                       const json_t *tool)
+static void print_mcp_tool(struct mortise_mcp *m, const char *server,
+                           const json_t *tool)
 {
     struct mortise_out *o = &m->cli->out;
     const char *state = mortise_mcp_state(m, server, tool);
-    const char *effect = effect_of(m, server, tool);
+    const char *effect = get_pinned_effect(m, server, tool);
 
     mortise_out_cell(o, mortise_cli_text(tool, "name"), 28);
     mortise_out_puts(o, " ");
-    mortise_out_styled(o, is_bad(state) ? MORTISE_ASKS : MORTISE_PLAIN, state,
-                       8);
+    mortise_out_styled(
+        o, is_changed_state(state) ? MORTISE_ASKS : MORTISE_PLAIN, state, 8);
     mortise_out_puts(o, " ");
     mortise_out_cell(o, effect != NULL ? effect : "-", 8);
     mortise_out_puts(o, " ");
-    print_line(o, mortise_cli_text(tool, "description"));
+    print_first_line(o, mortise_cli_text(tool, "description"));
 }
 
-static int list_tools(struct mortise_mcp *m, const char *server,
-                      const json_t *listed, struct mortise_err *err)
+static int list_mcp_tools(struct mortise_mcp *m, const char *server,
+                          const json_t *listed, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     MORTISE_JSON_EACH (tool, i, json_object_get(listed, "tools")) {
         if (!m->cli->args.json)
-            print_tool(m, server, tool);
+            print_mcp_tool(m, server, tool);
         else if (rv == MORTISE_OK)
             rv = mortise_cli_print(
                 m->cli,
@@ -232,7 +233,7 @@ static int list_tools(struct mortise_mcp *m, const char *server,
                     "{s:s, s:s, s:s, s:s*, s:s*, s:s}", "server", server,
                     "tool", mortise_cli_text(tool, "name"), "state",
                     mortise_mcp_state(m, server, tool), "effect",
-                    effect_of(m, server, tool), "description",
+                    get_pinned_effect(m, server, tool), "description",
                     json_string_value(json_object_get(tool, "description")),
                     "digest", mortise_cli_text(tool, "digest")),
                 false, err);
@@ -243,12 +244,12 @@ static int list_tools(struct mortise_mcp *m, const char *server,
     return rv;
 }
 
-typedef int with_listed_fn(struct mortise_mcp *m, const char *server,
-                           const json_t *listed, struct mortise_err *err);
+typedef int listing_fn(struct mortise_mcp *m, const char *server,
+                       const json_t *listed, struct mortise_err *err);
 
-/* What a server offers, for `fn`. */
-static int with_listed(struct mortise_mcp *m, const char *server,
-                       with_listed_fn *fn, struct mortise_err *err)
+/* Call `fn` with the server's answer to mcp/list. */
+static int call_with_listing(struct mortise_mcp *m, const char *server,
+                             listing_fn *fn, struct mortise_err *err)
 {
     json_t *listed = NULL;
     int rv = MORTISE_OK;
@@ -272,8 +273,9 @@ static int mcp_list(struct mortise_cli *cli, struct mortise_err *err)
     rv = mortise_mcp_open(&m, cli, err);
     if (rv == MORTISE_OK)
         rv = cli->args.n_operands > 0
-                 ? with_listed(&m, cli->args.operands[0], list_tools, err)
-                 : list_servers(&m, err);
+                 ? call_with_listing(&m, cli->args.operands[0], list_mcp_tools,
+                                     err)
+                 : list_mcp_servers(&m, err);
     mortise_mcp_close(&m);
     return rv;
 }
@@ -305,9 +307,10 @@ const struct mortise_cmd mortise_cmd_mcp_list = {
     .run = mcp_list,
 };
 
-/* ---- inspect --------------------------------------------------------------------- */
+/* ---- inspect ------------------------------------------------------------ */
 
-static void line(struct mortise_out *o, const char *name, const char *value)
+static void print_mcp_line(struct mortise_out *o, const char *name,
+                           const char *value)
 {
     if (value == NULL || value[0] == '\0')
         return;
@@ -315,8 +318,9 @@ static void line(struct mortise_out *o, const char *name, const char *value)
     mortise_out_say(o, " %s\n", value);
 }
 
-/* A text of any number of lines. */
-static void lines(struct mortise_out *o, const char *name, const char *text)
+/* Print a text of several lines. */
+static void print_mcp_text(struct mortise_out *o, const char *name,
+                           const char *text)
 {
     if (text[0] == '\0')
         return;
@@ -324,9 +328,9 @@ static void lines(struct mortise_out *o, const char *name, const char *text)
     mortise_out_text(o, text, 2);
 }
 
-/* A list of what has a name (or the member `key`) and a description. */
-static void names(struct mortise_out *o, const char *title, const json_t *list,
-                  const char *key)
+/* Print a list of items by name (or the member `key`) and description. */
+static void print_named_items(struct mortise_out *o, const char *title,
+                              const json_t *list, const char *key)
 {
     if (json_array_size(list) > 0)
         mortise_out_say(o, "%s\n", title);
@@ -336,14 +340,14 @@ static void names(struct mortise_out *o, const char *title, const json_t *list,
         mortise_out_puts(o, "  ");
         mortise_out_cell(o, mortise_cli_text(one, key), 28);
         mortise_out_puts(o, " ");
-        print_line(o, about[0] != '\0' || strcmp(key, "name") == 0
-                          ? about
-                          : mortise_cli_text(one, "name"));
+        print_first_line(o, about[0] != '\0' || strcmp(key, "name") == 0
+                                ? about
+                                : mortise_cli_text(one, "name"));
     }
 }
 
-static int inspect_server(struct mortise_mcp *m, const char *server,
-                          const json_t *listed, struct mortise_err *err)
+static int inspect_mcp_server(struct mortise_mcp *m, const char *server,
+                              const json_t *listed, struct mortise_err *err)
 {
     const json_t *is = json_object_get(listed, "server");
     struct mortise_out *o = &m->cli->out;
@@ -351,24 +355,27 @@ static int inspect_server(struct mortise_mcp *m, const char *server,
     if (m->cli->args.json)
         return mortise_cli_print(
             m->cli, json_incref(mortise_json_unconst(listed)), true, err);
-    line(o, "server", server);
-    line(o, "name", mortise_cli_text(is, "name"));
-    line(o, "version", mortise_cli_text(is, "version"));
-    line(o, "protocol", mortise_cli_text(listed, "protocol"));
-    lines(o, "instructions", mortise_cli_text(listed, "instructions"));
+    print_mcp_line(o, "server", server);
+    print_mcp_line(o, "name", mortise_cli_text(is, "name"));
+    print_mcp_line(o, "version", mortise_cli_text(is, "version"));
+    print_mcp_line(o, "protocol", mortise_cli_text(listed, "protocol"));
+    print_mcp_text(o, "instructions", mortise_cli_text(listed, "instructions"));
     if (json_array_size(json_object_get(listed, "tools")) > 0)
         mortise_out_puts(o, "tools\n");
     MORTISE_JSON_EACH (tool, i, json_object_get(listed, "tools")) {
         mortise_out_puts(o, "  ");
-        print_tool(m, server, tool);
+        print_mcp_tool(m, server, tool);
     }
-    names(o, "resources", json_object_get(listed, "resources"), "uri");
-    names(o, "templates", json_object_get(listed, "templates"), "uriTemplate");
-    names(o, "prompts", json_object_get(listed, "prompts"), "name");
+    print_named_items(o, "resources", json_object_get(listed, "resources"),
+                      "uri");
+    print_named_items(o, "templates", json_object_get(listed, "templates"),
+                      "uriTemplate");
+    print_named_items(o, "prompts", json_object_get(listed, "prompts"), "name");
     return MORTISE_OK;
 }
 
-static void schema(struct mortise_out *o, const char *name, const json_t *v)
+static void print_mcp_schema(struct mortise_out *o, const char *name,
+                             const json_t *v)
 {
     if (v == NULL)
         return;
@@ -376,8 +383,8 @@ static void schema(struct mortise_out *o, const char *name, const json_t *v)
     mortise_out_json(o, v, true);
 }
 
-static const json_t *tool_of(const json_t *listed, const char *name,
-                             struct mortise_err *err)
+static const json_t *find_listed_tool(const json_t *listed, const char *name,
+                                      struct mortise_err *err)
 {
     const char *known[256], *near;
     size_t n = 0;
@@ -396,12 +403,12 @@ static const json_t *tool_of(const json_t *listed, const char *name,
     return NULL;
 }
 
-static int inspect_tool(struct mortise_mcp *m, const char *server,
-                        const json_t *listed, struct mortise_err *err)
+static int inspect_mcp_tool(struct mortise_mcp *m, const char *server,
+                            const json_t *listed, struct mortise_err *err)
 {
     char name[MORTISE_MCP_NAMED];
-    const json_t *tool =
-        tool_of(listed, split(m->cli->args.operands[0], name), err);
+    const json_t *tool = find_listed_tool(
+        listed, split_server_tool(m->cli->args.operands[0], name), err);
     struct mortise_out *o = &m->cli->out;
 
     if (tool == NULL)
@@ -409,29 +416,30 @@ static int inspect_tool(struct mortise_mcp *m, const char *server,
     if (m->cli->args.json)
         return mortise_cli_print(
             m->cli, json_incref(mortise_json_unconst(tool)), true, err);
-    line(o, "tool", mortise_cli_text(tool, "name"));
-    line(o, "title", mortise_cli_text(tool, "title"));
-    line(o, "state", mortise_mcp_state(m, server, tool));
-    if (effect_of(m, server, tool) != NULL)
-        line(o, "effect", effect_of(m, server, tool));
-    line(o, "digest", mortise_cli_text(tool, "digest"));
-    lines(o, "description", mortise_cli_text(tool, "description"));
-    schema(o, "annotations", json_object_get(tool, "annotations"));
-    schema(o, "input", json_object_get(tool, "input_schema"));
-    schema(o, "output", json_object_get(tool, "output_schema"));
+    print_mcp_line(o, "tool", mortise_cli_text(tool, "name"));
+    print_mcp_line(o, "title", mortise_cli_text(tool, "title"));
+    print_mcp_line(o, "state", mortise_mcp_state(m, server, tool));
+    if (get_pinned_effect(m, server, tool) != NULL)
+        print_mcp_line(o, "effect", get_pinned_effect(m, server, tool));
+    print_mcp_line(o, "digest", mortise_cli_text(tool, "digest"));
+    print_mcp_text(o, "description", mortise_cli_text(tool, "description"));
+    print_mcp_schema(o, "annotations", json_object_get(tool, "annotations"));
+    print_mcp_schema(o, "input", json_object_get(tool, "input_schema"));
+    print_mcp_schema(o, "output", json_object_get(tool, "output_schema"));
     return MORTISE_OK;
 }
 
 static int mcp_inspect(struct mortise_cli *cli, struct mortise_err *err)
 {
     char server[MORTISE_MCP_NAMED];
-    const char *tool = split(cli->args.operands[0], server);
+    const char *tool = split_server_tool(cli->args.operands[0], server);
     struct mortise_mcp m;
     int rv = mortise_mcp_open(&m, cli, err);
 
     if (rv == MORTISE_OK)
-        rv = with_listed(&m, server,
-                         tool != NULL ? inspect_tool : inspect_server, err);
+        rv = call_with_listing(
+            &m, server, tool != NULL ? inspect_mcp_tool : inspect_mcp_server,
+            err);
     mortise_mcp_close(&m);
     return rv;
 }
@@ -454,10 +462,10 @@ const struct mortise_cmd mortise_cmd_mcp_inspect = {
     .run = mcp_inspect,
 };
 
-/* ---- call ------------------------------------------------------------------------- */
+/* ---- call --------------------------------------------------------------- */
 
-/* A piece of what came out that is no text. */
-static void print_piece(struct mortise_out *o, const json_t *piece)
+/* Print a part of the result that is not text. */
+static void print_content_piece(struct mortise_out *o, const json_t *piece)
 {
     const char *data = mortise_cli_text(piece, "data"),
                *uri = mortise_cli_text(piece, "uri");
@@ -477,8 +485,8 @@ static void print_piece(struct mortise_out *o, const json_t *piece)
         mortise_out_text(o, mortise_cli_text(in, "text"), 2);
 }
 
-static int print_result(struct mortise_mcp *m, const json_t *result,
-                        struct mortise_err *err)
+static int print_mcp_result(struct mortise_mcp *m, const json_t *result,
+                            struct mortise_err *err)
 {
     const json_t *structured = json_object_get(result, "structured");
     struct mortise_out *o = &m->cli->out;
@@ -490,15 +498,15 @@ static int print_result(struct mortise_mcp *m, const json_t *result,
         if (strcmp(mortise_cli_text(piece, "type"), "text") == 0)
             mortise_out_text(o, mortise_cli_text(piece, "text"), 0);
         else
-            print_piece(o, piece);
+            print_content_piece(o, piece);
     }
     if (structured != NULL && mortise_cli_text(result, "text")[0] == '\0')
         mortise_out_json(o, structured, true);
     return MORTISE_OK;
 }
 
-/* The person at the terminal may call what nobody has pinned. */
-static void open_to_try(struct mortise_mcp *m, const char *server)
+/* A person at a terminal may call unpinned tools. */
+static void allow_unpinned_tools(struct mortise_mcp *m, const char *server)
 {
     struct mortise_mcp_servers *all = &mortise_session_engine(m->cli->session)
                                            ->settings.deployment->tools.mcp;
@@ -508,11 +516,11 @@ static void open_to_try(struct mortise_mcp *m, const char *server)
             all->list[i].unpinned = true;
 }
 
-/* A tool that is pinned is called as graphs call it; where nothing of a server
- * is, it is tried out.  Takes the arguments. */
-static int call_tool(struct mortise_mcp *m, const char *server,
-                     const char *tool, json_t *args, json_t **out,
-                     struct mortise_err *err)
+/* Call a pinned tool as graphs do.  If no tool of the server is pinned, call it
+ * as unpinned.  Takes the arguments. */
+static int call_mcp_tool(struct mortise_mcp *m, const char *server,
+                         const char *tool, json_t *args, json_t **out,
+                         struct mortise_err *err)
 {
     const struct mortise_lock_server *pins =
         mortise_lock_find(&m->deployment->lock, server);
@@ -525,7 +533,7 @@ static int call_tool(struct mortise_mcp *m, const char *server,
         return rv;
     }
     if (pins == NULL) {
-        open_to_try(m, server);
+        allow_unpinned_tools(m, server);
         return mortise_oneshot_call(&m->once, "mcp/call",
                                     json_pack("{s:s, s:s, s:o}", "server",
                                               server, "tool", tool, "arguments",
@@ -536,8 +544,8 @@ static int call_tool(struct mortise_mcp *m, const char *server,
     return mortise_oneshot_call(&m->once, operation, args, 0, out, err);
 }
 
-static int call(struct mortise_mcp *m, const char *server, const char *tool,
-                struct mortise_err *err)
+static int call_and_print(struct mortise_mcp *m, const char *server,
+                          const char *tool, struct mortise_err *err)
 {
     json_t *args, *result = NULL;
     int rv = mortise_mcp_server_named(m, server, err) != NULL
@@ -545,10 +553,10 @@ static int call(struct mortise_mcp *m, const char *server, const char *tool,
                  : err->code;
 
     if (rv == MORTISE_OK)
-        rv = call_tool(m, server, tool, args, &result, err);
+        rv = call_mcp_tool(m, server, tool, args, &result, err);
     if (rv == MORTISE_OK)
         rv = result != NULL
-                 ? print_result(m, result, err)
+                 ? print_mcp_result(m, result, err)
                  : mortise_oneshot_failed(&m->once, m->cli->args.operands[0]);
     json_decref(result);
     return rv;
@@ -557,7 +565,7 @@ static int call(struct mortise_mcp *m, const char *server, const char *tool,
 static int mcp_call(struct mortise_cli *cli, struct mortise_err *err)
 {
     char server[MORTISE_MCP_NAMED];
-    const char *tool = split(cli->args.operands[0], server);
+    const char *tool = split_server_tool(cli->args.operands[0], server);
     struct mortise_mcp m;
     int rv;
 
@@ -566,7 +574,7 @@ static int mcp_call(struct mortise_cli *cli, struct mortise_err *err)
             cli, "write the tool as SERVER/TOOL, such as files/read_file");
     rv = mortise_mcp_open(&m, cli, err);
     if (rv == MORTISE_OK)
-        rv = call(&m, server, tool, err);
+        rv = call_and_print(&m, server, tool, err);
     mortise_mcp_close(&m);
     return rv;
 }

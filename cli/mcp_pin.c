@@ -1,15 +1,15 @@
-/* mcp_pin.c -- `mortise mcp pin`: what the tools of a server are from now on.
+/* mcp_pin.c -- `mortise mcp pin`: records the definitions of a server's tools.
  *
- * A server may say at any time that its tools are others than they were: with
- * other words for the model, or another meaning of their arguments.  So they are
- * called only as somebody saw them once.  What changed is printed, in full and
- * member by member; asking whether it is meant would be asking whoever just
- * typed that it is.
+ * A server can change its tools at any time: their descriptions, which a model
+ * reads, or the meaning of their arguments.  Therefore tools are called only
+ * with the definitions that were pinned.  The command prints each change in
+ * full, member by member.  It does not ask for a confirmation, since the user
+ * has just given the command.
  *
- *   (1) The lock is written once, at the end, all or nothing (lock_file.c).  Only
- *       servers that were asked change in it.
- *   (2) A server that does not come up keeps its pins; the others are pinned.
- *   (3) Nothing is written that is as it was. */
+ *   (1) The lock file is written once, at the end, atomically (lock_file.c).
+ *       Only the requested servers change in it.
+ *   (2) A server that does not start keeps its pins; the others are pinned.
+ *   (3) If nothing changed, nothing is written. */
 #include <string.h>
 
 #include "core/base/err.h"
@@ -19,21 +19,22 @@
 
 struct pinning {
     struct mortise_mcp m;
-    json_t *lock; /* as it is going to be */
-    json_t
-        *news; /* servers -> what is not what the file has, or null: nothing */
+    json_t *lock; /* the new content of the lock */
+    json_t *news; /* changed servers: new pins, or null for none */
     bool drifted, failed;
-    bool replaced; /* what was pinned before */
+    bool replaced; /* existing pins were replaced */
     char path[PATH_MAX];
 };
 
-static const json_t *pins_of(const struct pinning *p, const char *server)
+static const json_t *get_server_pins(const struct pinning *p,
+                                     const char *server)
 {
     return json_object_get(json_object_get(p->lock, "mcp"), server);
 }
 
-/* Tools that no graph could call are told of, and the rest is pinned. */
-static void tell_odd(struct pinning *p, const char *server, const json_t *odd)
+/* Report tools that no graph could call; the others are pinned. */
+static void print_omitted_tools(struct pinning *p, const char *server,
+                                const json_t *odd)
 {
     struct mortise_out *o = &p->m.cli->err;
 
@@ -45,11 +46,11 @@ static void tell_odd(struct pinning *p, const char *server, const json_t *odd)
     }
 }
 
-/* `now` (lent) in the place of what is pinned of a server; NULL: nothing. */
-static int replace(struct pinning *p, const char *server, json_t *now,
-                   struct mortise_err *err)
+/* Replace the pins of a server by `now` (borrowed); NULL removes them. */
+static int replace_server_pins(struct pinning *p, const char *server,
+                               json_t *now, struct mortise_err *err)
 {
-    const json_t *before = pins_of(p, server);
+    const json_t *before = get_server_pins(p, server);
 
     p->drifted |= mortise_mcp_diff(&p->m.cli->out, server, before, now);
     mortise_out_flush(&p->m.cli->out);
@@ -76,9 +77,9 @@ static int pin_server(struct pinning *p, const char *server,
     }
     if (rv == MORTISE_OK)
         rv = mortise_lock_section(&section, odd, listed, p->m.cli->mem, err);
-    tell_odd(p, server, odd);
+    print_omitted_tools(p, server, odd);
     if (rv == MORTISE_OK)
-        rv = replace(p, server, section, err);
+        rv = replace_server_pins(p, server, section, err);
     else if (rv == MORTISE_EINVAL)
         rv = mortise_doing(err, rv, "%s", server);
     json_decref(odd);
@@ -87,8 +88,8 @@ static int pin_server(struct pinning *p, const char *server,
     return rv;
 }
 
-/* Those of which the deployment knows nothing any more. */
-static int unpin_gone(struct pinning *p, struct mortise_err *err)
+/* Remove the pins of servers that the deployment no longer has. */
+static int unpin_removed_servers(struct pinning *p, struct mortise_err *err)
 {
     const struct mortise_lock *lock = &p->m.deployment->lock;
     int rv = MORTISE_OK;
@@ -96,14 +97,14 @@ static int unpin_gone(struct pinning *p, struct mortise_err *err)
     for (size_t i = 0; rv == MORTISE_OK && i < lock->n; i++)
         if (mortise_mcp_find(&p->m.deployment->tools.mcp, lock->list[i].name) ==
             NULL)
-            rv = replace(p, lock->list[i].name, NULL, err);
+            rv = replace_server_pins(p, lock->list[i].name, NULL, err);
     return rv;
 }
 
-static int pin_all(struct pinning *p, struct mortise_err *err)
+static int pin_all_servers(struct pinning *p, struct mortise_err *err)
 {
     const struct mortise_mcp_servers *all = &p->m.deployment->tools.mcp;
-    int rv = unpin_gone(p, err);
+    int rv = unpin_removed_servers(p, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < all->n; i++)
         rv = pin_server(p, all->list[i].name, err);
@@ -112,7 +113,7 @@ static int pin_all(struct pinning *p, struct mortise_err *err)
     return rv;
 }
 
-static int pin_named(struct pinning *p, struct mortise_err *err)
+static int pin_named_servers(struct pinning *p, struct mortise_err *err)
 {
     const struct mortise_args *a = &p->m.cli->args;
     int rv = MORTISE_OK;
@@ -125,8 +126,8 @@ static int pin_named(struct pinning *p, struct mortise_err *err)
     return rv;
 }
 
-/* What is new, in the lock as it is by now. */
-static int change(void *ud, json_t *lock, struct mortise_err *err)
+/* Apply the changes to the current content of the lock file. */
+static int apply_pin_changes(void *ud, json_t *lock, struct mortise_err *err)
 {
     struct pinning *p = ud;
     const char *server;
@@ -139,13 +140,13 @@ static int change(void *ud, json_t *lock, struct mortise_err *err)
     return rv;
 }
 
-static int write_lock(struct pinning *p, struct mortise_err *err)
+static int write_lock_file(struct pinning *p, struct mortise_err *err)
 {
     int rv;
 
     if (json_object_size(p->news) == 0 || p->m.cli->args.only_check)
         return MORTISE_OK;
-    rv = mortise_lock_file_change(p->m.cli, p->path, change, p, err);
+    rv = mortise_lock_file_change(p->m.cli, p->path, apply_pin_changes, p, err);
     if (rv == MORTISE_OK && p->replaced)
         mortise_out_puts(&p->m.cli->out,
                          "running engines use the old definitions until they "
@@ -153,7 +154,7 @@ static int write_lock(struct pinning *p, struct mortise_err *err)
     return rv;
 }
 
-static int pin(struct pinning *p, struct mortise_err *err)
+static int pin_servers(struct pinning *p, struct mortise_err *err)
 {
     const char *deployment = p->m.deployment->path;
     int rv;
@@ -170,9 +171,9 @@ static int pin(struct pinning *p, struct mortise_err *err)
                                                 : mortise_nomem(err);
     }
     if (rv == MORTISE_OK)
-        rv =
-            p->m.cli->args.n_operands > 0 ? pin_named(p, err) : pin_all(p, err);
-    return rv == MORTISE_OK ? write_lock(p, err) : rv;
+        rv = p->m.cli->args.n_operands > 0 ? pin_named_servers(p, err)
+                                           : pin_all_servers(p, err);
+    return rv == MORTISE_OK ? write_lock_file(p, err) : rv;
 }
 
 static int mcp_pin(struct mortise_cli *cli, struct mortise_err *err)
@@ -181,7 +182,7 @@ static int mcp_pin(struct mortise_cli *cli, struct mortise_err *err)
     int rv = mortise_mcp_open(&p.m, cli, err);
 
     if (rv == MORTISE_OK)
-        rv = pin(&p, err);
+        rv = pin_servers(&p, err);
     json_decref(p.lock);
     json_decref(p.news);
     mortise_mcp_close(&p.m);

@@ -1,18 +1,18 @@
-/* memory.c -- `mortise memory ...`: what the deployment's memory keeps, looked at,
- * taken away and copied out.  memory_import.c brings it in again.
+/* memory.c -- `mortise memory ...`: lists, searches, deletes and exports the
+ * traces of the deployment's memory.  memory_import.c imports them.
  *
- * Everything goes through the memory plugin's own interface, whichever plugin
- * that is, by way of the engine that has the store (a `memory` request), so there
- * is no second way to its files.
+ * All requests go through the interface of the memory plugin, by way of the
+ * engine that holds the store (a `memory` request).  So this file does not
+ * depend on the plugin's files.
  *
- *   (1) What is exported is what was written: a trace a line, its strength as it
- *       was when the trace was created.  What it was used for since stays behind.
- *   (2) What was written first is exported first, so that an import brings the order
- *       back.  A memory gives the newest first: so its pages are looked for, and
- *       then read again from the oldest on, of which no more is kept than where
- *       each begins, and the newest page, since others may write in front of it.
- *       Where traces are forgotten meanwhile a page reaches into the one before,
- *       and has some of them twice: an import takes them once. */
+ *   (1) The export contains the traces as they were written: one per line, with
+ *       the strength at creation.  Later uses are not exported.
+ *   (2) The export is sorted oldest first, so that an import keeps the order.
+ *       A memory lists the newest first, so the pages are found first, and then
+ *       read again from the oldest on.  Only the start of each page is kept in
+ *       memory, and the newest page, because new traces may be added before it.
+ *       If traces are forgotten meanwhile, a page can repeat traces of the next
+ *       older one; an import ignores the duplicates. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,11 +29,11 @@
 
 enum {
     PAGE = 200,
-    FOUND = 10, /* of a search, where nobody said */
-    SHOWN = 72  /* bytes of a text in a list */
+    DEFAULT_FOUND = 10, /* default limit of a search */
+    BRIEF_MAX = 72      /* bytes of a text in a list */
 };
 
-/* ---- asking -------------------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------- */
 
 int mortise_cli_memory(struct mortise_cli *cli, const char *what, json_t *body,
                        json_t **reply, struct mortise_err *err)
@@ -46,10 +46,11 @@ int mortise_cli_memory(struct mortise_cli *cli, const char *what, json_t *body,
     return mortise_cli_call(cli, "memory", request, NULL, NULL, reply, err);
 }
 
-/* Is the word one of a list that NULL ends?  MORTISE_EINVAL names the option. */
-static int check_among(const char *option, const char *given, size_t n,
-                       const char *const *words, const char *what,
-                       struct mortise_err *err)
+/* Check that the word is in a list terminated by NULL.  MORTISE_EINVAL: the
+ * error names the option. */
+static int check_word_in_list(const char *option, const char *given, size_t n,
+                              const char *const *words, const char *what,
+                              struct mortise_err *err)
 {
     const char *near;
     char word[32];
@@ -67,8 +68,8 @@ static int check_among(const char *option, const char *given, size_t n,
                         near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 
-static int check_key(const char *scope, size_t n, const char *key,
-                     struct mortise_err *err)
+static int check_scope_key(const char *scope, size_t n, const char *key,
+                           struct mortise_err *err)
 {
     if (n == strlen("global") && memcmp(scope, "global", n) == 0)
         return mortise_fail(err, MORTISE_EINVAL,
@@ -81,16 +82,17 @@ static int check_key(const char *scope, size_t n, const char *key,
                               MORTISE_MEMORY_KEY);
 }
 
-/* "SCOPE" or "SCOPE=KEY", as members of a body. */
+/* Put "SCOPE" or "SCOPE=KEY" into a body. */
 static int put_scope(json_t *body, const char *given, struct mortise_err *err)
 {
     size_t n = strcspn(given, "=");
     const char *key = given[n] == '=' ? given + n + 1 : NULL;
-    int rv = check_among("--scope", given, n, mortise_trace_scopes,
-                         "global, persona, session and conversation", err);
+    int rv =
+        check_word_in_list("--scope", given, n, mortise_trace_scopes,
+                           "global, persona, session and conversation", err);
 
     if (rv == MORTISE_OK && key != NULL)
-        rv = check_key(given, n, key, err);
+        rv = check_scope_key(given, n, key, err);
     if (rv == MORTISE_OK &&
         json_object_set_new(body, "scope", json_stringn(given, n)) != 0)
         rv = mortise_nomem(err);
@@ -101,17 +103,17 @@ static int put_scope(json_t *body, const char *given, struct mortise_err *err)
     return rv;
 }
 
-/* What --type and --scope mean. */
-static int put_meant(const struct mortise_cli *cli, json_t *body,
-                     struct mortise_err *err)
+/* Put the selection of --type and --scope. */
+static int put_selection(const struct mortise_cli *cli, json_t *body,
+                         struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     int rv = a->type != NULL
-                 ? check_among("--type", a->type, strlen(a->type),
-                               mortise_trace_types,
-                               "episodic, semantic, procedural, prospective "
-                               "and relational",
-                               err)
+                 ? check_word_in_list(
+                       "--type", a->type, strlen(a->type), mortise_trace_types,
+                       "episodic, semantic, procedural, prospective "
+                       "and relational",
+                       err)
                  : MORTISE_OK;
 
     if (rv == MORTISE_OK && a->type != NULL &&
@@ -121,8 +123,9 @@ static int put_meant(const struct mortise_cli *cli, json_t *body,
                                                 : rv;
 }
 
-/* Operands that are ids. */
-static int check_ids(const struct mortise_cli *cli, struct mortise_err *err)
+/* Check operands that are ids. */
+static int check_operand_ids(const struct mortise_cli *cli,
+                             struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
 
@@ -139,8 +142,8 @@ static int check_ids(const struct mortise_cli *cli, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static int limit_of(const struct mortise_cli *cli, uint64_t *left,
-                    struct mortise_err *err)
+static int parse_trace_limit(const struct mortise_cli *cli, uint64_t *left,
+                             struct mortise_err *err)
 {
     int rv = cli->args.limit != NULL
                  ? mortise_cli_number("--limit", cli->args.limit, left, err)
@@ -152,20 +155,20 @@ static int limit_of(const struct mortise_cli *cli, uint64_t *left,
                : rv;
 }
 
-/* ---- one trace ----------------------------------------------------------- */
+/* ---- traces ------------------------------------------------------------- */
 
-/* Of one line, cut where it is long. */
-static void print_brief(struct mortise_out *o, const char *content)
+/* Print the first line, truncated if it is long. */
+static void print_brief_content(struct mortise_out *o, const char *content)
 {
-    char text[SHOWN + 4];
-    size_t n = mortise_utf8_cut(content, strcspn(content, "\n"), SHOWN);
+    char text[BRIEF_MAX + 4];
+    size_t n = mortise_utf8_cut(content, strcspn(content, "\n"), BRIEF_MAX);
 
     snprintf(text, sizeof text, "%.*s%s", (int)n, content,
              content[n] != '\0' ? "..." : "");
     mortise_out_say(o, "%s", text);
 }
 
-static void place_of(const json_t *t, char out[300])
+static void format_trace_scope(const json_t *t, char out[300])
 {
     const json_t *key = json_object_get(t, "key");
 
@@ -173,7 +176,8 @@ static void place_of(const json_t *t, char out[300])
              key != NULL ? "=" : "", key != NULL ? json_string_value(key) : "");
 }
 
-static const char *created_of(const json_t *t, char out[MORTISE_TIME_TEXT])
+static const char *format_creation_time(const json_t *t,
+                                        char out[MORTISE_TIME_TEXT])
 {
     json_int_t ms = json_integer_value(json_object_get(t, "created_at"));
 
@@ -181,7 +185,7 @@ static const char *created_of(const json_t *t, char out[MORTISE_TIME_TEXT])
     return out;
 }
 
-static void print_line(struct mortise_cli *cli, const json_t *t)
+static void print_trace_line(struct mortise_cli *cli, const json_t *t)
 {
     struct mortise_out *o = &cli->out;
     char place[300], created[MORTISE_TIME_TEXT];
@@ -190,30 +194,30 @@ static void print_line(struct mortise_cli *cli, const json_t *t)
         mortise_out_json(o, t, false);
         return;
     }
-    place_of(t, place);
+    format_trace_scope(t, place);
     mortise_out_say(o, "%s  ", mortise_cli_text(t, "id"));
     mortise_out_cell(o, mortise_cli_text(t, "type"), 11);
     mortise_out_say(o, "  %s", place);
     mortise_out_printf(o, "  %.2f  %s  ",
                        json_number_value(json_object_get(t, "strength")),
-                       created_of(t, created));
-    print_brief(o, mortise_cli_text(t, "content"));
+                       format_creation_time(t, created));
+    print_brief_content(o, mortise_cli_text(t, "content"));
     mortise_out_puts(o, "\n");
 }
 
-static void print_whole(struct mortise_cli *cli, const json_t *t)
+static void print_trace_details(struct mortise_cli *cli, const json_t *t)
 {
     const json_t *metadata = json_object_get(t, "metadata");
     struct mortise_out *o = &cli->out;
     char place[300], created[MORTISE_TIME_TEXT];
 
-    place_of(t, place);
+    format_trace_scope(t, place);
     mortise_out_say(o, "id        %s\ntype      %s\nscope     %s\n",
                     mortise_cli_text(t, "id"), mortise_cli_text(t, "type"),
                     place);
     mortise_out_printf(o, "strength  %.3f\ncreated   %s\n",
                        json_number_value(json_object_get(t, "strength")),
-                       created_of(t, created));
+                       format_creation_time(t, created));
     if (metadata != NULL) {
         mortise_out_puts(o, "metadata  ");
         mortise_out_json(o, metadata, false);
@@ -221,8 +225,8 @@ static void print_whole(struct mortise_cli *cli, const json_t *t)
     mortise_out_say(o, "\n%s\n", mortise_cli_text(t, "content"));
 }
 
-/* What an answer lacks. */
-static void tell_note(struct mortise_cli *cli, const json_t *reply)
+/* Print the memory's note about an incomplete answer. */
+static void print_reply_note(struct mortise_cli *cli, const json_t *reply)
 {
     const char *note = mortise_cli_text(reply, "note");
 
@@ -234,16 +238,17 @@ static void tell_note(struct mortise_cli *cli, const json_t *reply)
 
 struct listing {
     uint64_t left, n;
-    json_t *after; /* ours; NULL: at the beginning, or at the end */
+    json_t *after; /* owned; NULL at the beginning and the end */
 };
 
-/* What was written last comes first. */
-static int read_page(struct mortise_cli *cli, uint64_t most, json_t *after,
-                     json_t **reply, struct mortise_err *err)
+/* Read a page, newest first. */
+static int read_trace_page(struct mortise_cli *cli, uint64_t most,
+                           json_t *after, json_t **reply,
+                           struct mortise_err *err)
 {
     json_t *body = json_pack("{s:I, s:s, s:O*}", "max_traces", (json_int_t)most,
                              "order", "time", "after", after);
-    int rv = body != NULL ? put_meant(cli, body, err) : mortise_nomem(err);
+    int rv = body != NULL ? put_selection(cli, body, err) : mortise_nomem(err);
 
     *reply = NULL;
     if (rv == MORTISE_OK)
@@ -252,7 +257,8 @@ static int read_page(struct mortise_cli *cli, uint64_t most, json_t *after,
     return rv;
 }
 
-static int no_position(const struct mortise_cli *cli, struct mortise_err *err)
+static int fail_invalid_position(const struct mortise_cli *cli,
+                                 struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_EINVAL,
                         "--after: '%.64s' is not a position in this memory; "
@@ -261,29 +267,29 @@ static int no_position(const struct mortise_cli *cli, struct mortise_err *err)
                         cli->args.after);
 }
 
-/* The rest of the request has been judged before the memory sees it: what it
- * refuses is the position. */
-static bool is_refused(const struct listing *l, int rv,
-                       const struct mortise_err *err)
+/* The rest of the request was checked before, so an error of the memory in the
+ * first page is about the position. */
+static bool is_position_error(const struct listing *l, int rv,
+                              const struct mortise_err *err)
 {
     return rv == MORTISE_EINVAL && l->n == 0 && l->after != NULL &&
            strstr(err->msg, MORTISE_MEMORY_REQUEST) != NULL;
 }
 
-static int page(struct mortise_cli *cli, struct listing *l,
-                struct mortise_err *err)
+static int print_trace_page(struct mortise_cli *cli, struct listing *l,
+                            struct mortise_err *err)
 {
     uint64_t most = l->left < PAGE ? l->left : PAGE;
     json_t *reply;
-    int rv = read_page(cli, most, l->after, &reply, err);
+    int rv = read_trace_page(cli, most, l->after, &reply, err);
 
-    if (is_refused(l, rv, err))
-        rv = no_position(cli, err);
+    if (is_position_error(l, rv, err))
+        rv = fail_invalid_position(cli, err);
     mortise_json_drop(&l->after);
     if (rv != MORTISE_OK)
         return rv;
     MORTISE_JSON_EACH (one, i, json_object_get(reply, "traces")) {
-        print_line(cli, one);
+        print_trace_line(cli, one);
         l->n++;
         l->left--;
     }
@@ -293,13 +299,13 @@ static int page(struct mortise_cli *cli, struct listing *l,
     return MORTISE_OK;
 }
 
-static int print_all(struct mortise_cli *cli, struct listing *l,
-                     struct mortise_err *err)
+static int print_trace_pages(struct mortise_cli *cli, struct listing *l,
+                             struct mortise_err *err)
 {
     int rv = mortise_cli_open(cli, NULL, err);
 
     while (rv == MORTISE_OK && l->left > 0) {
-        rv = page(cli, l, err);
+        rv = print_trace_page(cli, l, err);
         if (l->after == NULL || cli->out.errnum != 0)
             break;
     }
@@ -309,17 +315,17 @@ static int print_all(struct mortise_cli *cli, struct listing *l,
 static int memory_list(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct listing l = {.left = UINT64_MAX};
-    int rv = limit_of(cli, &l.left, err);
+    int rv = parse_trace_limit(cli, &l.left, err);
 
     if (rv == MORTISE_OK && cli->args.after != NULL) {
         l.after = json_string(cli->args.after);
         rv = l.after == NULL ? mortise_nomem(err)
              : strlen(cli->args.after) - 1 < MORTISE_MEMORY_NEXT
                  ? MORTISE_OK
-                 : no_position(cli, err);
+                 : fail_invalid_position(cli, err);
     }
     if (rv == MORTISE_OK)
-        rv = print_all(cli, &l, err);
+        rv = print_trace_pages(cli, &l, err);
     if (rv == MORTISE_OK && l.n == 0 && !cli->args.json)
         mortise_out_puts(&cli->out, "no traces\n");
     if (rv == MORTISE_OK && l.after != NULL)
@@ -329,7 +335,7 @@ static int memory_list(struct mortise_cli *cli, struct mortise_err *err)
 }
 
 /* (1) */
-static void print_export(struct mortise_cli *cli, const json_t *trace)
+static void print_exported_trace(struct mortise_cli *cli, const json_t *trace)
 {
     json_t *t = json_copy(mortise_json_unconst(trace));
     json_t *initial = json_object_get(t, "initial");
@@ -343,21 +349,21 @@ static void print_export(struct mortise_cli *cli, const json_t *trace)
     json_decref(t);
 }
 
-static void print_backwards(struct mortise_cli *cli, const json_t *page)
+static void print_page_oldest_first(struct mortise_cli *cli, const json_t *page)
 {
     const json_t *traces = json_object_get(page, "traces");
 
     for (size_t i = json_array_size(traces); i-- > 0;)
-        print_export(cli, json_array_get(traces, i));
+        print_exported_trace(cli, json_array_get(traces, i));
     mortise_out_flush(&cli->out);
 }
 
-/* The newest page, and where each of the others begins; after an error, of those
- * that are newer than it. */
-static int find_pages(struct mortise_cli *cli, json_t **newest, json_t *starts,
-                      struct mortise_err *err)
+/* Read the newest page, and find the start of each other page.  After an error,
+ * `starts` has those found so far. */
+static int find_page_starts(struct mortise_cli *cli, json_t **newest,
+                            json_t *starts, struct mortise_err *err)
 {
-    int rv = read_page(cli, PAGE, NULL, newest, err);
+    int rv = read_trace_page(cli, PAGE, NULL, newest, err);
     json_t *reply = json_incref(*newest), *next;
 
     while (rv == MORTISE_OK &&
@@ -368,7 +374,7 @@ static int find_pages(struct mortise_cli *cli, json_t **newest, json_t *starts,
         json_decref(reply);
         reply = NULL;
         if (rv == MORTISE_OK)
-            rv = read_page(cli, PAGE, next, &reply, err);
+            rv = read_trace_page(cli, PAGE, next, &reply, err);
         json_decref(next);
     }
     json_decref(reply);
@@ -383,17 +389,17 @@ static int memory_export(struct mortise_cli *cli, struct mortise_err *err)
     int rv = mortise_cli_open(cli, NULL, err);
 
     if (rv == MORTISE_OK)
-        rv = starts != NULL ? find_pages(cli, &newest, starts, err)
+        rv = starts != NULL ? find_page_starts(cli, &newest, starts, err)
                             : mortise_nomem(err);
     for (size_t i = json_array_size(starts); cli->out.errnum == 0 && i-- > 0;) {
-        int read = read_page(cli, PAGE, json_array_get(starts, i), &reply,
-                             rv == MORTISE_OK ? err : &later);
+        int read = read_trace_page(cli, PAGE, json_array_get(starts, i), &reply,
+                                   rv == MORTISE_OK ? err : &later);
 
-        print_backwards(cli, reply);
+        print_page_oldest_first(cli, reply);
         json_decref(reply);
         rv = rv == MORTISE_OK ? read : rv;
     }
-    print_backwards(cli, newest);
+    print_page_oldest_first(cli, newest);
     json_decref(newest);
     json_decref(starts);
     return rv;
@@ -404,9 +410,9 @@ static int memory_export(struct mortise_cli *cli, struct mortise_err *err)
 static int memory_search(struct mortise_cli *cli, struct mortise_err *err)
 {
     const char *query = cli->args.operands[0];
-    uint64_t most = FOUND;
+    uint64_t most = DEFAULT_FOUND;
     json_t *reply = NULL, *body;
-    int rv = limit_of(cli, &most, err);
+    int rv = parse_trace_limit(cli, &most, err);
 
     if (query[strspn(query, " \t\r\n")] == '\0')
         return mortise_cli_usage(cli,
@@ -415,7 +421,7 @@ static int memory_search(struct mortise_cli *cli, struct mortise_err *err)
     body = json_pack("{s:s, s:I}", "query", query, "max_traces",
                      (json_int_t)(most > 1000 ? 1000 : most));
     if (rv == MORTISE_OK)
-        rv = body != NULL ? put_meant(cli, body, err) : mortise_nomem(err);
+        rv = body != NULL ? put_selection(cli, body, err) : mortise_nomem(err);
     if (rv == MORTISE_OK)
         rv = mortise_cli_open(cli, NULL, err);
     if (rv != MORTISE_OK) {
@@ -424,12 +430,12 @@ static int memory_search(struct mortise_cli *cli, struct mortise_err *err)
     }
     rv = mortise_cli_memory(cli, "read", body, &reply, err);
     MORTISE_JSON_EACH (one, i, json_object_get(reply, "traces"))
-        print_line(cli, one);
+        print_trace_line(cli, one);
     if (rv == MORTISE_OK && !cli->args.json &&
         json_array_size(json_object_get(reply, "traces")) == 0)
         mortise_out_puts(&cli->out, "no matching traces\n");
     mortise_out_flush(&cli->out);
-    tell_note(cli, reply);
+    print_reply_note(cli, reply);
     json_decref(reply);
     return rv;
 }
@@ -438,7 +444,7 @@ static int memory_show(struct mortise_cli *cli, struct mortise_err *err)
 {
     const char *id = cli->args.operands[0];
     json_t *reply = NULL, *trace;
-    int rv = check_ids(cli, err);
+    int rv = check_operand_ids(cli, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_cli_open(cli, NULL, err);
@@ -452,14 +458,14 @@ static int memory_show(struct mortise_cli *cli, struct mortise_err *err)
     else if (rv == MORTISE_OK && cli->args.json)
         mortise_out_json(&cli->out, trace, false);
     else if (rv == MORTISE_OK)
-        print_whole(cli, trace);
+        print_trace_details(cli, trace);
     json_decref(reply);
     return rv;
 }
 
 /* ---- forget -------------------------------------------------------------- */
 
-static json_t *ids_of(char *const *operands, size_t n)
+static json_t *list_operand_ids(char *const *operands, size_t n)
 {
     json_t *ids = json_array();
 
@@ -469,9 +475,9 @@ static json_t *ids_of(char *const *operands, size_t n)
     return ids;
 }
 
-/* The ids of these that no trace of the list has. */
-static int add_missing(json_t *missing, const json_t *ids, const json_t *traces,
-                       struct mortise_err *err)
+/* Add the ids that none of the traces has. */
+static int add_missing_ids(json_t *missing, const json_t *ids,
+                           const json_t *traces, struct mortise_err *err)
 {
     MORTISE_JSON_EACH (id, i, ids) {
         bool is_there = false;
@@ -485,10 +491,10 @@ static int add_missing(json_t *missing, const json_t *ids, const json_t *traces,
     return MORTISE_OK;
 }
 
-/* Those of the operands that are no trace's.  So many are asked for at once that
- * an answer has room for all. */
-static int find_missing(struct mortise_cli *cli, json_t *missing,
-                        struct mortise_err *err)
+/* Find the operands that are not ids of traces.  Each request has only as many
+ * ids as fit into one answer with all of their traces. */
+static int find_missing_ids(struct mortise_cli *cli, json_t *missing,
+                            struct mortise_err *err)
 {
     static const size_t most =
         MORTISE_MEMORY_ANSWER /
@@ -498,31 +504,31 @@ static int find_missing(struct mortise_cli *cli, json_t *missing,
 
     for (size_t at = 0; rv == MORTISE_OK && at < a->n_operands; at += most) {
         size_t n = a->n_operands - at < most ? a->n_operands - at : most;
-        json_t *ids = ids_of(a->operands + at, n), *reply = NULL;
+        json_t *ids = list_operand_ids(a->operands + at, n), *reply = NULL;
 
         rv = mortise_cli_memory(
             cli, "read",
             json_pack("{s:O, s:I}", "ids", ids, "max_traces", (json_int_t)n),
             &reply, err);
         if (rv == MORTISE_OK)
-            rv = add_missing(missing, ids, json_object_get(reply, "traces"),
-                             err);
+            rv = add_missing_ids(missing, ids, json_object_get(reply, "traces"),
+                                 err);
         json_decref(reply);
         json_decref(ids);
     }
     return rv;
 }
 
-static int forget_body(const struct mortise_cli *cli, json_t *body,
-                       struct mortise_err *err)
+static int make_forget_body(const struct mortise_cli *cli, json_t *body,
+                            struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     uint64_t before;
-    int rv = put_meant(cli, body, err);
+    int rv = put_selection(cli, body, err);
 
     if (rv == MORTISE_OK && a->n_operands > 0 &&
-        json_object_set_new(body, "ids", ids_of(a->operands, a->n_operands)) !=
-            0)
+        json_object_set_new(body, "ids",
+                            list_operand_ids(a->operands, a->n_operands)) != 0)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK && a->before != NULL) {
         rv = mortise_cli_moment("--before", a->before, &before, err);
@@ -538,11 +544,11 @@ static int forget_body(const struct mortise_cli *cli, json_t *body,
 }
 
 /* Takes the body. */
-static int forget(struct mortise_cli *cli, json_t *body,
-                  struct mortise_err *err)
+static int forget_selected_traces(struct mortise_cli *cli, json_t *body,
+                                  struct mortise_err *err)
 {
     json_t *missing = json_array(), *reply = NULL;
-    int rv = find_missing(cli, missing, err);
+    int rv = find_missing_ids(cli, missing, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_cli_memory(cli, "forget", body, &reply, err);
@@ -578,18 +584,18 @@ static int memory_forget(struct mortise_cli *cli, struct mortise_err *err)
                       : "select traces: give ids, --type, --scope, --before, "
                         "or --all");
     body = json_object();
-    rv = body != NULL ? check_ids(cli, err) : mortise_nomem(err);
+    rv = body != NULL ? check_operand_ids(cli, err) : mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = forget_body(cli, body, err);
+        rv = make_forget_body(cli, body, err);
     if (rv == MORTISE_OK)
         rv = mortise_cli_open(cli, NULL, err);
     if (rv == MORTISE_OK)
-        return forget(cli, body, err);
+        return forget_selected_traces(cli, body, err);
     json_decref(body);
     return rv;
 }
 
-/* ---- the subcommands ----------------------------------------------------- */
+/* ---- subcommands -------------------------------------------------------- */
 
 #define MEANT_OPTS                                                             \
     MORTISE_OPT_TEXT("type", "TYPE", type,                                     \

@@ -1,11 +1,11 @@
-/* memory_import.c -- `mortise memory import`: a file of traces, written into the
- * deployment's memory many at a time.
+/* memory_import.c -- `mortise memory import`: writes the traces of a file into
+ * the deployment's memory, in batches.
  *
- *   (1) An import may be made twice, and goes on where it was stopped: a trace that
- *       is there stays as it is.
- *   (2) What was forgotten is brought back by nothing but --restore.
- *   (3) A line that is no trace is told with its place before anything of it goes
- *       to the memory; what stands ahead of it is written. */
+ *   (1) An import can be repeated, for example after it was interrupted:
+ *       existing traces stay unchanged.
+ *   (2) Forgotten traces are restored only with --restore.
+ *   (3) An invalid line is reported with its position, and is not written; the
+ *       lines before it are. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,21 +19,21 @@
 #include "mortise/json.h"
 
 enum {
-    BATCH = 200,              /* traces of one write */
-    BATCH_BYTES = 4 << 20,    /* of their lines */
-    LINE_MAX_BYTES = 1 << 20, /* a trace takes less */
+    BATCH = 200,              /* traces per write */
+    BATCH_BYTES = 4 << 20,    /* bytes of their lines */
+    LINE_MAX_BYTES = 1 << 20, /* more than any trace needs */
 };
 
 struct importing {
     struct mortise_cli *cli;
-    const char *name; /* of the file, for words */
+    const char *name; /* of the file, for messages */
     FILE *from;
-    json_t *batch; /* ours */
-    size_t bytes;  /* of its lines */
+    json_t *batch; /* owned */
+    size_t bytes;  /* of the batch's lines */
     uint64_t line, first, read, written;
 };
 
-static int send_batch(struct importing *im, struct mortise_err *err)
+static int write_trace_batch(struct importing *im, struct mortise_err *err)
 {
     json_t *reply = NULL, *body;
     size_t n = json_array_size(im->batch);
@@ -57,8 +57,8 @@ static int send_batch(struct importing *im, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* The place of a member's value in its line; of the whole for NULL. */
-static size_t column_of(const char *text, size_t n, const char *member)
+/* The column of a member's value in its line; 1 if `member` is NULL. */
+static size_t get_member_column(const char *text, size_t n, const char *member)
 {
     const mortise_str line = {text, n};
     mortise_jv at = mortise_jv_of(line);
@@ -69,9 +69,9 @@ static size_t column_of(const char *text, size_t n, const char *member)
                         : 1;
 }
 
-/* A trace of a line; MORTISE_EINVAL says where it is none. */
-static int read_trace(const struct importing *im, const char *text, size_t n,
-                      json_t **out, struct mortise_err *err)
+/* Parse the trace of a line.  MORTISE_EINVAL: the error has the position. */
+static int parse_trace_line(const struct importing *im, const char *text,
+                            size_t n, json_t **out, struct mortise_err *err)
 {
     const char *wrong = NULL;
     size_t column = 1;
@@ -84,7 +84,7 @@ static int read_trace(const struct importing *im, const char *text, size_t n,
 
     if (rv == MORTISE_OK) {
         rv = mortise_trace_check(*out, &wrong, err);
-        column = column_of(text, n, wrong);
+        column = get_member_column(text, n, wrong);
     }
     if (rv == MORTISE_OK)
         return rv;
@@ -93,16 +93,16 @@ static int read_trace(const struct importing *im, const char *text, size_t n,
                          (unsigned long long)im->line, column);
 }
 
-static int take_line(struct importing *im, const char *text, size_t n,
-                     struct mortise_err *err)
+static int import_line(struct importing *im, const char *text, size_t n,
+                       struct mortise_err *err)
 {
     json_t *trace = NULL;
-    int rv = read_trace(im, text, n, &trace, err);
+    int rv = parse_trace_line(im, text, n, &trace, err);
 
     if (rv != MORTISE_OK)
         return rv;
     if (json_array_size(im->batch) == BATCH || im->bytes + n > BATCH_BYTES)
-        rv = send_batch(im, err);
+        rv = write_trace_batch(im, err);
     if (rv != MORTISE_OK) {
         json_decref(trace);
         return rv;
@@ -114,8 +114,8 @@ static int take_line(struct importing *im, const char *text, size_t n,
                                                         : mortise_nomem(err);
 }
 
-/* What stands ahead of a line that is wrong is written. */
-static int take_lines(struct importing *im, struct mortise_err *err)
+/* Write the lines before an invalid one. */
+static int import_lines(struct importing *im, struct mortise_err *err)
 {
     struct mortise_err ignored;
     char *text = NULL;
@@ -127,19 +127,19 @@ static int take_lines(struct importing *im, struct mortise_err *err)
         im->line++;
         n -= n > 0 && text[n - 1] == '\n';
         if (strspn(text, " \t\r\n") < (size_t)n)
-            rv = take_line(im, text, (size_t)n, err);
+            rv = import_line(im, text, (size_t)n, err);
     }
     if (rv == MORTISE_OK && ferror(im->from))
         rv =
             mortise_fail(err, MORTISE_EIO, "%s: %s", im->name, strerror(errno));
     free(text);
     if (rv == MORTISE_OK)
-        return send_batch(im, err);
-    send_batch(im, &ignored);
+        return write_trace_batch(im, err);
+    write_trace_batch(im, &ignored);
     return rv;
 }
 
-static void tell_import(const struct importing *im)
+static void print_import_result(const struct importing *im)
 {
     struct mortise_out *o = &im->cli->out;
 
@@ -174,9 +174,9 @@ static int memory_import(struct mortise_cli *cli, struct mortise_err *err)
         rv = im.batch != NULL ? mortise_cli_open(cli, NULL, err)
                               : mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = take_lines(&im, err);
+        rv = import_lines(&im, err);
     if (rv == MORTISE_OK)
-        tell_import(&im);
+        print_import_result(&im);
     if (im.from != NULL && !is_stdin)
         fclose(im.from);
     json_decref(im.batch);

@@ -1,5 +1,5 @@
-// nomem.cpp -- a library in C++ (LevelDB) that runs out of memory, or of room for
-// another thread, throws through C, where nobody can catch it.
+// nomem.cpp -- ends the process if a C++ library (LevelDB) runs out of memory
+// or threads: its exception passes through C code, where nothing can catch it.
 
 #include <unistd.h>
 

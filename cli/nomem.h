@@ -1,4 +1,4 @@
-/* nomem.h -- how a program ends when memory runs out where nobody can report it. */
+/* nomem.h -- ends the process if a C++ library runs out of memory. */
 #ifndef MORTISE_CLI_NOMEM_H
 #define MORTISE_CLI_NOMEM_H
 
@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/* From now on, when a C++ library gets no memory or no thread and nobody catches that,
- * the process writes these n bytes (static) to stderr and ends with `status`, without
- * exit handlers.  Any other exception aborts, as before.  For main() alone: it is
- * the process's, not a library's, to say. */
+/* Set a terminate handler: if a C++ exception for lack of memory or threads is
+ * not caught, write these n bytes (static) to stderr and exit with `status`,
+ * without exit handlers.  Other exceptions abort, as before.  Only main() may
+ * call this, since the handler is for the whole process. */
 void mortise_end_without_memory(const char *words, size_t n, int status);
 
 #ifdef __cplusplus

@@ -1,15 +1,14 @@
-/* object.c -- `mortise plugin check`: a shared object, judged by its bytes and
- * by what this host has, without loading it.
+/* object.c -- `mortise plugin check`: checks a shared object without loading
+ * it.
  *
- * What loading would refuse is found by the very inspection that loading does
- * (elf.c), all of it and not only the first.  On top of that comes what only
- * the dynamic linker would find out: a newer glibc than this one, a library
- * that is not here, a symbol that none of its libraries has.  Where libraries
- * are is looked up where the linker looks: in /etc/ld.so.cache.
+ * The command performs the same inspection as loading (elf.c), but reports all
+ * errors and not only the first.  It also finds the errors that only the
+ * dynamic linker would report: a glibc that is too old here, a missing library,
+ * a symbol that no library exports.  Libraries are found in /etc/ld.so.cache,
+ * as by the linker.
  *
- * Where a manifest lies beside it, NAME.plugin.yaml, it is checked, too, and of
- * each operation that has an effect it is said how that happens (`intent`).
- */
+ * If a manifest NAME.plugin.yaml is in the same directory, it is checked, too,
+ * and the `intent` of each operation with an effect is printed. */
 #include <gnu/libc-version.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -29,22 +28,21 @@ struct object {
     struct mortise_cli *cli;
     const char *path;
     json_t *refusals; /* {code, message, host?} */
-    json_t *needs;    /* sonames */
-    json_t *imports;  /* symbols that somebody must have */
-    json_t *exports;  /* of its libraries: an object whose keys they are */
+    json_t *needs;    /* sonames of its libraries */
+    json_t *imports;  /* symbols that a library must export */
+    json_t *exports;  /* exported symbols of the libraries, as keys */
     json_t *intents;  /* operation: "call" | "steps" */
-    char glibc[32];   /* the highest version, "" for none */
-    char *cache;      /* of the linker, NUL-terminated; NULL: none */
+    char glibc[32];   /* the highest version needed, or "" */
+    char *cache;      /* the linker's cache, NUL-terminated; NULL: none */
     size_t n_cache;
     bool blind; /* a library could not be read */
 };
 
-/* ---- what the host has ----------------------------------------------------
- */
+/* ---- libraries of the host ---------------------------------------------- */
 
-/* The linker's cache holds the paths of all libraries, each with its NUL.  The
- * next path behind `after` (NULL: the first), or NULL. */
-static const char *next_path(const struct object *o, const char *after)
+/* Get the path after `after` (NULL: the first), or NULL.  The linker's cache
+ * contains the paths of all libraries, each terminated by a NUL. */
+static const char *next_cached_path(const struct object *o, const char *after)
 {
     const char *end = o->cache + o->n_cache;
     const char *p = after != NULL ? after + strlen(after) : o->cache;
@@ -57,24 +55,25 @@ static const char *next_path(const struct object *o, const char *after)
     return NULL;
 }
 
-/* The path of a library, or NULL. */
+/* Find the path of a library, or NULL. */
 static const char *find_library(const struct object *o, const char *soname)
 {
     const char *p = NULL;
 
-    while (o->cache != NULL && (p = next_path(o, p)) != NULL)
+    while (o->cache != NULL && (p = next_cached_path(o, p)) != NULL)
         if (strcmp(strrchr(p, '/') + 1, soname) == 0)
             return p;
     return NULL;
 }
 
-/* Another version of it: the same name up to ".so". */
-static const char *find_other(const struct object *o, const char *soname)
+/* Find another version: a name that is equal up to ".so". */
+static const char *find_other_version(const struct object *o,
+                                      const char *soname)
 {
     const char *dot = strstr(soname, ".so"), *p = NULL;
     size_t stem = dot != NULL ? (size_t)(dot - soname) + 3 : strlen(soname);
 
-    while (o->cache != NULL && (p = next_path(o, p)) != NULL) {
+    while (o->cache != NULL && (p = next_cached_path(o, p)) != NULL) {
         const char *name = strrchr(p, '/') + 1;
 
         if (strncmp(name, soname, stem) == 0)
@@ -83,10 +82,9 @@ static const char *find_other(const struct object *o, const char *soname)
     return NULL;
 }
 
-/* ---- what the inspection sees ----------------------------------------------
- */
+/* ---- callbacks of the inspection ---------------------------------------- */
 
-static void refused(void *ud, const char *code, const char *words)
+static void on_object_refused(void *ud, const char *code, const char *words)
 {
     struct object *o = ud;
 
@@ -94,9 +92,10 @@ static void refused(void *ud, const char *code, const char *words)
         o->refusals, json_pack("{s:s, s:s}", "code", code, "message", words));
 }
 
-static void refuse(struct object *o, const char *code, const char *fmt, ...)
-    MORTISE_PRINTF(3, 4);
-static void refuse(struct object *o, const char *code, const char *fmt, ...)
+static void add_object_refusal(struct object *o, const char *code,
+                               const char *fmt, ...) MORTISE_PRINTF(3, 4);
+static void add_object_refusal(struct object *o, const char *code,
+                               const char *fmt, ...)
 {
     char words[256];
     va_list ap;
@@ -104,17 +103,17 @@ static void refuse(struct object *o, const char *code, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
-    refused(o, code, words);
+    on_object_refused(o, code, words);
 }
 
-static void needs(void *ud, const char *library)
+static void add_needed_library(void *ud, const char *library)
 {
     struct object *o = ud;
 
     json_array_append_new(o->needs, json_string(library));
 }
 
-static bool is_newer(const char *a, const char *b)
+static bool is_newer_version(const char *a, const char *b)
 {
     unsigned x[3] = {0}, y[3] = {0};
 
@@ -126,16 +125,16 @@ static bool is_newer(const char *a, const char *b)
     return false;
 }
 
-static void needs_version(void *ud, const char *version)
+static void update_glibc_version(void *ud, const char *version)
 {
     struct object *o = ud;
 
     if (strncmp(version, "GLIBC_", 6) == 0 && strlen(version) < 32 &&
-        is_newer(version + 6, o->glibc))
+        is_newer_version(version + 6, o->glibc))
         strcpy(o->glibc, version + 6);
 }
 
-static void imports(void *ud, const char *symbol, bool weak)
+static void add_imported_symbol(void *ud, const char *symbol, bool weak)
 {
     struct object *o = ud;
 
@@ -143,18 +142,17 @@ static void imports(void *ud, const char *symbol, bool weak)
         json_array_append_new(o->imports, json_string(symbol));
 }
 
-static void exports(void *ud, const char *symbol)
+static void add_exported_symbol(void *ud, const char *symbol)
 {
     struct object *o = ud;
 
     json_object_set_new(o->exports, symbol, json_true());
 }
 
-/* ---- on this host ----------------------------------------------------------
- */
+/* ---- checks on this host ------------------------------------------------ */
 
-/* To each library that plugins may not load: what this host has of it. */
-static void say_libraries(struct object *o)
+/* Add the version that this host has to each refusal of a library. */
+static void add_host_versions(struct object *o)
 {
     size_t k;
     json_t *r;
@@ -164,7 +162,8 @@ static void say_libraries(struct object *o)
         char start[SONAME_MAX + 8], host[SONAME_MAX + 64];
 
         snprintf(start, sizeof start, "needs %.100s, ", name);
-        other = find_library(o, name) != NULL ? name : find_other(o, name);
+        other =
+            find_library(o, name) != NULL ? name : find_other_version(o, name);
         if (other == NULL)
             snprintf(host, sizeof host, "this host has no version of it");
         else
@@ -178,8 +177,8 @@ static void say_libraries(struct object *o)
     }
 }
 
-/* Was it refused for needing that library? */
-static bool is_refused(const struct object *o, const char *library)
+/* Was the object refused because it needs this library? */
+static bool is_refused_library(const struct object *o, const char *library)
 {
     MORTISE_JSON_EACH (r, i, o->refusals)
         if (strcmp(mortise_cli_text(r, "code"), "P0107") == 0 &&
@@ -188,22 +187,24 @@ static bool is_refused(const struct object *o, const char *library)
     return false;
 }
 
-static void check_glibc(struct object *o)
+static void check_glibc_version(struct object *o)
 {
     const char *ours = gnu_get_libc_version();
 
-    if (is_newer(o->glibc, ours))
-        refuse(o, "P0115",
-               "needs glibc %s, and this host has %s; build it on an older "
-               "system",
-               o->glibc, ours);
+    if (is_newer_version(o->glibc, ours))
+        add_object_refusal(
+            o, "P0115",
+            "needs glibc %s, and this host has %s; build it on an older "
+            "system",
+            o->glibc, ours);
 }
 
-/* What a library of this host exports, and needs. */
-static void read_library(struct object *o, json_t *libraries, const char *path)
+/* Read the exported symbols and the libraries of a library. */
+static void read_library_symbols(struct object *o, json_t *libraries,
+                                 const char *path)
 {
     const struct mortise_elf_visitor visitor = {
-        .ud = o, .needs = needs, .exports = exports};
+        .ud = o, .needs = add_needed_library, .exports = add_exported_symbol};
     json_t *own = o->needs;
     char *bytes;
     size_t n;
@@ -219,7 +220,7 @@ static void read_library(struct object *o, json_t *libraries, const char *path)
     mortise_release(o->cli->mem, bytes, n + 1);
 }
 
-static bool is_before(const json_t *list, size_t i)
+static bool is_repeated_library(const json_t *list, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (json_equal(json_array_get(list, k), json_array_get(list, i)))
@@ -227,8 +228,8 @@ static bool is_before(const json_t *list, size_t i)
     return false;
 }
 
-/* Read all libraries, and those that they need in turn. */
-static void read_libraries(struct object *o)
+/* Read all libraries, including those that they need. */
+static void read_all_libraries(struct object *o)
 {
     json_t *libraries = json_copy(o->needs);
 
@@ -236,44 +237,46 @@ static void read_libraries(struct object *o)
         const char *name = json_string_value(json_array_get(libraries, i));
         const char *path = find_library(o, name);
 
-        if (is_before(libraries, i))
+        if (is_repeated_library(libraries, i))
             continue;
         if (i >= LIBRARIES_MAX) {
             o->blind = true;
         } else if (path != NULL) {
-            read_library(o, libraries, path);
+            read_library_symbols(o, libraries, path);
         } else {
             o->blind = true;
-            if (is_refused(o, name))
+            if (is_refused_library(o, name))
                 continue;
-            refuse(o, "P0116",
-                   "needs %.100s, which this host does not have; install it, "
-                   "or link it statically",
-                   name);
+            add_object_refusal(
+                o, "P0116",
+                "needs %.100s, which this host does not have; install it, "
+                "or link it statically",
+                name);
         }
     }
     json_decref(libraries);
 }
 
-static void check_imports(struct object *o)
+static void check_imported_symbols(struct object *o)
 {
-    read_libraries(o);
+    read_all_libraries(o);
     MORTISE_JSON_EACH (symbol, i, o->imports) {
         const char *name = json_string_value(symbol);
 
         if (!o->blind && json_object_get(o->exports, name) == NULL &&
             strncmp(name, "mortise_", 8) != 0)
-            refuse(o, "P0117",
-                   "imports %.100s, which none of its libraries exports; link "
-                   "with the library that does",
-                   name);
+            add_object_refusal(
+                o, "P0117",
+                "imports %.100s, which none of its libraries exports; link "
+                "with the library that does",
+                name);
     }
 }
 
-/* ---- the manifest beside it -----------------------------------------------
- */
+/* ---- manifest ----------------------------------------------------------- */
 
-static void say_intents(struct object *o, const struct mortise_manifest *m)
+static void add_operation_intents(struct object *o,
+                                  const struct mortise_manifest *m)
 {
     for (size_t i = 0; i < m->n_ops; i++) {
         const struct mortise_manifest_op *op = &m->ops[i];
@@ -284,22 +287,23 @@ static void say_intents(struct object *o, const struct mortise_manifest *m)
     }
 }
 
-/* What loading would say of the two together. */
-static void hold_against(struct object *o, const struct mortise_manifest *m,
-                         const char *bytes, size_t n)
+/* Add the errors that loading would report about the two together. */
+static void check_manifest_and_object(struct object *o,
+                                      const struct mortise_manifest *m,
+                                      const char *bytes, size_t n)
 {
     struct mortise_err why;
     char words[256];
 
     if (mortise_elf_check_plugin(bytes, n, m->name, m->version, &why) !=
         MORTISE_OK)
-        refused(o, "P0118", why.msg);
+        on_object_refused(o, "P0118", why.msg);
     if (mortise_manifest_is_foreign(m, words, sizeof words))
-        refused(o, "P0114", words);
+        on_object_refused(o, "P0114", words);
 }
 
-static int read_manifest(struct object *o, const char *bytes, size_t n,
-                         struct mortise_err *err)
+static int check_adjacent_manifest(struct object *o, const char *bytes,
+                                   size_t n, struct mortise_err *err)
 {
     struct mortise_manifest *m = NULL;
     const char *suffix = strrchr(o->path, '.');
@@ -313,24 +317,23 @@ static int read_manifest(struct object *o, const char *bytes, size_t n,
         return MORTISE_OK;
     rv = mortise_cli_manifest(o->cli, path, &m, err);
     if (rv == MORTISE_OK) {
-        say_intents(o, m);
-        hold_against(o, m, bytes, n);
+        add_operation_intents(o, m);
+        check_manifest_and_object(o, m, bytes, n);
     }
     mortise_manifest_free(m);
     return rv;
 }
 
-/* ---- the command -----------------------------------------------------------
- */
+/* ---- command ------------------------------------------------------------ */
 
-static int inspect(struct object *o, struct mortise_err *err)
+static int inspect_object(struct object *o, struct mortise_err *err)
 {
     const struct mortise_elf_visitor visitor = {
         .ud = o,
-        .refused = refused,
-        .needs = needs,
-        .needs_version = needs_version,
-        .imports = imports,
+        .refused = on_object_refused,
+        .needs = add_needed_library,
+        .needs_version = update_glibc_version,
+        .imports = add_imported_symbol,
     };
     char *bytes;
     size_t n;
@@ -340,18 +343,18 @@ static int inspect(struct object *o, struct mortise_err *err)
         return rv;
     if (mortise_elf_visit(bytes, n, mortise_elf_host(), &visitor) ==
         MORTISE_OK) {
-        check_glibc(o);
+        check_glibc_version(o);
         if (o->cache != NULL)
-            check_imports(o);
-        say_libraries(o);
+            check_imported_symbols(o);
+        add_host_versions(o);
     }
-    rv = read_manifest(o, bytes, n, err);
+    rv = check_adjacent_manifest(o, bytes, n, err);
     mortise_release(o->cli->mem, bytes, n + 1);
     return rv;
 }
 
-static void print_list(struct mortise_out *o, const char *name,
-                       const json_t *list)
+static void print_string_list(struct mortise_out *o, const char *name,
+                              const json_t *list)
 {
     if (json_array_size(list) == 0)
         return;
@@ -361,7 +364,8 @@ static void print_list(struct mortise_out *o, const char *name,
     mortise_out_puts(o, "\n");
 }
 
-static void print_intents(struct mortise_out *o, const json_t *intents)
+static void print_operation_intents(struct mortise_out *o,
+                                    const json_t *intents)
 {
     const char *operation;
     json_t *intent;
@@ -374,7 +378,7 @@ static void print_intents(struct mortise_out *o, const json_t *intents)
     }
 }
 
-static void print_refusal(struct mortise_out *o, const json_t *r)
+static void print_object_refusal(struct mortise_out *o, const json_t *r)
 {
     const char *host = mortise_cli_text(r, "host");
 
@@ -386,7 +390,7 @@ static void print_refusal(struct mortise_out *o, const json_t *r)
     mortise_out_puts(o, "\n");
 }
 
-static void print(const struct object *o)
+static void print_object_report(const struct object *o)
 {
     struct mortise_out *out = &o->cli->out;
     size_t n = json_array_size(o->refusals);
@@ -394,18 +398,18 @@ static void print(const struct object *o)
     mortise_out_say(out, "%s: %s\n", o->path,
                     n == 0 ? "can be signed and loaded" : "would be rejected");
     MORTISE_JSON_EACH (r, i, o->refusals)
-        print_refusal(out, r);
-    print_list(out, "needs", o->needs);
+        print_object_refusal(out, r);
+    print_string_list(out, "needs", o->needs);
     if (o->glibc[0] != '\0')
         mortise_out_printf(out, "glibc    %s (this host has %s)\n", o->glibc,
                            gnu_get_libc_version());
-    print_list(out, "imports", o->imports);
-    print_intents(out, o->intents);
+    print_string_list(out, "imports", o->imports);
+    print_operation_intents(out, o->intents);
     if (n > 0)
         mortise_out_puts(out, "'mortise explain CODE' explains a code.\n");
 }
 
-static int print_json(const struct object *o, struct mortise_err *err)
+static int print_object_json(const struct object *o, struct mortise_err *err)
 {
     return mortise_cli_print(
         o->cli,
@@ -418,7 +422,7 @@ static int print_json(const struct object *o, struct mortise_err *err)
         true, err);
 }
 
-static void finish(struct object *o)
+static void finish_object(struct object *o)
 {
     json_decref(o->refusals);
     json_decref(o->needs);
@@ -443,14 +447,14 @@ static int plugin_check(struct mortise_cli *cli, struct mortise_err *err)
     if (mortise_cli_read(cli, "/etc/ld.so.cache", &o.cache, &o.n_cache, NULL) !=
         MORTISE_OK)
         o.cache = NULL;
-    rv = inspect(&o, err);
+    rv = inspect_object(&o, err);
     if (rv == MORTISE_OK && cli->args.json)
-        rv = print_json(&o, err);
+        rv = print_object_json(&o, err);
     else if (rv == MORTISE_OK)
-        print(&o);
+        print_object_report(&o);
     if (rv == MORTISE_OK && json_array_size(o.refusals) > 0)
         rv = MORTISE_EXIT_FINDINGS;
-    finish(&o);
+    finish_object(&o);
     return rv;
 }
 

@@ -1,14 +1,13 @@
-/* oneshot.c -- operations of plugins, for commands: run by an engine of this
- * process, of which nothing stays.
+/* oneshot.c -- runs an operation of a plugin in a temporary engine, for
+ * commands.
  *
- * A command that looks at what a plugin has to say does nothing that a graph
- * could not: it runs one, of a single node, with the deployment's config, secrets
- * and trust.  So there is no second way to a plugin.  Its store is a directory
- * that goes when the command does, and nothing of the deployment's own store is
- * touched: an engine may be at work on it.
+ * The operation is called as in a graph: the command runs a graph of one node,
+ * with the deployment's config, secrets and trust.  The store is a temporary
+ * directory.  The deployment's own store is not touched, since another engine
+ * may be using it.
  *
- * What asks a person is answered at the terminal, if there is one, while the
- * engine goes on turning: who asks may keep a connection open meanwhile. */
+ * Questions are asked at the terminal, if there is one.  The engine continues
+ * to run meanwhile, because the plugin may hold a connection open. */
 #include "cli/oneshot.h"
 
 #include <stdio.h>
@@ -21,7 +20,7 @@
 #include "cli/stop.h"
 #include "core/json/value.h"
 
-/* ---- the engine ------------------------------------------------------------ */
+/* ---- engine ------------------------------------------------------------- */
 
 int mortise_oneshot_open(struct mortise_oneshot *o, struct mortise_cli *cli,
                          struct mortise_err *err)
@@ -53,10 +52,10 @@ void mortise_oneshot_close(struct mortise_oneshot *o)
     o->cli = NULL;
 }
 
-/* ---- the graph ---------------------------------------------------------------- */
+/* ---- graph -------------------------------------------------------------- */
 
-/* As a text, which is a JSON string; JSON is YAML. */
-static json_t *graph_of(const char *operation, uint64_t timeout_ms)
+/* Encode the graph as JSON (which is valid YAML) in a JSON string. */
+static json_t *encode_oneshot_graph(const char *operation, uint64_t timeout_ms)
 {
     json_t *node = json_pack("{s:s, s:s, s:s, s:s}", "type", "tool", "tool",
                              operation, "args", "${input}", "next", "END");
@@ -80,29 +79,30 @@ static json_t *graph_of(const char *operation, uint64_t timeout_ms)
     return out;
 }
 
-static json_t *start_of(const char *operation, json_t *args,
-                        uint64_t timeout_ms)
+static json_t *encode_start_request(const char *operation, json_t *args,
+                                    uint64_t timeout_ms)
 {
     char run[MORTISE_UUID_TEXT], order[MORTISE_UUID_TEXT];
 
     mortise_uuid_text(run, mortise_uuid7_now());
     mortise_uuid_text(order, mortise_uuid7_now());
     return json_pack("{s:{s:s, s:o}, s:s, s:o, s:s, s:s}", "graph", "path",
-                     operation, "source", graph_of(operation, timeout_ms),
-                     "run", run, "input", args, "order", order, "until",
-                     "idle");
+                     operation, "source",
+                     encode_oneshot_graph(operation, timeout_ms), "run", run,
+                     "input", args, "order", order, "until", "idle");
 }
 
-/* ---- what happens ------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------- */
 
-static void fail(struct mortise_oneshot *o, const char *code, const char *words)
+static void set_oneshot_error(struct mortise_oneshot *o, const char *code,
+                              const char *words)
 {
     snprintf(o->code, sizeof o->code, "%s", code);
     snprintf(o->words, sizeof o->words, "%s", words);
 }
 
-/* The first finding of a report: "PLACE: error[CODE]: WORDS". */
-static void take_report(struct mortise_oneshot *o, const char *text)
+/* Record the first finding of a report: "PLACE: error[CODE]: MESSAGE". */
+static void record_first_finding(struct mortise_oneshot *o, const char *text)
 {
     const char *code = strstr(text, "error[");
     size_t n = code != NULL ? strcspn(code, "]") : 0;
@@ -112,16 +112,16 @@ static void take_report(struct mortise_oneshot *o, const char *text)
         return;
     snprintf(its, sizeof its, "%.*s", (int)(n - 6), code + 6);
     text = code + n + strspn(code + n, "]: ");
-    fail(o, its, text);
+    set_oneshot_error(o, its, text);
     o->words[strcspn(o->words, "\n")] = '\0';
 }
 
-static bool is_for_somebody(const json_t *request)
+static bool is_for_person(const json_t *request)
 {
     return !mortise_cli_asks_nobody(request);
 }
 
-static int item(void *ud, json_t *one)
+static int on_oneshot_item(void *ud, json_t *one)
 {
     struct mortise_oneshot *o = ud;
     const char *type = mortise_cli_text(one, "type");
@@ -132,30 +132,32 @@ static int item(void *ud, json_t *one)
     if (strcmp(type, "started") == 0)
         snprintf(o->run, sizeof o->run, "%s", mortise_cli_text(one, "run"));
     else if (strcmp(type, "report") == 0)
-        take_report(o, mortise_cli_text(one, "text"));
-    else if (strcmp(type, "interrupt") == 0 && is_for_somebody(request) &&
+        record_first_finding(o, mortise_cli_text(one, "text"));
+    else if (strcmp(type, "interrupt") == 0 && is_for_person(request) &&
              o->question == NULL)
         o->question = json_incref(mortise_json_unconst(request));
     return o->question != NULL;
 }
 
-/* Ask the engine, and see what happens until it rests, asks somebody
- * (o->question) or a signal came.  Takes the body. */
-static int see(struct mortise_oneshot *o, const char *what, json_t *body,
-               json_t **reply, struct mortise_err *err)
+/* Send a request, and run the engine until it rests, a person is asked
+ * (o->question) or a signal arrives.  Takes the body. */
+static int run_until_rest(struct mortise_oneshot *o, const char *what,
+                          json_t *body, json_t **reply, struct mortise_err *err)
 {
     int rv = mortise_session_until(o->cli->session, mortise_stop_fd(), err);
 
     *reply = NULL;
     mortise_json_drop(&o->question);
     if (rv == MORTISE_OK)
-        return mortise_cli_call(o->cli, what, body, item, o, reply, err);
+        return mortise_cli_call(o->cli, what, body, on_oneshot_item, o, reply,
+                                err);
     json_decref(body);
     return rv;
 }
 
-/* How it ended: *out, or why there is none. */
-static int take_end(struct mortise_oneshot *o, const json_t *show, json_t **out)
+/* Read the result of an ended run: *out, or the error. */
+static int read_oneshot_result(struct mortise_oneshot *o, const json_t *show,
+                               json_t **out)
 {
     const json_t *error = json_object_get(show, "error"),
                  *node = json_array_get(json_object_get(show, "nodes"), 0);
@@ -165,16 +167,16 @@ static int take_end(struct mortise_oneshot *o, const json_t *show, json_t **out)
         *out =
             json_incref(mortise_json_unconst(json_object_get(node, "output")));
     else if (json_is_object(error))
-        fail(o, mortise_cli_text(error, "code"),
-             mortise_cli_text(error, "message"));
+        set_oneshot_error(o, mortise_cli_text(error, "code"),
+                          mortise_cli_text(error, "message"));
     else
-        fail(o, status, mortise_cli_text(show, "reason"));
+        set_oneshot_error(o, status, mortise_cli_text(show, "reason"));
     return MORTISE_OK;
 }
 
-/* It rests: it has ended, or something of it is for somebody. */
-static int take_rest(struct mortise_oneshot *o, json_t **out,
-                     struct mortise_err *err)
+/* The run rests: it has ended, or waits for a person. */
+static int handle_oneshot_rest(struct mortise_oneshot *o, json_t **out,
+                               struct mortise_err *err)
 {
     json_t *show = NULL;
     int rv = mortise_session_until(o->cli->session, -1, err);
@@ -182,19 +184,20 @@ static int take_rest(struct mortise_oneshot *o, json_t **out,
     if (rv == MORTISE_OK)
         rv = mortise_cli_show(o->cli, o->run, &show, err);
     MORTISE_JSON_EACH (one, i, json_object_get(show, "pending"))
-        if (is_for_somebody(one) && o->question == NULL)
+        if (is_for_person(one) && o->question == NULL)
             o->question = json_incref(mortise_json_unconst(one));
     if (rv == MORTISE_OK && o->question == NULL)
-        rv = take_end(o, show, out);
+        rv = read_oneshot_result(o, show, out);
     json_decref(show);
     return rv;
 }
 
-/* ---- one operation ---------------------------------------------------------------- */
+/* ---- operations --------------------------------------------------------- */
 
-/* The body that answers what was asked; NULL with MORTISE_OK: nobody does. */
-static int answer(struct mortise_oneshot *o, json_t **body,
-                  struct mortise_err *err)
+/* Build the request that answers the question; NULL with MORTISE_OK: there is
+ * no answer. */
+static int build_answer_request(struct mortise_oneshot *o, json_t **body,
+                                struct mortise_err *err)
 {
     char order[MORTISE_UUID_TEXT];
     json_t *command = NULL;
@@ -202,8 +205,9 @@ static int answer(struct mortise_oneshot *o, json_t **body,
 
     *body = NULL;
     if (mortise_cli_is_kind(o->question, "in_doubt")) {
-        fail(o, "in_doubt",
-             "it is unknown whether the effect happened; check its target");
+        set_oneshot_error(
+            o, "in_doubt",
+            "it is unknown whether the effect happened; check its target");
         return MORTISE_OK;
     }
     rv = mortise_oneshot_ask(o, &command, err);
@@ -216,9 +220,9 @@ static int answer(struct mortise_oneshot *o, json_t **body,
     return *body != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* What was said is none of what can be: the person may say it otherwise. */
-static bool may_say_again(struct mortise_oneshot *o, int rv, json_t *question,
-                          const struct mortise_err *err)
+/* If the answer was rejected, print the error and ask the question again. */
+static bool retry_question(struct mortise_oneshot *o, int rv, json_t *question,
+                           const struct mortise_err *err)
 {
     if (question == NULL || !o->asks ||
         (rv != MORTISE_EINVAL && rv != MORTISE_EDECISION))
@@ -229,8 +233,9 @@ static bool may_say_again(struct mortise_oneshot *o, int rv, json_t *question,
     return true;
 }
 
-/* It is over for us: what of it is at work is stopped. */
-static void stop_run(struct mortise_oneshot *o)
+/* The call has ended for this command: cancel everything that is still active.
+ */
+static void cancel_oneshot_run(struct mortise_oneshot *o)
 {
     char order[MORTISE_UUID_TEXT];
     struct mortise_err err;
@@ -246,27 +251,27 @@ static void stop_run(struct mortise_oneshot *o)
 }
 
 /* Takes the body. */
-static int go(struct mortise_oneshot *o, const char *what, json_t *body,
-              json_t **out, struct mortise_err *err)
+static int run_oneshot(struct mortise_oneshot *o, const char *what,
+                       json_t *body, json_t **out, struct mortise_err *err)
 {
     json_t *reply = NULL, *question = NULL;
     int rv = MORTISE_OK;
 
     while (rv == MORTISE_OK && body != NULL) {
-        rv = see(o, what, body, &reply, err);
+        rv = run_until_rest(o, what, body, &reply, err);
         body = NULL;
         what = "command";
         if (rv == MORTISE_OK && reply == NULL && o->question == NULL)
-            fail(o, "interrupted", "a signal stopped it");
+            set_oneshot_error(o, "interrupted", "a signal stopped it");
         else if (rv == MORTISE_OK && o->question == NULL)
-            rv = take_rest(o, out, err);
-        else if (may_say_again(o, rv, question, err))
+            rv = handle_oneshot_rest(o, out, err);
+        else if (retry_question(o, rv, question, err))
             rv = MORTISE_OK;
         json_decref(reply);
         json_decref(question);
         question = json_incref(o->question);
         if (rv == MORTISE_OK && question != NULL)
-            rv = answer(o, &body, err);
+            rv = build_answer_request(o, &body, err);
     }
     json_decref(question);
     return rv;
@@ -276,7 +281,7 @@ int mortise_oneshot_call(struct mortise_oneshot *o, const char *operation,
                          json_t *args, uint64_t timeout_ms, json_t **out,
                          struct mortise_err *err)
 {
-    json_t *body = start_of(operation, args, timeout_ms);
+    json_t *body = encode_start_request(operation, args, timeout_ms);
     int rv;
 
     *out = NULL;
@@ -285,9 +290,9 @@ int mortise_oneshot_call(struct mortise_oneshot *o, const char *operation,
     o->code[0] = o->words[0] = '\0';
     if (body == NULL)
         return mortise_nomem(err);
-    rv = go(o, "start", body, out, err);
+    rv = run_oneshot(o, "start", body, out, err);
     if (*out == NULL)
-        stop_run(o);
+        cancel_oneshot_run(o);
     return rv == MORTISE_ECHECK && o->code[0] != '\0' ? MORTISE_OK : rv;
 }
 

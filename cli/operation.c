@@ -1,12 +1,10 @@
-/* operation.c -- `mortise plugin inspect PLUGIN/OPERATION`: what one operation
- * takes and gives, and what it does to the world.
+/* operation.c -- `mortise plugin inspect PLUGIN/OPERATION`: the arguments, the
+ * output and the effect of an operation.
  *
- * The schema is shown as a list of members, as people would write it down: name,
- * whether it must be there, what it may be, and what its author says of it.  JSON
- * Schema can say more than that list; what it says with other keywords is appended
- * word for word, so nothing that a call is judged by is hidden.  --json has the
- * schemas themselves.
- */
+ * A schema is printed as a list of members: name, whether it is required, its
+ * possible values and its description.  Other keywords of JSON Schema are
+ * appended verbatim, so that nothing is hidden that calls are validated by.
+ * --json prints the schemas. */
 #include "cli/operation.h"
 
 #include <stdio.h>
@@ -20,11 +18,11 @@
 #include "core/json/value.h"
 #include "lang/yaml/tree.h"
 
-enum { NAME = 20, LABEL = 11, MOST_OPS = 256 };
+enum { NAME = 20, LABEL = 11, SUGGESTIONS_MAX = 256 };
 
-/* ---- a schema --------------------------------------------------------------- */
+/* ---- schemas ------------------------------------------------------------ */
 
-static bool is_in(const json_t *list, const char *word)
+static bool has_list_word(const json_t *list, const char *word)
 {
     MORTISE_JSON_EACH (one, i, list) {
         const char *text = json_string_value(one);
@@ -35,8 +33,8 @@ static bool is_in(const json_t *list, const char *word)
     return false;
 }
 
-/* Values on one line, "a" or "b". */
-static void print_values(struct mortise_out *o, const json_t *list)
+/* Print values on one line, as "a" or "b". */
+static void print_value_choices(struct mortise_out *o, const json_t *list)
 {
     size_t n = json_array_size(list);
 
@@ -52,8 +50,8 @@ static void print_values(struct mortise_out *o, const json_t *list)
     }
 }
 
-static void print_value(struct mortise_out *o, const char *lead,
-                        const json_t *v)
+static void print_json_value(struct mortise_out *o, const char *lead,
+                             const json_t *v)
 {
     char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
 
@@ -61,8 +59,8 @@ static void print_value(struct mortise_out *o, const char *lead,
     free(text);
 }
 
-/* "string", "string or null"; "": it does not say. */
-static void type_of(const json_t *schema, char out[64])
+/* Format "string" or "string or null"; "" without a type. */
+static void format_schema_type(const json_t *schema, char out[64])
 {
     const json_t *type = json_object_get(schema, "type");
     size_t n = 0;
@@ -78,8 +76,9 @@ static void type_of(const json_t *schema, char out[64])
     }
 }
 
-/* What has members to list: an object, or what a list or a map has; NULL: none. */
-static const json_t *inner(const json_t *schema)
+/* Get the schema with members to list: the object itself, or the elements of a
+ * list or map; NULL: none. */
+static const json_t *get_member_schema(const json_t *schema)
 {
     const json_t *of = json_object_get(schema, "items");
 
@@ -89,47 +88,47 @@ static const json_t *inner(const json_t *schema)
     return json_object_size(json_object_get(of, "properties")) > 0 ? of : NULL;
 }
 
-static void print_type(struct mortise_out *o, const json_t *schema)
+static void print_schema_type(struct mortise_out *o, const json_t *schema)
 {
     const json_t *items = json_object_get(schema, "items");
     const json_t *others = json_object_get(schema, "additionalProperties");
     char type[64];
 
-    type_of(schema, type);
+    format_schema_type(schema, type);
     if (json_is_boolean(schema))
         mortise_out_puts(o, json_is_true(schema) ? "anything" : "nothing");
     else if (json_object_get(schema, "enum") != NULL)
-        print_values(o, json_object_get(schema, "enum"));
+        print_value_choices(o, json_object_get(schema, "enum"));
     else if (json_object_get(schema, "const") != NULL)
-        print_value(o, "", json_object_get(schema, "const"));
+        print_json_value(o, "", json_object_get(schema, "const"));
     else
         mortise_out_say(o, "%s", type[0] != '\0' ? type : "anything");
     if (json_is_object(items)) {
         mortise_out_puts(o, " of ");
-        print_type(o, items);
+        print_schema_type(o, items);
     } else if (json_is_object(others)) {
         mortise_out_puts(o, " of ");
-        print_type(o, others);
+        print_schema_type(o, others);
     }
 }
 
-/* Keywords that the list has in words, or of which nothing is to be said. */
-static bool is_told(const char *keyword, const json_t *v)
+/* Is the keyword covered by the list, or irrelevant? */
+static bool is_covered_keyword(const char *keyword, const json_t *v)
 {
-    static const char *const told[] = {
+    static const char *const covered[] = {
         "type", "properties",  "required", "enum",  "const",   "default",
         "$id",  "description", "title",    "$defs", "$schema", "$comment"};
 
-    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++)
-        if (strcmp(keyword, told[i]) == 0)
+    for (size_t i = 0; i < sizeof covered / sizeof covered[0]; i++)
+        if (strcmp(keyword, covered[i]) == 0)
             return true;
     return (strcmp(keyword, "items") == 0 ||
             strcmp(keyword, "additionalProperties") == 0) &&
            (json_is_object(v) || json_is_boolean(v));
 }
 
-/* Default, other keywords, and what its author says. */
-static void print_rest(struct mortise_out *o, const json_t *schema)
+/* Print the default, other keywords and the description. */
+static void print_schema_details(struct mortise_out *o, const json_t *schema)
 {
     const char *about = mortise_cli_text(schema, "description");
     const json_t *v = json_object_get(schema, "default");
@@ -137,21 +136,21 @@ static void print_rest(struct mortise_out *o, const json_t *schema)
     json_t *other;
 
     if (v != NULL)
-        print_value(o, ", else ", v);
+        print_json_value(o, ", else ", v);
     json_object_foreach(mortise_json_unconst(schema), keyword, other)
     {
-        if (is_told(keyword, other))
+        if (is_covered_keyword(keyword, other))
             continue;
         mortise_out_say(o, ", %s", keyword);
-        print_value(o, " ", other);
+        print_json_value(o, " ", other);
     }
     if (json_object_get(schema, "items") != NULL)
-        print_rest(o, json_object_get(schema, "items"));
+        print_schema_details(o, json_object_get(schema, "items"));
     if (about[0] != '\0')
         mortise_out_say(o, ": %s", about);
 }
 
-static void pad(struct mortise_out *o, size_t n)
+static void print_padding(struct mortise_out *o, size_t n)
 {
     while (n-- > 0)
         mortise_out_put(o, " ", 1);
@@ -166,20 +165,21 @@ void mortise_cli_print_schema(struct mortise_out *o, const json_t *schema,
 
     json_object_foreach(json_object_get(schema, "properties"), name, one)
     {
-        pad(o, indent);
+        print_padding(o, indent);
         mortise_out_cell(o, name, NAME > indent ? NAME - indent : 1);
-        mortise_out_puts(o, is_in(required, name) ? " required, " : " ");
-        print_type(o, one);
-        print_rest(o, one);
+        mortise_out_puts(o,
+                         has_list_word(required, name) ? " required, " : " ");
+        print_schema_type(o, one);
+        print_schema_details(o, one);
         mortise_out_puts(o, "\n");
-        if (inner(one) != NULL)
-            mortise_cli_print_schema(o, inner(one), indent + 2);
+        if (get_member_schema(one) != NULL)
+            mortise_cli_print_schema(o, get_member_schema(one), indent + 2);
     }
 }
 
-/* "arguments" or "output", with what is said of the whole. */
-static void print_side(struct mortise_out *o, const char *name,
-                       const json_t *schema)
+/* Print "arguments" or "output" with its schema. */
+static void print_operation_schema(struct mortise_out *o, const char *name,
+                                   const json_t *schema)
 {
     mortise_out_cell(o, name, LABEL);
     mortise_out_puts(o, " ");
@@ -187,28 +187,28 @@ static void print_side(struct mortise_out *o, const char *name,
         mortise_out_puts(o, "anything\n");
         return;
     }
-    print_type(o, schema);
-    print_rest(o, schema);
+    print_schema_type(o, schema);
+    print_schema_details(o, schema);
     if (json_is_false(json_object_get(schema, "additionalProperties")))
         mortise_out_puts(o, ", and no other member");
     mortise_out_puts(o, "\n");
-    if (inner(schema) != NULL)
-        mortise_cli_print_schema(o, inner(schema), 2);
+    if (get_member_schema(schema) != NULL)
+        mortise_cli_print_schema(o, get_member_schema(schema), 2);
     MORTISE_JSON_MEMBERS (kind, v, json_object_get(schema, "$defs")) {
         mortise_out_say(o, "  #/$defs/%s: ", kind);
-        print_type(o, v);
-        print_rest(o, v);
+        print_schema_type(o, v);
+        print_schema_details(o, v);
         mortise_out_puts(o, "\n");
-        if (inner(v) != NULL)
-            mortise_cli_print_schema(o, inner(v), 4);
+        if (get_member_schema(v) != NULL)
+            mortise_cli_print_schema(o, get_member_schema(v), 4);
     }
 }
 
-/* ---- an operation ------------------------------------------------------------ */
+/* ---- operations --------------------------------------------------------- */
 
-/* One, of the manifest or of the lock: a new reference, as --json prints it. */
-static json_t *of_manifest(const struct mortise_manifest *m,
-                           const struct mortise_manifest_op *op)
+/* Encode an operation as --json prints it: a new reference. */
+static json_t *encode_manifest_operation(const struct mortise_manifest *m,
+                                         const struct mortise_manifest_op *op)
 {
     const json_t *in =
         op->input != NULL ? mortise_schema_json(op->input) : NULL;
@@ -232,8 +232,8 @@ static json_t *of_manifest(const struct mortise_manifest *m,
         mortise_json_unconst(out));
 }
 
-static json_t *of_lock(const struct mortise_manifest *m,
-                       const struct mortise_tool_pin *pin)
+static json_t *encode_pinned_operation(const struct mortise_manifest *m,
+                                       const struct mortise_tool_pin *pin)
 {
     const struct mortise_lock_tool *t = pin->tool;
 
@@ -246,7 +246,7 @@ static json_t *of_lock(const struct mortise_manifest *m,
         t->output != NULL ? mortise_yaml_json(t->output, true) : NULL);
 }
 
-static void print_effect(struct mortise_out *o, const json_t *op)
+static void print_operation_effect(struct mortise_out *o, const json_t *op)
 {
     mortise_out_cell(o, "effect", LABEL);
     mortise_out_say(
@@ -258,7 +258,7 @@ static void print_effect(struct mortise_out *o, const json_t *op)
     mortise_out_puts(o, "\n");
 }
 
-static void print_operation(struct mortise_out *o, const json_t *op)
+static void print_operation_details(struct mortise_out *o, const json_t *op)
 {
     uint64_t ms = mortise_cli_integer(op, "timeout_ms");
     const char *about = mortise_cli_text(op, "description");
@@ -274,25 +274,25 @@ static void print_operation(struct mortise_out *o, const json_t *op)
         mortise_out_puts(o, "\n");
     if (strchr(about, '\n') != NULL)
         mortise_out_text(o, about, 2);
-    print_effect(o, op);
+    print_operation_effect(o, op);
     if (ms > 0) {
         mortise_out_cell(o, "timeout", LABEL);
         mortise_out_printf(o, " %s\n", mortise_out_took(ms, took));
     }
-    print_side(o, "arguments", json_object_get(op, "input_schema"));
-    print_side(o, "output", json_object_get(op, "output_schema"));
+    print_operation_schema(o, "arguments", json_object_get(op, "input_schema"));
+    print_operation_schema(o, "output", json_object_get(op, "output_schema"));
 }
 
-static int no_operation(const struct mortise_manifest *m,
-                        const struct mortise_tool_pin *pins, size_t n_pins,
-                        const char *name, struct mortise_err *err)
+static int fail_no_operation(const struct mortise_manifest *m,
+                             const struct mortise_tool_pin *pins, size_t n_pins,
+                             const char *name, struct mortise_err *err)
 {
-    const char *known[MOST_OPS], *near;
+    const char *known[SUGGESTIONS_MAX], *near;
     size_t n = 0;
 
-    for (size_t i = 0; i < m->n_ops && n < MOST_OPS; i++)
+    for (size_t i = 0; i < m->n_ops && n < SUGGESTIONS_MAX; i++)
         known[n++] = m->ops[i].name;
-    for (size_t i = 0; i < n_pins && n < MOST_OPS; i++)
+    for (size_t i = 0; i < n_pins && n < SUGGESTIONS_MAX; i++)
         known[n++] = pins[i].operation;
     near = mortise_nearest(name, known, n);
     return mortise_fail(err, MORTISE_ENOTFOUND,
@@ -313,15 +313,15 @@ int mortise_cli_operation(struct mortise_cli *cli,
 
     for (size_t i = 0; i < m->n_ops && !found; i++)
         if ((found = strcmp(m->ops[i].name, name) == 0))
-            op = of_manifest(m, &m->ops[i]);
+            op = encode_manifest_operation(m, &m->ops[i]);
     for (size_t i = 0; i < n && !found; i++)
         if ((found = strcmp(pins[i].operation, name) == 0))
-            op = of_lock(m, &pins[i]);
+            op = encode_pinned_operation(m, &pins[i]);
     if (!found)
-        return no_operation(m, pins, n, name, err);
+        return fail_no_operation(m, pins, n, name, err);
     if (op == NULL || cli->args.json)
         return mortise_cli_print(cli, op, true, err);
-    print_operation(&cli->out, op);
+    print_operation_details(&cli->out, op);
     json_decref(op);
     return MORTISE_OK;
 }

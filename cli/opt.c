@@ -1,18 +1,17 @@
-/* opt.c -- the command line, read by table.
+/* opt.c -- parses the command line by a table of options.
  *
- * (1) Nothing is ignored and nothing is guessed: an unknown option, one given
- *     twice, a value where none belongs, a missing or an empty one, too few or
- *     too many operands are each an error with the fitting words.  There are
- *     no abbreviations: they would break when an option is added.
- * (2) `--name VALUE` and `--name=VALUE` mean the same, options and operands
- *     may be mixed, and behind `--` everything is an operand.  A lone `-` is an
- *     operand or a value (stdin).
- * (3) Every word is UTF-8.
- * (4) --help shows the same table that the parser reads.
+ *   (1) Nothing is ignored or guessed.  An unknown or repeated option, an
+ *       unexpected, missing or empty value, and a wrong number of operands are
+ *       errors with a specific message.  Options cannot be abbreviated, since a
+ *       new option could make an abbreviation ambiguous.
+ *   (2) `--name VALUE` and `--name=VALUE` are equal; options and operands may
+ *       be mixed; everything after `--` is an operand.  A single `-` is an
+ *       operand or a value (stdin).
+ *   (3) Each argument must be UTF-8.
+ *   (4) --help prints the table that the parser uses.
  *
- * getopt_long() would give (2), but abbreviates, prints by itself and keeps its
- * state in globals.
- */
+ * getopt_long() provides (2), but accepts abbreviations, prints messages itself
+ * and keeps its state in globals. */
 #include "cli/opt.h"
 
 #include <assert.h>
@@ -25,13 +24,13 @@
 
 enum { MOST_OPTIONS = 24, TEXT_AT = 28 };
 
-static const struct mortise_opt common[] = {
+static const struct mortise_opt common_options[] = {
     {"verbose", NULL, offsetof(struct mortise_args, verbose),
      "Also print the engine's log", 'v', 0},
     {"help", NULL, offsetof(struct mortise_args, help), "Print this text", 'h',
      0},
 };
-enum { N_COMMON = sizeof common / sizeof common[0] };
+enum { N_COMMON = sizeof common_options / sizeof common_options[0] };
 
 const struct mortise_opt *mortise_opt_at(const struct mortise_cmd *cmd,
                                          size_t i)
@@ -40,15 +39,15 @@ const struct mortise_opt *mortise_opt_at(const struct mortise_cmd *cmd,
 
     while (cmd->opts != NULL && cmd->opts[own].name != NULL)
         own++;
-    /* The names fit in unknown()'s array. */
+    /* The names fit into the array of fail_unknown_option(). */
     assert(own + N_COMMON < MOST_OPTIONS);
     if (i < own)
         return &cmd->opts[i];
-    return i < own + N_COMMON ? &common[i - own] : NULL;
+    return i < own + N_COMMON ? &common_options[i - own] : NULL;
 }
 
-static int unknown(const struct mortise_cmd *cmd, const char *word, size_t len,
-                   struct mortise_err *err)
+static int fail_unknown_option(const struct mortise_cmd *cmd, const char *word,
+                               size_t len, struct mortise_err *err)
 {
     const char *names[MOST_OPTIONS];
     char name[80];
@@ -68,11 +67,12 @@ static int unknown(const struct mortise_cmd *cmd, const char *word, size_t len,
     return mortise_fail(err, MORTISE_EINVAL, "unknown option '%s'", name);
 }
 
-/* The option that a word starting with '-' names; *value is what stands behind
- * its '=', or NULL. */
-static const struct mortise_opt *find(const struct mortise_cmd *cmd,
-                                      const char *word, const char **value,
-                                      struct mortise_err *err)
+/* Find the option of a word that starts with '-'; *value is the text after '=',
+ * or NULL. */
+static const struct mortise_opt *find_option(const struct mortise_cmd *cmd,
+                                             const char *word,
+                                             const char **value,
+                                             struct mortise_err *err)
 {
     size_t len = strcspn(word, "=");
     const struct mortise_opt *o;
@@ -85,12 +85,13 @@ static const struct mortise_opt *find(const struct mortise_cmd *cmd,
         if (o->letter != 0 && word[1] == o->letter && word[2] == '\0')
             return o;
     }
-    unknown(cmd, word, len, err);
+    fail_unknown_option(cmd, word, len, err);
     return NULL;
 }
 
-static int set_flag(struct mortise_args *args, const struct mortise_opt *o,
-                    const char *value, struct mortise_err *err)
+static int set_flag_option(struct mortise_args *args,
+                           const struct mortise_opt *o, const char *value,
+                           struct mortise_err *err)
 {
     bool *at = (bool *)(void *)((char *)args + o->at);
 
@@ -101,8 +102,9 @@ static int set_flag(struct mortise_args *args, const struct mortise_opt *o,
     return MORTISE_OK;
 }
 
-static int set_text(struct mortise_args *args, const struct mortise_opt *o,
-                    const char *value, struct mortise_err *err)
+static int set_text_option(struct mortise_args *args,
+                           const struct mortise_opt *o, const char *value,
+                           struct mortise_err *err)
 {
     const char **at = (const char **)(void *)((char *)args + o->at);
     const char **last = at + o->more;
@@ -120,11 +122,11 @@ static int set_text(struct mortise_args *args, const struct mortise_opt *o,
     return MORTISE_OK;
 }
 
-/* How many operands its words ask for: "RUN [ID]" is one or two, "FILE..." one
- * or more. */
+/* Count the operands of a usage line: "RUN [ID]" means one or two, "FILE..." at
+ * least one. */
 static void count_operands(const char *words, size_t *min, size_t *max)
 {
-    bool many = strstr(words, "...") != NULL; /* of the last */
+    bool many = strstr(words, "...") != NULL; /* of the last operand */
 
     *min = *max = 0;
     for (; *words != '\0'; words += strspn(words, " ")) {
@@ -154,8 +156,8 @@ static int check_operands(const struct mortise_args *args,
     return MORTISE_OK;
 }
 
-/* Is this word an option?  Where operands may begin with a dash ("-x > 1"),
- * only a known letter or the beginning of a name ("--v") is. */
+/* Is the word an option?  If operands may begin with a dash ("-x > 1"), only a
+ * known letter or the beginning of a name ("--v") is an option. */
 static bool is_option(const struct mortise_cmd *cmd, const char *word)
 {
     const struct mortise_opt *o;
@@ -170,24 +172,25 @@ static bool is_option(const struct mortise_cmd *cmd, const char *word)
     return false;
 }
 
-/* One option; *i moves on when its value is the next word. */
-static int take(struct mortise_args *args, const struct mortise_cmd *cmd,
-                int argc, char **argv, int *i, struct mortise_err *err)
+/* Parse one option; *i is advanced if its value is the next word. */
+static int parse_option(struct mortise_args *args,
+                        const struct mortise_cmd *cmd, int argc, char **argv,
+                        int *i, struct mortise_err *err)
 {
     const char *value;
-    const struct mortise_opt *o = find(cmd, argv[*i], &value, err);
+    const struct mortise_opt *o = find_option(cmd, argv[*i], &value, err);
 
     if (o == NULL)
         return MORTISE_EINVAL;
     if (o->arg == NULL)
-        return set_flag(args, o, value, err);
+        return set_flag_option(args, o, value, err);
     if (value == NULL && *i + 1 < argc)
         value = argv[++*i];
-    return set_text(args, o, value, err);
+    return set_text_option(args, o, value, err);
 }
 
-/* All that is said here may come to stand in JSON, names of files included. */
-static int check_text(int argc, char **argv, struct mortise_err *err)
+/* Arguments may be printed in JSON, including file names. */
+static int check_arguments_utf8(int argc, char **argv, struct mortise_err *err)
 {
     for (int i = 0; i < argc; i++)
         if (!mortise_utf8_valid(argv[i], strlen(argv[i])))
@@ -204,7 +207,7 @@ int mortise_opt_parse(struct mortise_args *args, const struct mortise_cmd *cmd,
     int rv;
 
     memset(args, 0, sizeof *args);
-    rv = check_text(argc, argv, err);
+    rv = check_arguments_utf8(argc, argv, err);
     if (rv != MORTISE_OK)
         return rv;
     args->operands = argv;
@@ -214,7 +217,7 @@ int mortise_opt_parse(struct mortise_args *args, const struct mortise_cmd *cmd,
         } else if (only_operands || !is_option(cmd, argv[i])) {
             args->operands[args->n_operands++] = argv[i];
         } else {
-            rv = take(args, cmd, argc, argv, &i, err);
+            rv = parse_option(args, cmd, argc, argv, &i, err);
             if (rv != MORTISE_OK)
                 return rv;
         }
@@ -224,8 +227,10 @@ int mortise_opt_parse(struct mortise_args *args, const struct mortise_cmd *cmd,
 
 /* ---- help ------------------------------------------------------------- */
 
-/* `  --name ARG  what it does`, the words in their own column. */
-static void help_option(struct mortise_out *o, const struct mortise_opt *opt)
+/* Print `  --name ARG  description`, with the description in a column of its
+ * own. */
+static void print_option_help(struct mortise_out *o,
+                              const struct mortise_opt *opt)
 {
     size_t at = 2;
 
@@ -242,7 +247,7 @@ static void help_option(struct mortise_out *o, const struct mortise_opt *opt)
         at = 0;
     }
     mortise_out_cell(o, "", TEXT_AT - at);
-    /* The table breaks long texts itself. */
+    /* The table contains the line breaks of long texts. */
     for (const char *s = opt->help; *s != '\0';) {
         size_t n = strcspn(s, "\n");
 
@@ -253,7 +258,7 @@ static void help_option(struct mortise_out *o, const struct mortise_opt *opt)
     }
 }
 
-static void help_exits(struct mortise_out *o, unsigned exits)
+static void print_exit_codes(struct mortise_out *o, unsigned exits)
 {
     enum mortise_exit_code code;
     const char *words;
@@ -278,8 +283,8 @@ void mortise_opt_help(struct mortise_out *o, const struct mortise_cmd *cmd)
     }
     mortise_out_puts(o, "\nOptions:\n");
     for (size_t i = 0; (opt = mortise_opt_at(cmd, i)) != NULL; i++)
-        help_option(o, opt);
-    help_exits(o, MORTISE_EXITS_ALWAYS | cmd->exits);
+        print_option_help(o, opt);
+    print_exit_codes(o, MORTISE_EXITS_ALWAYS | cmd->exits);
     mortise_out_puts(o, "\nExample:\n");
     mortise_out_text(o, cmd->example, 2);
 }

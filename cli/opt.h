@@ -1,4 +1,4 @@
-/* opt.h -- the command line: what a subcommand takes, read by table. */
+/* opt.h -- parses the command line by a table of options. */
 #ifndef MORTISE_CLI_OPT_H
 #define MORTISE_CLI_OPT_H
 
@@ -8,12 +8,12 @@
 #include "cli/out.h"
 #include "core/mortise.h"
 
-/* Everything that any subcommand can be told.  One struct for all, so that
- * an option means the same wherever it is taken. */
+/* The arguments of all subcommands in one struct, so that an option means the
+ * same everywhere. */
 struct mortise_args {
-    /* where */
+    /* store and deployment */
     const char *store, *deployment, *tenant;
-    /* how to print */
+    /* output */
     bool help, json, verbose, resolved, redacted, remove, allow_downgrade;
     const char *format;
     /* run */
@@ -54,7 +54,7 @@ struct mortise_args {
     /* memories */
     const char *type, *scope, *before;
     bool all, restore;
-    /* plugins that are begun */
+    /* new plugins */
     const char *kind;
 
     /* expressions */
@@ -63,20 +63,20 @@ struct mortise_args {
     /* engines */
     bool install_user_service;
 
-    char **operands; /* of the caller's argv */
+    char **operands; /* in the caller's argv */
     size_t n_operands;
 };
 
 struct mortise_opt {
-    const char *name; /* without its dashes */
-    const char *arg;  /* what the value is called in --help; NULL: a flag */
+    const char *name; /* without dashes */
+    const char *arg;  /* name of the value in --help; NULL: a flag */
     size_t at;        /* offset in struct mortise_args: const char * or bool */
-    const char *help; /* a sentence without its full stop */
-    char letter;      /* or 0 */
-    unsigned char more; /* so often again; `at` is an array then */
+    const char *help; /* without a full stop */
+    char letter;      /* short option, or 0 */
+    unsigned char more; /* allowed repetitions; if not 0, `at` is an array */
 };
 
-/* `field` of struct mortise_args, if it is of that type. */
+/* Offset of `field` in struct mortise_args; checks its type. */
 #define MORTISE_OPT_AT(type, field)                                            \
     _Generic(((struct mortise_args *)0)->field, type                           \
              : offsetof(struct mortise_args, field))
@@ -93,7 +93,7 @@ struct mortise_opt {
         NULL, NULL, 0, NULL, 0, 0                                              \
     }
 
-/* Those that most subcommands take. */
+/* Options of most subcommands. */
 #define MORTISE_OPT_STORE                                                      \
     MORTISE_OPT_TEXT("store", "DIR", store,                                    \
                      "Use this store instead of the deployment's")
@@ -108,52 +108,53 @@ struct mortise_opt {
 #define MORTISE_OPT_TENANT                                                     \
     MORTISE_OPT_TEXT("tenant", "T", tenant,                                    \
                      "Namespace of runs and memory (default: default)")
-/* The last options of what is about a store, and about its runs. */
+/* The last options of commands that use a store, or its runs. */
 #define MORTISE_OPTS_OF_STORE                                                  \
     MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_STORE, MORTISE_OPT_END
 #define MORTISE_OPTS_OF_RUNS                                                   \
     MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_STORE, MORTISE_OPT_TENANT,             \
         MORTISE_OPT_END
 #define MORTISE_OPT_JSON(what) MORTISE_OPT_FLAG("json", json, what)
-/* The last options of what sets a run going. */
+/* The last options of commands that start or continue a run. */
 #define MORTISE_OPTS_OF_GOING                                                  \
     MORTISE_OPT_JSON("One event a line, then the status of the run"),          \
         MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_DOWNGRADE, MORTISE_OPT_STORE,      \
         MORTISE_OPT_TENANT, MORTISE_OPT_END
 
-/* One subcommand. */
+/* A subcommand. */
 struct mortise_cli;
 struct mortise_cmd {
     const char *name;     /* "run", or "plugin list" */
-    const char *operands; /* "GRAPH", "RUN [ID]", "FILE...": also how many */
-    bool dashes;   /* they may begin with `-`: what names no option is one */
-    bool looks;    /* it only reads, and ends: where the store does not open, a
-                    copy does */
-    bool salvages; /* it is what a damaged store needs */
+    const char *operands; /* "GRAPH", "RUN [ID]", "FILE...": and number */
+    bool dashes;   /* operands may begin with `-` if they are not options */
+    bool looks;    /* reads only: if the store cannot be opened,
+                    it uses a copy */
+    bool salvages; /* for use on damaged stores */
     const char *summary;            /* one line, for the overview */
-    const char *text;               /* paragraphs */
+    const char *text;               /* further paragraphs */
     const struct mortise_opt *opts; /* ends with MORTISE_OPT_END; NULL: none */
-    unsigned exits;      /* MORTISE_EXITS(...): what it may end with */
-    unsigned session;    /* MORTISE_SESSION_...: its way to the engine */
-    const char *example; /* lines, without `$ ` and indent */
-    /* The exit code; or an enum mortise_result, and its words in *err, which
-     * are printed then. */
+    unsigned exits;      /* MORTISE_EXITS(...): possible exit codes */
+    unsigned session;    /* MORTISE_SESSION_...: how to reach the engine */
+    const char *example; /* lines without `$ ` and indent */
+    /* Returns the exit code, or an enum mortise_result with an error in *err,
+     * which is then printed. */
     int (*run)(struct mortise_cli *cli, struct mortise_err *err);
     const char *program; /* if run is NULL: the program that has the function,
                           * beside mortise-worker */
 };
 
-/* argv[0..argc) are the words behind the subcommand; they are permuted so that
- * the operands stand together.  MORTISE_EINVAL with the words of a usage error
- * otherwise.  --help wins over every error that comes after it. */
+/* Parse argv[0..argc), the words after the subcommand.  argv is permuted so
+ * that the operands are adjacent.  MORTISE_EINVAL: a usage error.  Errors after
+ * --help are ignored. */
 int mortise_opt_parse(struct mortise_args *args, const struct mortise_cmd *cmd,
                       int argc, char **argv, struct mortise_err *err);
 
-/* The i-th option of a subcommand, the common ones behind its own; or NULL. */
+/* Get the i-th option of a subcommand: first its own, then the common ones; or
+ * NULL. */
 const struct mortise_opt *mortise_opt_at(const struct mortise_cmd *cmd,
                                          size_t i);
 
-/* The whole help text of a subcommand. */
+/* Print the help text of a subcommand. */
 void mortise_opt_help(struct mortise_out *o, const struct mortise_cmd *cmd);
 
 #endif

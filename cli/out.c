@@ -1,17 +1,16 @@
-/* out.c -- writing to people and pipes: checked, and never raw.
+/* out.c -- output to terminals, files and pipes, checked and escaped.
  *
- * (1) Every byte is written or its loss is known: the first failed write is
- *     kept in errnum, and main() turns it into words and an exit code.  A
- *     reader that went away (EPIPE) is no error to talk about.
- * (2) Nothing that came from a file, a plugin or a store reaches a terminal as
- *     a control character: a graph's prompt must not be able to move the
- *     cursor over the digest that a person is about to approve.  The same
- *     holds for bidirectional overrides, which reorder what one reads.  JSON
- *     is held to it as well: inside a string \u009b means the same.
- * (3) Colours and cursor movement go to terminals only.
+ *   (1) Each byte is written, or its loss is detected: the first failed write
+ *       is recorded in errnum, and main() reports it and sets the exit code.
+ *       If a reader closed the pipe (EPIPE), nothing is reported.
+ *   (2) Text from a file, a plugin or a store never reaches a terminal with
+ *       control characters: a graph's prompt must not be able to move the
+ *       cursor and hide the digest that a person approves.  The same applies to
+ *       bidirectional overrides, which reorder text.  JSON is escaped, too; in
+ *       a string, \u009b has the same meaning.
+ *   (3) Colours and cursor movement are only used on terminals.
  *
- * The buffer is part of the struct, so that printing needs no memory; only a
- * JSON text does.
+ * The buffer is part of the struct, so output needs no memory, except for JSON.
  */
 #include "cli/out.h"
 
@@ -28,7 +27,7 @@
 
 enum { ESCAPED = 16 }; /* "\u{10ffff}" and room */
 
-static bool is_set(const char *name)
+static bool is_variable_set(const char *name)
 {
     const char *value = getenv(name);
 
@@ -45,7 +44,7 @@ void mortise_out_init(struct mortise_out *o, int fd,
     o->mem = mem;
     o->tty = isatty(fd) == 1 && term != NULL && term[0] != '\0' &&
              strcmp(term, "dumb") != 0;
-    o->color = o->tty && !is_set("NO_COLOR");
+    o->color = o->tty && !is_variable_set("NO_COLOR");
 }
 
 void mortise_out_init_buf(struct mortise_out *o, struct mortise_buf *b)
@@ -56,7 +55,7 @@ void mortise_out_init_buf(struct mortise_out *o, struct mortise_buf *b)
     o->into = b;
 }
 
-static void flush_buf(struct mortise_out *o)
+static void flush_to_buffer(struct mortise_out *o)
 {
     mortise_buf_put(o->into, o->buf, o->n);
     if (o->into->failed)
@@ -69,7 +68,7 @@ int mortise_out_flush(struct mortise_out *o)
     size_t at = 0;
 
     if (o->into != NULL)
-        flush_buf(o);
+        flush_to_buffer(o);
     while (o->errnum == 0 && at < o->n) {
         ssize_t n = write(o->fd, o->buf + at, o->n - at);
 
@@ -103,7 +102,7 @@ void mortise_out_puts(struct mortise_out *o, const char *s)
 
 void mortise_out_printf(struct mortise_out *o, const char *fmt, ...)
 {
-    char text[1024]; /* our own words are short; longer ones are cut */
+    char text[1024]; /* our own texts are short; longer ones are cut */
     va_list ap;
 
     va_start(ap, fmt);
@@ -124,9 +123,9 @@ void mortise_out_style(struct mortise_out *o, enum mortise_style style)
         mortise_out_puts(o, sgr[style]);
 }
 
-/* The next character of s (not at its end) as it may be shown; returns the
- * bytes taken. */
-static size_t next_shown(const char *s, size_t n, char shown[ESCAPED])
+/* Escape the first character of s (not empty); returns the number of bytes
+ * consumed. */
+static size_t escape_character(const char *s, size_t n, char shown[ESCAPED])
 {
     uint32_t cp;
     size_t taken = mortise_utf8_decode(s, s + n, &cp);
@@ -152,7 +151,7 @@ struct range {
     uint32_t first, last;
 };
 
-static bool is_in(const struct range *r, size_t n, uint32_t cp)
+static bool is_in_ranges(const struct range *r, size_t n, uint32_t cp)
 {
     for (size_t i = 0; i < n; i++)
         if (cp >= r[i].first && cp <= r[i].last)
@@ -160,9 +159,9 @@ static bool is_in(const struct range *r, size_t n, uint32_t cp)
     return false;
 }
 
-/* Columns of a code point, nearly as Markus Kuhn's wcwidth() has it.  The
- * libc's depends on a locale, and the engine that calls us works in C's. */
-static size_t width_of(uint32_t cp)
+/* Columns of a code point, similar to Markus Kuhn's wcwidth().  The libc's
+ * depends on the locale, and the engine runs in the C locale. */
+static size_t get_character_width(uint32_t cp)
 {
     static const struct range none[] = {
         {0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},
@@ -174,50 +173,51 @@ static size_t width_of(uint32_t cp)
         {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},   {0x1F300, 0x1F64F},
         {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
 
-    if (is_in(none, sizeof none / sizeof none[0], cp))
+    if (is_in_ranges(none, sizeof none / sizeof none[0], cp))
         return 0;
-    return is_in(two, sizeof two / sizeof two[0], cp) ? 2 : 1;
+    return is_in_ranges(two, sizeof two / sizeof two[0], cp) ? 2 : 1;
 }
 
-/* Columns of one shown character, or of an escape. */
-static size_t columns_of(const char *shown)
+/* Columns of one escaped character. */
+static size_t count_shown_columns(const char *shown)
 {
     uint32_t cp;
     size_t n = strlen(shown);
 
     if (mortise_utf8_decode(shown, shown + n, &cp) != n)
         return n; /* an escape is ASCII */
-    return width_of(cp);
+    return get_character_width(cp);
 }
 
-/* So many bytes at the beginning of s are printable ASCII, without `but`. */
-static size_t printable(const char *s, size_t n, const char *but)
+/* Count leading bytes that are printable ASCII and not in `excluded`. */
+static size_t count_printable(const char *s, size_t n, const char *excluded)
 {
     size_t i = 0;
 
-    while (i < n && s[i] >= ' ' && s[i] < 0x7F && strchr(but, s[i]) == NULL)
+    while (i < n && s[i] >= ' ' && s[i] < 0x7F &&
+           strchr(excluded, s[i]) == NULL)
         i++;
     return i;
 }
 
-/* All of s, made safe; returns its columns.  `o` NULL: for them alone. */
-static size_t put_safe(struct mortise_out *o, const char *s, size_t n)
+/* Write s escaped; returns its columns.  `o` NULL: only count. */
+static size_t put_escaped_text(struct mortise_out *o, const char *s, size_t n)
 {
     char shown[ESCAPED];
     size_t columns = 0;
 
     while (n > 0) {
-        size_t taken = printable(s, n, "");
+        size_t taken = count_printable(s, n, "");
 
         if (taken > 0) {
             if (o != NULL)
                 mortise_out_put(o, s, taken);
             columns += taken;
         } else {
-            taken = next_shown(s, n, shown);
+            taken = escape_character(s, n, shown);
             if (o != NULL)
                 mortise_out_puts(o, shown);
-            columns += columns_of(shown);
+            columns += count_shown_columns(shown);
         }
         s += taken;
         n -= taken;
@@ -228,7 +228,7 @@ static size_t put_safe(struct mortise_out *o, const char *s, size_t n)
 void mortise_out_word(struct mortise_out *o, const char *s)
 {
     if (s != NULL)
-        put_safe(o, s, strlen(s));
+        put_escaped_text(o, s, strlen(s));
 }
 
 void mortise_out_vsay(struct mortise_out *o, const char *fmt, va_list ap)
@@ -244,7 +244,7 @@ void mortise_out_vsay(struct mortise_out *o, const char *fmt, va_list ap)
             mortise_out_word(o, va_arg(ap, const char *));
             fmt += 2;
         } else {
-            assert(strncmp(fmt, "%llu", 4) == 0); /* our own words */
+            assert(strncmp(fmt, "%llu", 4) == 0); /* our own formats */
             mortise_out_printf(o, "%llu", va_arg(ap, unsigned long long));
             fmt += 4;
         }
@@ -262,7 +262,7 @@ void mortise_out_say(struct mortise_out *o, const char *fmt, ...)
 
 void mortise_out_cell(struct mortise_out *o, const char *s, size_t columns)
 {
-    size_t used = s != NULL ? put_safe(o, s, strlen(s)) : 0;
+    size_t used = s != NULL ? put_escaped_text(o, s, strlen(s)) : 0;
 
     while (used < columns) {
         static const char blanks[] = "                                ";
@@ -290,7 +290,7 @@ void mortise_out_piece(struct mortise_out *o, const char *s, size_t n)
         const char *tab = memchr(s, '\t', n);
         size_t part = tab != NULL ? (size_t)(tab - s) : n;
 
-        put_safe(o, s, part);
+        put_escaped_text(o, s, part);
         if (tab == NULL)
             return;
         mortise_out_put(o, "\t", 1);
@@ -313,23 +313,23 @@ void mortise_out_text(struct mortise_out *o, const char *s, size_t indent)
     } while (*s != '\0');
 }
 
-/* The name of a node in teams ends with its own: where there is no room for all of
- * it, what it stands in is left out ahead of that. */
-static void put_name(struct mortise_out *o, const char *name, size_t columns,
-                     bool is_cut)
+/* Write the name of a node in nested teams.  If it is too long, cut it on the
+ * left, as its last part identifies the node. */
+static void put_shortened_name(struct mortise_out *o, const char *name,
+                               size_t columns, bool is_cut)
 {
-    static const char ahead[] = "\xE2\x80\xA6"; /* ... in one column */
+    static const char ellipsis[] = "\xE2\x80\xA6"; /* "..." in one column */
     const char *end = name;
     char cut[1024];
 
-    if (!is_cut || put_safe(NULL, name, strlen(name)) <= columns) {
+    if (!is_cut || put_escaped_text(NULL, name, strlen(name)) <= columns) {
         mortise_out_cell(o, name, columns);
         return;
     }
     while ((end = strchr(end + 1, '/')) != NULL)
-        if (1 + put_safe(NULL, end, strlen(end)) <= columns)
+        if (1 + put_escaped_text(NULL, end, strlen(end)) <= columns)
             break;
-    mortise_out_puts(o, end != NULL ? ahead : "");
+    mortise_out_puts(o, end != NULL ? ellipsis : "");
     mortise_out_cut(cut, sizeof cut, end != NULL ? end : name, columns);
     mortise_out_cell(o, cut, columns - (end != NULL));
 }
@@ -344,10 +344,10 @@ void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
     mortise_out_puts(o, "  ");
     mortise_out_cut(cut, sizeof cut, word, WORD);
     mortise_out_styled(o, style, cut, WORD);
-    gap = name != NULL && put_safe(NULL, cut, strlen(cut)) == WORD;
-    mortise_out_puts(o, gap > 0 ? " " : ""); /* nothing runs into the name */
+    gap = name != NULL && put_escaped_text(NULL, cut, strlen(cut)) == WORD;
+    mortise_out_puts(o, gap > 0 ? " " : ""); /* separates word and name */
     if (name != NULL && text[0] != '\0')
-        put_name(o, name, NAME - gap, o->tty);
+        put_shortened_name(o, name, NAME - gap, o->tty);
     else if (name != NULL)
         mortise_out_word(o, name);
     mortise_out_puts(o, text[0] != '\0' ? " " : "");
@@ -356,7 +356,7 @@ void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
     } else {
         mortise_out_window(o, &columns, &rows);
         if (columns < LEAST)
-            columns = LEAST; /* it may wrap */
+            columns = LEAST; /* may wrap */
         mortise_out_cut(cut, sizeof cut, text, columns - used - 1);
         mortise_out_puts(o, cut);
     }
@@ -381,7 +381,7 @@ void mortise_out_paragraph(struct mortise_out *o, const char *s, size_t columns)
     size_t at = 0;
 
     for (s += strspn(s, " "); *s != '\0'; s += strspn(s, " ")) {
-        size_t n = strcspn(s, " "), width = put_safe(NULL, s, n);
+        size_t n = strcspn(s, " "), width = put_escaped_text(NULL, s, n);
 
         if (at > 0 && at + 1 + width > columns) {
             mortise_out_put(o, "\n", 1);
@@ -390,7 +390,7 @@ void mortise_out_paragraph(struct mortise_out *o, const char *s, size_t columns)
             mortise_out_put(o, " ", 1);
             at++;
         }
-        at += put_safe(o, s, n);
+        at += put_escaped_text(o, s, n);
         s += n;
     }
     mortise_out_put(o, "\n", 1);
@@ -410,7 +410,7 @@ void mortise_out_shell(struct mortise_out *o, const char *s)
     for (; *s != '\0'; s++) {
         size_t n = strcspn(s, "'");
 
-        put_safe(o, s, n);
+        put_escaped_text(o, s, n);
         s += n;
         if (*s == '\0')
             break;
@@ -419,22 +419,23 @@ void mortise_out_shell(struct mortise_out *o, const char *s)
     mortise_out_put(o, "'", 1);
 }
 
-static void newline(struct mortise_out *o, size_t depth)
+static void put_json_newline(struct mortise_out *o, size_t depth)
 {
     mortise_out_put(o, "\n", 1);
     mortise_out_cell(o, "", 2 * depth);
 }
 
-/* A string of a JSON text with its quotes; returns the bytes taken.  What is
- * unsafe beyond JSON's own escapes can only stand here. */
-static size_t put_string(struct mortise_out *o, const char *s, size_t n)
+/* Write a string of a JSON text with its quotes; returns the bytes consumed.
+ * Only strings can contain characters that JSON itself does not escape but we
+ * do. */
+static size_t put_json_string(struct mortise_out *o, const char *s, size_t n)
 {
     size_t i = 0;
 
     do {
         char escape[MORTISE_UTF8_ESCAPE];
         uint32_t cp = 0;
-        size_t plain = printable(s + i, n - i, "\"\\"), taken;
+        size_t plain = count_printable(s + i, n - i, "\"\\"), taken;
 
         if (plain > 0) {
             mortise_out_put(o, s + i, plain);
@@ -455,7 +456,7 @@ static size_t put_string(struct mortise_out *o, const char *s, size_t n)
     return i;
 }
 
-/* A compact JSON text; when pretty, with line breaks and indents. */
+/* Write a compact JSON text, optionally with line breaks and indentation. */
 static void put_json_text(struct mortise_out *o, const char *s, size_t n,
                           bool pretty)
 {
@@ -467,18 +468,18 @@ static void put_json_text(struct mortise_out *o, const char *s, size_t n,
         bool empty = opens && s[i + 1] == s[i] + 2; /* {} or [] */
 
         if (s[i] == '"') {
-            i += put_string(o, s + i, n - i) - 1;
+            i += put_json_string(o, s + i, n - i) - 1;
             continue;
         }
         depth -= closes;
         if (pretty && closes && s[i - 1] != s[i] - 2)
-            newline(o, depth);
+            put_json_newline(o, depth);
         mortise_out_put(o, s + i, 1);
         depth += opens;
         if (pretty && s[i] == ':')
             mortise_out_put(o, " ", 1);
         else if (pretty && (s[i] == ',' || (opens && !empty)))
-            newline(o, depth);
+            put_json_newline(o, depth);
     }
 }
 
@@ -502,11 +503,12 @@ size_t mortise_out_cut(char *out, size_t cap, const char *s, size_t columns)
     size_t n = strlen(s), used = 0, len = 0, at_ellipsis = 0, cut_columns = 0;
 
     while (n > 0) {
-        size_t taken = next_shown(s, n, shown), w = columns_of(shown);
+        size_t taken = escape_character(s, n, shown),
+               w = count_shown_columns(shown);
 
         if (used + w > columns || len + strlen(shown) + 4 > cap)
             break;
-        if (used + w + 1 <= columns) { /* an ellipsis would fit behind it */
+        if (used + w + 1 <= columns) { /* an ellipsis still fits after it */
             at_ellipsis = len + strlen(shown);
             cut_columns = used + w;
         }
@@ -519,7 +521,7 @@ size_t mortise_out_cut(char *out, size_t cap, const char *s, size_t columns)
     out[len] = '\0';
     if (n == 0 || columns == 0)
         return used;
-    strcpy(out + at_ellipsis, "\xE2\x80\xA6"); /* ... in one column */
+    strcpy(out + at_ellipsis, "\xE2\x80\xA6"); /* "..." in one column */
     return cut_columns + 1;
 }
 

@@ -1,4 +1,4 @@
-/* out.h -- writing to people and pipes: checked, and never raw. */
+/* out.h -- output to terminals, files and pipes, checked and escaped. */
 #ifndef MORTISE_CLI_OUT_H
 #define MORTISE_CLI_OUT_H
 
@@ -17,79 +17,81 @@ enum mortise_style {
     MORTISE_DIM,
     MORTISE_GOOD, /* green */
     MORTISE_BAD,  /* red */
-    MORTISE_ASKS  /* yellow: somebody must do something */
+    MORTISE_ASKS  /* yellow: needs attention */
 };
 
 struct mortise_out {
-    const struct mortise_mem *mem; /* for JSON texts; lent */
+    const struct mortise_mem *mem; /* for JSON texts; borrowed */
     int fd;
-    struct mortise_buf *into; /* NULL; else it is written to, not fd */
-    int errnum; /* of the first write that failed; then nothing is written */
-    bool tty;   /* a terminal that understands cursor movement */
+    struct mortise_buf *into; /* write to this buffer instead of fd; or NULL */
+    int errnum; /* of the first failed write, which ends all output */
+    bool tty;   /* a terminal with cursor movement */
     bool color;
     size_t n;
     char buf[4096];
 };
 
-/* A terminal is one that TERM calls so; NO_COLOR (not empty) takes its colours
- * away.  The descriptor stays the caller's. */
+/* `tty` depends on TERM; NO_COLOR (not empty) disables colours.  The descriptor
+ * remains the caller's. */
 void mortise_out_init(struct mortise_out *o, int fd,
                       const struct mortise_mem *mem);
-/* The same, into bytes: no terminal.  Flushed, b has all of it. */
+/* Write to a buffer instead, without terminal features.  After a flush, b is
+ * complete. */
 void mortise_out_init_buf(struct mortise_out *o, struct mortise_buf *b);
 
-/* Our own words.  printf: no %s of what came from outside. */
+/* Write the program's own text.  Do not print external text with %s of
+ * printf(). */
 void mortise_out_put(struct mortise_out *o, const char *p, size_t n);
 void mortise_out_puts(struct mortise_out *o, const char *s);
 void mortise_out_printf(struct mortise_out *o, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
-/* Our own words with others among them: each %s is made safe as by
- * mortise_out_word(), %llu is a number, and there is nothing else. */
+/* Write text with escaped parts: each %s is escaped like mortise_out_word(),
+ * %llu is a number, and nothing else is supported. */
 void mortise_out_say(struct mortise_out *o, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
 void mortise_out_vsay(struct mortise_out *o, const char *fmt, va_list ap);
-/* Until the next style; MORTISE_PLAIN ends it. */
+/* Set the style until the next call; MORTISE_PLAIN resets it. */
 void mortise_out_style(struct mortise_out *o, enum mortise_style style);
 
-/* Words from outside: control characters, bidirectional overrides and what is
- * not UTF-8 come out as \x1b or \u{202e}.  NULL is "". */
+/* Write external text: control characters, bidirectional overrides and invalid
+ * UTF-8 are escaped as \x1b or \u{202e}.  NULL is "". */
 void mortise_out_word(struct mortise_out *o, const char *s);
 /* The same, padded with blanks to `columns`. */
 void mortise_out_cell(struct mortise_out *o, const char *s, size_t columns);
 /* The same in a style. */
 void mortise_out_styled(struct mortise_out *o, enum mortise_style style,
                         const char *s, size_t columns);
-/* Words from outside, too, but line ends and tabs pass, and each line starts
- * with `indent` blanks.  Ends with a line end. */
+/* Write external text of several lines: line ends and tabs are kept, and each
+ * line is indented.  Ends with a line end. */
 void mortise_out_text(struct mortise_out *o, const char *s, size_t indent);
-/* The same on one line after another of so many columns, broken at blanks;
- * ends with a line end. */
+/* Write external text wrapped at blanks to `columns`; ends with a line end. */
 void mortise_out_paragraph(struct mortise_out *o, const char *s,
                            size_t columns);
-/* One line of such a text, or a piece of it: nothing is put before or behind. */
+/* Write one line of external text, or a part of it, without a line end. */
 void mortise_out_piece(struct mortise_out *o, const char *s, size_t n);
-/* `  word     name                  text`: a line with words from outside; on a
- * terminal cut to its columns, the name ahead of its last part.  Name NULL: there is
- * no place for it. */
+/* Write `  word     name                  text` with external text.  On a
+ * terminal, text is cut on the right, and a long name is cut on the left.  Name
+ * NULL: no such column. */
 void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
                         const char *word, const char *name, const char *text);
-/* As an argument that a shell takes back as it was. */
+/* Quote for a shell. */
 void mortise_out_shell(struct mortise_out *o, const char *s);
-/* JSON, compact on one line or indented; a line end behind it. */
+/* Write JSON, compact on one line or indented, and a line end. */
 void mortise_out_json(struct mortise_out *o, const json_t *v, bool pretty);
 
-/* Escape as mortise_out_word() and cut to `columns` and to `cap` bytes with the
- * NUL; an ellipsis shows that something is missing.  Returns the columns. */
+/* Escape like mortise_out_word(), and cut to `columns` and to `cap` bytes
+ * including the NUL; a cut is marked by an ellipsis.  Returns the number of
+ * columns. */
 size_t mortise_out_cut(char *out, size_t cap, const char *s, size_t columns);
 
-/* "340 ms", "2.1 s", "3 min 5 s": our own words, in a buffer of 32. */
+/* Format "340 ms", "2.1 s" or "3 min 5 s" into a buffer of 32. */
 const char *mortise_out_took(uint64_t ms, char out[32]);
 
-/* Columns and rows of the terminal behind o; 80 x 24 if it does not say. */
+/* Get the size of the terminal; 80 x 24 if it is unknown. */
 void mortise_out_window(const struct mortise_out *o, size_t *columns,
                         size_t *rows);
 
-/* 0, or the errno of the first failed write of this stream. */
+/* Write the buffer.  Returns 0, or the errno of the first failed write. */
 int mortise_out_flush(struct mortise_out *o);
 
 #endif

@@ -1,17 +1,16 @@
-/* overlay.c -- what of a graph ran.
+/* overlay.c -- the state of a run's executions, for each node of its graph.
  *
- * A run says of each execution where it was: its path goes through the nodes
- * that hold nested graphs down to its own ("1.0/review#2/inner#1[3]").
+ * The path of an execution consists of the nodes that contain nested graphs,
+ * down to its own node ("1.0/review#2/inner#1[3]").
  *
- *   (1) Nodes are found by that way alone: a nested graph's `a` is not its
- *       neighbour's.
- *   (2) Of several visits the newest one counts; of the elements of a map,
- *       which visit it together, the one that most wants somebody's eye.
- *   (3) What waits for somebody is seen at every depth: each node around it
- *       waits, too.
- *   (4) Of a nested graph that has ended, what never began was skipped, as the
- *       run says it of its own nodes.
- */
+ *   (1) Nodes are found only by their path: node `a` of one nested graph is not
+ *       node `a` of another.
+ *   (2) If a node has several visits, the newest counts.  The elements of a map
+ *       belong to the same visit; the one that most needs attention counts.
+ *   (3) A pending request is visible at every level: each node that contains it
+ *       is waiting, too.
+ *   (4) When a nested graph has ended, its nodes that never started count as
+ *       skipped, as the run reports for its own nodes. */
 #include "cli/overlay.h"
 
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 #include "cli/cli.h"
 #include "core/json/value.h"
 
-static enum mortise_ran ran_of(const char *status)
+static enum mortise_ran parse_ran_status(const char *status)
 {
     static const struct {
         const char *status;
@@ -42,8 +41,8 @@ static enum mortise_ran ran_of(const char *status)
     return MORTISE_RAN_NOT;
 }
 
-/* How much it wants to be seen. */
-static int weight(enum mortise_ran ran)
+/* How much attention a state needs. */
+static int get_attention_weight(enum mortise_ran ran)
 {
     static const int weights[] = {
         [MORTISE_RAN_SKIPPED] = 0, [MORTISE_RAN_DONE] = 1,
@@ -55,10 +54,10 @@ static int weight(enum mortise_ran ran)
 
 /* ---- paths ------------------------------------------------------------- */
 
-/* The node named at *at, "ID#VISIT..." up to a slash; *at moves behind it.
- * NULL: the graph has none of that name. */
-static const struct mortise_node *step_in(const struct mortise_graph *g,
-                                          const char **at)
+/* Find the node at *at, "ID#VISIT..." up to a slash, and advance *at.  NULL:
+ * the graph has no such node. */
+static const struct mortise_node *
+find_node_in_path(const struct mortise_graph *g, const char **at)
 {
     size_t n = strcspn(*at, "#/");
     char id[128] = "";
@@ -71,8 +70,8 @@ static const struct mortise_node *step_in(const struct mortise_graph *g,
     return mortise_graph_node(g, id);
 }
 
-/* Two executions of one node: whose visits, the outermost first, are newer?
- * Below 0: b's. */
+/* Compare the visits in two paths of one node, from the outermost on.  Below 0:
+ * b's are newer. */
 static long compare_visits(const char *a, const char *b)
 {
     long newer = 0;
@@ -83,28 +82,31 @@ static long compare_visits(const char *a, const char *b)
     return newer;
 }
 
-/* ---- laying ------------------------------------------------------------ */
+/* ---- states ------------------------------------------------------------- */
 
 /* (2) */
-static void lay_one(struct mortise_overlay *o, const json_t *one,
-                    enum mortise_ran ran)
+static void add_execution_state(struct mortise_overlay *o, const json_t *one,
+                                enum mortise_ran ran)
 {
     const char *path = mortise_cli_text(one, "path");
     long newer = o->newest != NULL ? compare_visits(path, o->newest) : 1;
 
     o->visits +=
         ran != MORTISE_RAN_NOT || json_object_get(one, "started") != NULL;
-    if (newer > 0 || (newer == 0 && weight(ran) > weight(o->ran)))
+    if (newer > 0 || (newer == 0 &&
+                      get_attention_weight(ran) > get_attention_weight(o->ran)))
         o->ran = ran;
     if (newer > 0)
         o->newest = path;
 }
 
-/* One that began has a path, one of the run's own that did not a name. */
-static void lay(struct mortise_overlay *o, const struct mortise_graph *g,
-                const json_t *one)
+/* A started execution has a path; a node of the run's own graph that has not
+ * started has only a name. */
+static void set_execution_state(struct mortise_overlay *o,
+                                const struct mortise_graph *g,
+                                const json_t *one)
 {
-    enum mortise_ran ran = ran_of(mortise_cli_text(one, "status"));
+    enum mortise_ran ran = parse_ran_status(mortise_cli_text(one, "status"));
     const char *at = strchr(mortise_cli_text(one, "path"), '/');
     const struct mortise_node *n;
 
@@ -114,9 +116,10 @@ static void lay(struct mortise_overlay *o, const struct mortise_graph *g,
             o[n->index].ran = ran;
         return;
     }
-    for (at++; g != NULL && (n = step_in(g, &at)) != NULL; g = n->sub) {
+    for (at++; g != NULL && (n = find_node_in_path(g, &at)) != NULL;
+         g = n->sub) {
         if (*at == '\0') {
-            lay_one(&o[n->index], one, ran);
+            add_execution_state(&o[n->index], one, ran);
             return;
         }
         o = o[n->index].inside;
@@ -124,14 +127,15 @@ static void lay(struct mortise_overlay *o, const struct mortise_graph *g,
 }
 
 /* (3) */
-static void lay_pending(struct mortise_overlay *o,
-                        const struct mortise_graph *g, const json_t *request)
+static void set_waiting_states(struct mortise_overlay *o,
+                               const struct mortise_graph *g,
+                               const json_t *request)
 {
     const char *at = strchr(mortise_cli_text(request, "path"), '/');
     const struct mortise_node *n;
 
     for (at += at != NULL; at != NULL && *at != '\0' && g != NULL; g = n->sub) {
-        n = step_in(g, &at);
+        n = find_node_in_path(g, &at);
         if (n == NULL)
             return;
         o[n->index].ran = MORTISE_RAN_WAITS;
@@ -139,23 +143,23 @@ static void lay_pending(struct mortise_overlay *o,
     }
 }
 
-/* (4); `over`: what holds this graph has ended. */
-static void lay_skipped(struct mortise_overlay *o,
-                        const struct mortise_graph *g, bool over)
+/* (4); `over`: the node that contains this graph has ended. */
+static void set_skipped_states(struct mortise_overlay *o,
+                               const struct mortise_graph *g, bool over)
 {
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (over && o[i].ran == MORTISE_RAN_NOT)
             o[i].ran = MORTISE_RAN_SKIPPED;
         if (g->nodes[i].sub != NULL)
-            lay_skipped(o[i].inside, g->nodes[i].sub,
-                        o[i].ran == MORTISE_RAN_DONE ||
-                            o[i].ran == MORTISE_RAN_FAILED ||
-                            o[i].ran == MORTISE_RAN_SKIPPED);
+            set_skipped_states(o[i].inside, g->nodes[i].sub,
+                               o[i].ran == MORTISE_RAN_DONE ||
+                                   o[i].ran == MORTISE_RAN_FAILED ||
+                                   o[i].ran == MORTISE_RAN_SKIPPED);
     }
 }
 
-static struct mortise_overlay *blank(struct mortise_arena *a,
-                                     const struct mortise_graph *g)
+static struct mortise_overlay *new_blank_overlay(struct mortise_arena *a,
+                                                 const struct mortise_graph *g)
 {
     size_t size = (g->n_nodes + 1) * sizeof(struct mortise_overlay);
     struct mortise_overlay *o = mortise_arena_alloc(a, size);
@@ -166,7 +170,7 @@ static struct mortise_overlay *blank(struct mortise_arena *a,
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (g->nodes[i].sub == NULL)
             continue;
-        o[i].inside = blank(a, g->nodes[i].sub);
+        o[i].inside = new_blank_overlay(a, g->nodes[i].sub);
         if (o[i].inside == NULL)
             return NULL;
     }
@@ -177,14 +181,14 @@ struct mortise_overlay *mortise_overlay_new(struct mortise_arena *a,
                                             const struct mortise_graph *g,
                                             const json_t *show)
 {
-    struct mortise_overlay *o = blank(a, g);
+    struct mortise_overlay *o = new_blank_overlay(a, g);
 
     if (o == NULL)
         return NULL;
     MORTISE_JSON_EACH (one, i, json_object_get(show, "nodes"))
-        lay(o, g, one);
+        set_execution_state(o, g, one);
     MORTISE_JSON_EACH (one, i, json_object_get(show, "pending"))
-        lay_pending(o, g, one);
-    lay_skipped(o, g, false);
+        set_waiting_states(o, g, one);
+    set_skipped_states(o, g, false);
     return o;
 }

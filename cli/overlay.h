@@ -1,5 +1,4 @@
-/* overlay.h -- what of a graph ran: a run's executions, laid over the graph's
- * nodes. */
+/* overlay.h -- the state of a run's executions, for each node of its graph. */
 #ifndef MORTISE_CLI_OVERLAY_H
 #define MORTISE_CLI_OVERLAY_H
 
@@ -8,8 +7,9 @@
 #include "core/base/mem.h"
 #include "lang/draw/picture.h"
 
-/* An entry for each node, those of nested graphs included; NULL: no memory.
- * `show` is the answer to the request of that name, and outlives the result. */
+/* Make an entry for each node, including those of nested graphs; NULL: memory
+ * ran out.  `show` is the reply to a `show` request and must outlive the
+ * result. */
 struct mortise_overlay *mortise_overlay_new(struct mortise_arena *a,
                                             const struct mortise_graph *g,
                                             const json_t *show);

@@ -1,21 +1,20 @@
-/* pinned_file.c -- does a graph file still say what a run follows?
+/* pinned_file.c -- did the files of a run's graph change after the run started?
  *
- * A run follows the graph that it pinned (R4), so a change of the file does not
- * reach it.  A person who changed the file and resumes the run expects that it
- * does.  Only the commands that ask this compare: others read nothing for it.
+ * A run uses the graph that it pinned (R4), so changed files do not affect it.
+ * A person who changes a file and resumes the run expects otherwise.  Only the
+ * commands that warn about that compare the files.
  *
- * The files are compared byte by byte with the store's copies, and are never
- * parsed.  A path that names no regular file from here is not compared, and nothing
- * that goes wrong is an error.
- */
+ * The files are compared with the store's copies byte by byte, without parsing.
+ * A path that is not a regular file from here is skipped, and no failure is an
+ * error. */
 #include <string.h>
 #include <sys/stat.h>
 
 #include "cli/cli.h"
 #include "core/json/value.h"
 
-static bool differs(struct mortise_cli *cli, const char *path,
-                    const json_t *text)
+static bool is_changed_file(struct mortise_cli *cli, const char *path,
+                            const json_t *text)
 {
     size_t size = json_string_length(text), n;
     struct mortise_err err;
@@ -46,7 +45,7 @@ char *mortise_cli_changed_file(struct mortise_cli *cli, const char *run)
         const char *path = mortise_cli_text(file, "path");
 
         if (changed == NULL &&
-            differs(cli, path, json_object_get(file, "text")))
+            is_changed_file(cli, path, json_object_get(file, "text")))
             changed = mortise_strdup(cli->mem, path);
     }
     json_decref(graph);

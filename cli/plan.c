@@ -1,17 +1,17 @@
-/* plan.c -- `mortise plan`: a model plans how a goal is reached, as a task graph.
+/* plan.c -- `mortise plan`: a model plans a goal as a task graph.
  *
- * There is no second way of doing things behind it: to plan is a run, of the graph
- * that this file makes.  One node has a model write a graph, another has it checked
- * by what checks every graph (agent/proposal), and leads back with the findings to
- * the letter, so many times.  So a plan in the making is durable, is paid from
- * budgets, and is seen by show and events, like any other run; and what dies in the
- * middle goes on with --continue.
+ * Planning is itself a run, of the graph that this file builds.  In one node a
+ * model writes a graph.  Another node checks it like any other graph
+ * (agent/proposal), and returns the findings to the first, up to a number of
+ * times.  Therefore planning is durable, counts against budgets and is visible
+ * in show and events, like any run.  It can be continued after a crash with
+ * --continue.
  *
- * With departments there is a first question, who is to do it; the part of each of
- * them is planned and checked by itself, side by side; and a director makes one plan
- * of them, which is checked in its turn.
+ * With --departments, the model first chooses departments; the part of each is
+ * planned and checked independently, in parallel; a director then merges the
+ * parts into one plan, which is checked again.
  *
- * What models are told stands below, and is the input of that run. */
+ * The prompts of the models are below, and are the input of that run. */
 #include <string.h>
 
 #include "core/base/err.h"
@@ -27,12 +27,12 @@
 static const char graph_name[] = "mortise-plan";
 
 enum {
-    REPLANS = 2,      /* unless somebody says otherwise */
+    REPLANS = 2,      /* default */
     REPLANS_MAX = 30, /* limits.visits is 32 */
-    MAX_NODES = 64    /* of a graph that a model proposes */
+    MAX_NODES = 64    /* in a graph that a model proposes */
 };
 
-/* ---- what models are told --------------------------------------------------- */
+/* ---- prompts ------------------------------------------------------------ */
 
 static const char instructions[] =
     "You plan how a goal is reached. Write the plan as a graph of tasks, in "
@@ -71,16 +71,17 @@ static const char to_direct[] =
     "task or a team for what each of them does, what depends on what between "
     "them, and what brings it together.";
 
-/* ---- the graph ---------------------------------------------------------------- */
+/* ---- the planning graph ------------------------------------------------- */
 
-/* `head`, then the model, then `one` or `several`, then `plans`, of several what
- * `merges` them, and `checks`. */
-static const char head[] = "apiVersion: mortise/v1\n"
-                           "kind: Graph\n"
-                           "metadata: {name: mortise-plan, version: 1.0.0}\n"
-                           "defaults:\n"
-                           "  retry_policy: {max_attempts: 3, delay: 2s}\n"
-                           "  llm: {provider_id: ";
+/* The graph consists of: `graph_head`, the model, one of the two starts, the
+ * plan node, with departments the merge prompt, and the check node. */
+static const char graph_head[] =
+    "apiVersion: mortise/v1\n"
+    "kind: Graph\n"
+    "metadata: {name: mortise-plan, version: 1.0.0}\n"
+    "defaults:\n"
+    "  retry_policy: {max_attempts: 3, delay: 2s}\n"
+    "  llm: {provider_id: ";
 
 #define CHECK(what, next)                                                      \
     "    type: tool\n"                                                         \
@@ -92,16 +93,16 @@ static const char head[] = "apiVersion: mortise/v1\n"
     "    routes: [{when: output.valid, to: " next "}]\n"                       \
     "    default: " what "\n"
 
-static const char one[] = "}\n"
-                          "start: plan\n"
-                          "nodes:\n";
+static const char start_without_departments[] = "}\n"
+                                                "start: plan\n"
+                                                "nodes:\n";
 
-/* A prompt ends with what was wrong with the last one, where there is one. */
+/* A prompt ends with the findings about the previous plan, if there is one. */
 #define AGAIN(check)                                                           \
     "${has(artifacts." check ") ? \"\\n\\n\" + artifacts." check               \
     ".again : \"\"}\n"
 
-static const char several[] =
+static const char start_with_departments[] =
     "}\n"
     "start: split\n"
     "nodes:\n"
@@ -136,33 +137,37 @@ static const char several[] =
     "${department.goal}" AGAIN("checked") "    next: checked\n"
                                           "  checked:\n" CHECK("draft", "plan");
 
-static const char plans[] = "  plan:\n"
-                            "    type: gmi\n"
-                            "    instructions: ${input.instructions}\n"
-                            "    prompt: |-\n"
-                            "      ${input.brief}";
+static const char graph_plan_node[] =
+    "  plan:\n"
+    "    type: gmi\n"
+    "    instructions: ${input.instructions}\n"
+    "    prompt: |-\n"
+    "      ${input.brief}";
 
-static const char merges[] =
+static const char graph_merge_prompt[] =
     "\n\n"
     "      ${input.direct}\n"
     "\n"
     "      ${artifacts.draft.results.map(one, one.graph).join(\"\\n---\\n\")}";
 
-static const char checks[] = AGAIN("check") "    next: check\n"
-                                            "  check:\n" CHECK("plan", "END");
+static const char graph_check_node[] =
+    AGAIN("check") "    next: check\n"
+                   "  check:\n" CHECK("plan", "END");
 
-/* As a JSON string. */
-static json_t *graph_text(const struct mortise_args *a,
-                          const struct mortise_mem *mem)
+/* Encode as a JSON string. */
+static json_t *encode_planning_graph(const struct mortise_args *a,
+                                     const struct mortise_mem *mem)
 {
     const char *model = a->model != NULL ? a->model : "default";
-    const char *parts[] = {a->departments ? several : one, plans,
-                           a->departments ? merges : "", checks};
+    const char *parts[] = {
+        a->departments ? start_with_departments : start_without_departments,
+        graph_plan_node, a->departments ? graph_merge_prompt : "",
+        graph_check_node};
     json_t *out = NULL, *name = json_string(model);
     struct mortise_buf text;
 
     mortise_buf_init(&text, mem);
-    mortise_buf_puts(&text, head);
+    mortise_buf_puts(&text, graph_head);
     if (name == NULL || mortise_json_write(&text, name) != MORTISE_OK)
         text.failed = true;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
@@ -174,18 +179,19 @@ static json_t *graph_text(const struct mortise_args *a,
     return out;
 }
 
-/* ---- what there is to plan with ------------------------------------------------ */
+/* ---- roles and tools ---------------------------------------------------- */
 
-/* The roles of --roles, and what they are as text: with as many lines ahead of it
- * as in the file. */
+/* The roles of --roles, and their text, which has the same line numbers as the
+ * file. */
 struct roles {
-    json_t *list; /* ours: by id */
+    json_t *list; /* owned: by id */
     struct mortise_buf text;
 };
 
-/* A document may begin with `---`, and end with `...`: what is in it is wanted, in
- * the place that it has in the file. */
-static void put_document(struct mortise_buf *b, const struct mortise_yaml *root)
+/* Put the content of a document without the markers `---` and `...`, at its
+ * original line and column. */
+static void put_yaml_document(struct mortise_buf *b,
+                              const struct mortise_yaml *root)
 {
     const struct mortise_yaml_file *f = root->span.file;
     const struct mortise_span at = root->span;
@@ -201,9 +207,10 @@ static void put_document(struct mortise_buf *b, const struct mortise_yaml *root)
     mortise_buf_put(b, f->text + from, to - from);
 }
 
-/* A mapping as under `roles` in a graph, and not that with the key itself. */
-static int check_shape(const struct mortise_yaml *root,
-                       struct mortise_diags *diags)
+/* The file must be a mapping like that under `roles` in a graph, without the
+ * key itself. */
+static int check_roles_shape(const struct mortise_yaml *root,
+                             struct mortise_diags *diags)
 {
     const struct mortise_yaml *in = root;
     struct mortise_diag *d;
@@ -228,8 +235,8 @@ static int check_shape(const struct mortise_yaml *root,
     return MORTISE_ECHECK;
 }
 
-static int read_roles(struct mortise_cli *cli, struct roles *r,
-                      struct mortise_err *err)
+static int read_roles_file(struct mortise_cli *cli, struct roles *r,
+                           struct mortise_err *err)
 {
     const char *path = cli->args.roles;
     struct mortise_diags diags;
@@ -241,10 +248,10 @@ static int read_roles(struct mortise_cli *cli, struct roles *r,
     mortise_arena_init(&arena, cli->mem);
     rv = mortise_yaml_read(&root, &arena, path, &diags);
     if (rv == MORTISE_OK)
-        rv = check_shape(root, &diags);
+        rv = check_roles_shape(root, &diags);
     if (rv == MORTISE_OK) {
         r->list = mortise_yaml_json(root, true);
-        put_document(&r->text, root);
+        put_yaml_document(&r->text, root);
         rv = r->list != NULL && !r->text.failed ? MORTISE_OK
                                                 : mortise_nomem(err);
     }
@@ -255,17 +262,18 @@ static int read_roles(struct mortise_cli *cli, struct roles *r,
                : rv;
 }
 
-/* What there is to plan with. */
+/* The roles, tools and limits to plan with. */
 struct means {
     struct roles roles;
-    json_t *model;      /* ours: its alias */
-    json_t *brief;      /* ours: what the model is told of all that */
-    uint64_t nodes;     /* so many a plan may have */
-    bool lacks_default; /* of models: workers have the one that plans */
+    json_t *model;      /* owned: its alias */
+    json_t *brief;      /* owned: the description for the model */
+    uint64_t nodes;     /* the maximal nodes of a plan */
+    bool lacks_default; /* no alias "default": plans use `model` */
 };
 
-/* Each line two columns in; how many there were. */
-static uint32_t put_inside(struct mortise_buf *b, const struct mortise_buf *in)
+/* Put each line indented by two columns; returns the number of lines. */
+static uint32_t put_indented_lines(struct mortise_buf *b,
+                                   const struct mortise_buf *in)
 {
     uint32_t lines = 0;
 
@@ -283,8 +291,8 @@ static uint32_t put_inside(struct mortise_buf *b, const struct mortise_buf *in)
     return lines;
 }
 
-/* A node that plays a role. */
-static void put_player(struct mortise_buf *b, size_t i, const char *role)
+/* Put a node with the role. */
+static void put_role_node(struct mortise_buf *b, size_t i, const char *role)
 {
     json_t *name = json_string(role);
 
@@ -294,10 +302,10 @@ static void put_player(struct mortise_buf *b, size_t i, const char *role)
     json_decref(name);
 }
 
-/* What the deployment's tools and these roles are, as a graph of which one node, the
- * first, may use all tools, and each other one plays a role, as far as a graph may
- * have so many.  How many lines of it are those of the roles. */
-static uint32_t write_probe(struct mortise_buf *b, const struct means *with)
+/* Put a graph that tests the deployment's tools and the roles: the first node
+ * may use all tools, and each other node has one role, as far as the limit of
+ * nodes allows.  Returns the number of lines of the roles. */
+static uint32_t put_probe_graph(struct mortise_buf *b, const struct means *with)
 {
     json_t *roles = with->roles.list;
     size_t n = json_object_size(roles), i = 0;
@@ -307,7 +315,7 @@ static uint32_t write_probe(struct mortise_buf *b, const struct means *with)
         n = with->nodes - 1;
     if (with->roles.text.n > 0)
         mortise_buf_puts(b, "roles:\n");
-    lines = put_inside(b, &with->roles.text);
+    lines = put_indented_lines(b, &with->roles.text);
     mortise_buf_puts(b, "apiVersion: mortise/v1\n"
                         "kind: Graph\n"
                         "metadata: {name: probe, version: 1.0.0}\n"
@@ -322,14 +330,14 @@ static uint32_t write_probe(struct mortise_buf *b, const struct means *with)
                         "['*/*'], next: END}\n");
     for (void *it = json_object_iter(roles); it != NULL && i < n;
          it = json_object_iter_next(roles, it))
-        put_player(b, i++, json_object_iter_key(it));
+        put_role_node(b, i++, json_object_iter_key(it));
     return lines;
 }
 
-/* A finding about the roles is one of their file, where they stand a line higher and
- * two columns to the left.  What else is found is of the deployment, or of what was
- * asked for, and stands in no file. */
-static void place_findings(struct mortise_diags *d, uint32_t lines)
+/* Move findings about the roles to their place in the file, one line up and two
+ * columns to the left.  Other findings are about the deployment or the command
+ * line, and lose their place. */
+static void relocate_findings(struct mortise_diags *d, uint32_t lines)
 {
     for (size_t i = 0; i < d->n; i++) {
         struct mortise_diag *f = &d->list[i];
@@ -346,10 +354,10 @@ static void place_findings(struct mortise_diags *d, uint32_t lines)
     }
 }
 
-static void put_tools(struct mortise_buf *b, const struct mortise_graph *g)
+static void put_tool_list(struct mortise_buf *b, const struct mortise_graph *g)
 {
     const struct mortise_graph *tools = g->nodes[0].tools;
-    json_t *offered; /* the plugins, which have the words, are gone */
+    json_t *offered; /* the plugins' own copies of the texts are freed */
 
     if (tools == NULL || tools->n_offered == 0) {
         mortise_buf_puts(b, "\n\nThere are no tools.");
@@ -369,7 +377,7 @@ static void put_tools(struct mortise_buf *b, const struct mortise_graph *g)
     json_decref(offered);
 }
 
-static void put_roles(struct mortise_buf *b, const json_t *roles)
+static void put_role_list(struct mortise_buf *b, const json_t *roles)
 {
     static const char *const said[] = {"display_name",
                                        "system_prompt_fragment"};
@@ -392,7 +400,7 @@ static void put_roles(struct mortise_buf *b, const json_t *roles)
     }
 }
 
-static void means_finish(struct means *with)
+static void finish_means(struct means *with)
 {
     mortise_buf_finish(&with->roles.text);
     json_decref(with->roles.list);
@@ -400,7 +408,7 @@ static void means_finish(struct means *with)
     json_decref(with->brief);
 }
 
-static int means_init(struct means *with, struct mortise_cli *cli,
+static int init_means(struct means *with, struct mortise_cli *cli,
                       struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
@@ -411,11 +419,12 @@ static int means_init(struct means *with, struct mortise_cli *cli,
     mortise_buf_init(&with->roles.text, cli->mem);
     if (with->model == NULL || (a->roles == NULL && with->roles.list == NULL))
         return mortise_nomem(err);
-    return a->roles != NULL ? read_roles(cli, &with->roles, err) : MORTISE_OK;
+    return a->roles != NULL ? read_roles_file(cli, &with->roles, err)
+                            : MORTISE_OK;
 }
 
-static int read_deployment(struct means *with, struct mortise_cli *cli,
-                           struct mortise_err *err)
+static int read_planning_limits(struct means *with, struct mortise_cli *cli,
+                                struct mortise_err *err)
 {
     struct mortise_settings settings;
     int rv = mortise_cli_peek(cli, &settings, err);
@@ -431,26 +440,27 @@ static int read_deployment(struct means *with, struct mortise_cli *cli,
     return rv;
 }
 
-/* What the model is told to plan: the goal, and with what. */
-static int make_brief(struct means *with, struct mortise_cli *cli,
-                      const struct mortise_graph *probe,
-                      struct mortise_err *err)
+/* Make the model's description of the task: the goal, the roles and the tools.
+ */
+static int make_planning_brief(struct means *with, struct mortise_cli *cli,
+                               const struct mortise_graph *probe,
+                               struct mortise_err *err)
 {
     struct mortise_buf text;
 
     mortise_buf_init(&text, cli->mem);
     mortise_buf_puts(&text, "The goal: ");
     mortise_buf_puts(&text, cli->args.operands[0]);
-    put_roles(&text, with->roles.list);
-    put_tools(&text, probe);
+    put_role_list(&text, with->roles.list);
+    put_tool_list(&text, probe);
     if (mortise_buf_cstr(&text) != NULL)
         with->brief = json_string(text.p);
     mortise_buf_finish(&text);
     return with->brief != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static int look(struct means *with, struct mortise_cli *cli,
-                struct mortise_err *err)
+static int probe_deployment(struct means *with, struct mortise_cli *cli,
+                            struct mortise_err *err)
 {
     const char *path = cli->args.roles != NULL ? cli->args.roles : graph_name;
     struct mortise_graph *g = NULL;
@@ -461,15 +471,15 @@ static int look(struct means *with, struct mortise_cli *cli,
 
     mortise_buf_init(&probe, cli->mem);
     mortise_diags_init(&diags, cli->mem);
-    lines = write_probe(&probe, with);
+    lines = put_probe_graph(&probe, with);
     rv = mortise_buf_cstr(&probe) != NULL
              ? mortise_cli_text_graph(cli, path, probe.p, probe.n, &diags, &g,
                                       err)
              : mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = make_brief(with, cli, g, err);
-    place_findings(&diags, lines);
-    if (rv != MORTISE_OK) /* what else is said of the probe, nobody wrote */
+        rv = make_planning_brief(with, cli, g, err);
+    relocate_findings(&diags, lines);
+    if (rv != MORTISE_OK) /* other findings are about the generated probe */
         mortise_cli_findings(cli, &diags);
     else
         mortise_diags_finish(&diags);
@@ -478,8 +488,9 @@ static int look(struct means *with, struct mortise_cli *cli,
     return rv;
 }
 
-/* What every plan is to say. */
-static json_t *laid_over(const struct mortise_args *a, const struct means *with)
+/* Encode the members that each plan must have. */
+static json_t *encode_fixed_parts(const struct mortise_args *a,
+                                  const struct means *with)
 {
     json_t *roles = with->roles.list, *defaults = NULL;
 
@@ -493,8 +504,8 @@ static json_t *laid_over(const struct mortise_args *a, const struct means *with)
                      a->approve ? "approve_plan" : NULL);
 }
 
-static int read_replans(const struct mortise_args *a, uint64_t *out,
-                        struct mortise_err *err)
+static int parse_max_replans(const struct mortise_args *a, uint64_t *out,
+                             struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -507,37 +518,37 @@ static int read_replans(const struct mortise_args *a, uint64_t *out,
                : rv;
 }
 
-static int make_input(struct mortise_cli *cli, json_t **out,
-                      struct mortise_err *err)
+static int make_planning_input(struct mortise_cli *cli, json_t **out,
+                               struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     struct means with;
     uint64_t replans;
-    int rv = read_replans(a, &replans, err);
+    int rv = parse_max_replans(a, &replans, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = means_init(&with, cli, err);
+    rv = init_means(&with, cli, err);
     if (rv == MORTISE_OK)
-        rv = read_deployment(&with, cli, err);
+        rv = read_planning_limits(&with, cli, err);
     if (rv == MORTISE_OK)
-        rv = look(&with, cli, err);
+        rv = probe_deployment(&with, cli, err);
     if (rv == MORTISE_OK) {
-        *out = json_pack("{s:s, s:s, s:s, s:O, s:o, s:I}", "instructions",
-                         instructions, "split", to_split, "direct", to_direct,
-                         "brief", with.brief, "with", laid_over(a, &with),
-                         "max_replans", (json_int_t)replans);
+        *out = json_pack(
+            "{s:s, s:s, s:s, s:O, s:o, s:I}", "instructions", instructions,
+            "split", to_split, "direct", to_direct, "brief", with.brief, "with",
+            encode_fixed_parts(a, &with), "max_replans", (json_int_t)replans);
         rv = *out != NULL ? MORTISE_OK : mortise_nomem(err);
     }
-    means_finish(&with);
+    finish_means(&with);
     return rv;
 }
 
-/* ---- what happens ---------------------------------------------------------------- */
+/* ---- running ------------------------------------------------------------ */
 
-/* Takes the body; shows what happens until the run rests. */
-static int see(struct mortise_watching *w, const char *what, json_t *body,
-               struct mortise_err *err)
+/* Takes the body; shows the events until the run rests. */
+static int watch_planning(struct mortise_watching *w, const char *what,
+                          json_t *body, struct mortise_err *err)
 {
     json_t *reply = NULL;
     int rv = mortise_watch(w, what, body, &reply, err);
@@ -546,12 +557,12 @@ static int see(struct mortise_watching *w, const char *what, json_t *body,
     return rv;
 }
 
-static int begin(struct mortise_watching *w, struct mortise_err *err)
+static int start_planning(struct mortise_watching *w, struct mortise_err *err)
 {
     const struct mortise_args *a = &w->cli->args;
     char made[MORTISE_UUID_TEXT], order[MORTISE_UUID_TEXT];
     json_t *input = NULL;
-    int rv = make_input(w->cli, &input, err);
+    int rv = make_planning_input(w->cli, &input, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_cli_open(w->cli, NULL, err);
@@ -561,44 +572,46 @@ static int begin(struct mortise_watching *w, struct mortise_err *err)
     }
     mortise_uuid_text(made, mortise_uuid7_now());
     mortise_uuid_text(order, mortise_uuid7_now());
-    return see(w, "start",
-               json_pack("{s:{s:s, s:o}, s:s, s:o, s:s, s:s}", "graph", "path",
-                         graph_name, "source", graph_text(a, w->cli->mem),
-                         "run", a->id != NULL ? a->id : made, "input", input,
-                         "order", order, "until", "idle"),
-               err);
+    return watch_planning(
+        w, "start",
+        json_pack("{s:{s:s, s:o}, s:s, s:o, s:s, s:s}", "graph", "path",
+                  graph_name, "source", encode_planning_graph(a, w->cli->mem),
+                  "run", a->id != NULL ? a->id : made, "input", input, "order",
+                  order, "until", "idle"),
+        err);
 }
 
-static bool is(const json_t *show, const char *member, const char *word)
+static bool has_text_member(const json_t *show, const char *member,
+                            const char *word)
 {
     return strcmp(mortise_cli_text(show, member), word) == 0;
 }
 
-static size_t visits_of(const json_t *show, const char *node)
+static size_t count_node_visits(const json_t *show, const char *node)
 {
     size_t n = 0;
 
     MORTISE_JSON_EACH (one_node, i, json_object_get(show, "nodes"))
-        n += is(one_node, "node", node);
+        n += has_text_member(one_node, "node", node);
     return n;
 }
 
-/* It was told so often what is wrong with its plans that it is over. */
-static bool is_given_up(const json_t *show)
+/* Did the run fail because the last allowed plan still had errors? */
+static bool has_exhausted_replans(const json_t *show)
 {
-    return is(show, "status", "failed") &&
-           is(json_object_get(show, "error"), "code", "plan");
+    return has_text_member(show, "status", "failed") &&
+           has_text_member(json_object_get(show, "error"), "code", "plan");
 }
 
-/* Asked again, it is told what the last check told nobody but us.  With departments
- * that one may be of any of them, and all is planned anew. */
-static json_t *ask_again(const json_t *show)
+/* Give the model the findings of the last check and let it plan again.  With
+ * departments, any of them may have failed, so all planning starts again. */
+static json_t *build_correction_commands(const json_t *show)
 {
     const json_t *state = json_object_get(show, "state");
     struct mortise_buf again;
     json_t *out = NULL;
 
-    if (visits_of(show, "plan") == 0)
+    if (count_node_visits(show, "plan") == 0)
         return json_pack("[{s:s, s:s}]", "kind", "goto", "node", "split");
     mortise_buf_init(&again, &mortise_heap);
     mortise_buf_puts(&again, "You planned:\n\n");
@@ -617,16 +630,18 @@ static json_t *ask_again(const json_t *show)
     return out;
 }
 
-/* What was checked would fail the check once more: the model is asked again. */
-static json_t *way_on(const json_t *show)
+/* If the last plan had errors, resuming would only repeat the check, so the
+ * model is asked again. */
+static json_t *build_continue_commands(const json_t *show)
 {
-    return is_given_up(show) ? ask_again(show)
-                             : json_pack("[{s:s}]", "kind", "resume");
+    return has_exhausted_replans(show) ? build_correction_commands(show)
+                                       : json_pack("[{s:s}]", "kind", "resume");
 }
 
-/* One that died, was paused or failed goes on; of one that is done there is the
- * plan. */
-static int take_up(struct mortise_watching *w, struct mortise_err *err)
+/* Continue a run that crashed, was paused or failed.  A completed run already
+ * has its plan. */
+static int continue_planning(struct mortise_watching *w,
+                             struct mortise_err *err)
 {
     json_t *show = NULL;
     int rv = mortise_cli_open(w->cli, NULL, err);
@@ -636,19 +651,21 @@ static int take_up(struct mortise_watching *w, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_cli_show(w->cli, w->run, &show, err);
     if (rv == MORTISE_OK &&
-        !is(json_object_get(show, "graph"), "name", graph_name))
+        !has_text_member(json_object_get(show, "graph"), "name", graph_name))
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "run %s was not started by 'mortise plan'", w->run);
-    if (rv == MORTISE_OK && !is(show, "status", "completed"))
-        rv = see(w, "command", mortise_watch_command(w, way_on(show)), err);
+    if (rv == MORTISE_OK && !has_text_member(show, "status", "completed"))
+        rv = watch_planning(
+            w, "command",
+            mortise_watch_command(w, build_continue_commands(show)), err);
     json_decref(show);
     return rv;
 }
 
-/* ---- what came of it ---------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------ */
 
-/* What was checked last: the plan. */
-static const json_t *plan_in(const json_t *show)
+/* Get the plan that was checked last. */
+static const json_t *get_checked_plan(const json_t *show)
 {
     const json_t *state = json_object_get(show, "state");
 
@@ -659,7 +676,7 @@ static int print_plan(struct mortise_watching *w, const json_t *show,
                       struct mortise_err *err)
 {
     struct mortise_cli *cli = w->cli;
-    const json_t *plan = plan_in(show);
+    const json_t *plan = get_checked_plan(show);
     const char *text = mortise_cli_text(plan, "graph"), *to = cli->args.to;
     int rv = MORTISE_OK;
 
@@ -668,10 +685,10 @@ static int print_plan(struct mortise_watching *w, const json_t *show,
     if (rv != MORTISE_OK)
         return rv;
     if (cli->args.json) {
-        json_t *out =
-            json_pack("{s:s, s:s, s:s, s:I, s:s*}", "run", w->run, "graph",
-                      text, "picture", mortise_cli_text(plan, "picture"),
-                      "plans", (json_int_t)visits_of(show, "plan"), "file", to);
+        json_t *out = json_pack(
+            "{s:s, s:s, s:s, s:I, s:s*}", "run", w->run, "graph", text,
+            "picture", mortise_cli_text(plan, "picture"), "plans",
+            (json_int_t)count_node_visits(show, "plan"), "file", to);
 
         mortise_out_json(&cli->out, out, false);
         json_decref(out);
@@ -683,10 +700,10 @@ static int print_plan(struct mortise_watching *w, const json_t *show,
     return MORTISE_OK;
 }
 
-/* What helps it: the commands that settle what is asked, which let it go on, and
- * the one that has its plan. */
-static void offer(struct mortise_cli *cli, struct mortise_out *o,
-                  const char *run, const json_t *show)
+/* Print the commands that settle pending requests or raise limits, and the one
+ * that continues the planning. */
+static void print_next_commands(struct mortise_cli *cli, struct mortise_out *o,
+                                const char *run, const json_t *show)
 {
     const json_t *limit = json_object_get(show, "limit");
     struct mortise_cli_way way =
@@ -705,7 +722,7 @@ static void offer(struct mortise_cli *cli, struct mortise_out *o,
     mortise_out_puts(o, "\n");
 }
 
-static void stop_json(struct mortise_watching *w, const json_t *show)
+static void print_no_plan_json(struct mortise_watching *w, const json_t *show)
 {
     const json_t *error = json_object_get(show, "error");
     bool failed = json_is_object(error);
@@ -714,7 +731,7 @@ static void stop_json(struct mortise_watching *w, const json_t *show)
 
     mortise_buf_init(&b, w->cli->mem);
     mortise_out_init_buf(&o, &b);
-    offer(w->cli, &o, w->run, show);
+    print_next_commands(w->cli, &o, w->run, show);
     mortise_out_flush(&o);
     mortise_cli_error(
         w->cli,
@@ -729,8 +746,8 @@ static void stop_json(struct mortise_watching *w, const json_t *show)
     mortise_buf_finish(&b);
 }
 
-/* It rests without a plan: why, and how to go on. */
-static int stop(struct mortise_watching *w, const json_t *show)
+/* The run rests without a plan: print the reason and the next commands. */
+static int print_no_plan(struct mortise_watching *w, const json_t *show)
 {
     struct mortise_cli *cli = w->cli;
     const json_t *error = json_object_get(show, "error");
@@ -738,7 +755,7 @@ static int stop(struct mortise_watching *w, const json_t *show)
 
     mortise_out_flush(&cli->out);
     if (cli->args.json) {
-        stop_json(w, show);
+        print_no_plan_json(w, show);
     } else {
         if (json_is_object(error)) {
             mortise_out_say(&cli->err, "mortise: the run has no plan (%s)\n",
@@ -748,16 +765,16 @@ static int stop(struct mortise_watching *w, const json_t *show)
             mortise_out_say(&cli->err, "mortise: run %s is %s\n", w->run,
                             status);
         }
-        mortise_out_say(&cli->err, is_given_up(show)
+        mortise_out_say(&cli->err, has_exhausted_replans(show)
                                        ? "to ask the model again:\n"
                                        : "to continue:\n");
-        offer(cli, &cli->err, w->run, show);
+        print_next_commands(cli, &cli->err, w->run, show);
     }
     return (int)mortise_exit_code_of_status(mortise_status_of_name(status));
 }
 
-/* The plan is a graph like any other. */
-static int run_plan(struct mortise_watching *w, const json_t *show)
+/* Run the plan like any other graph. */
+static int run_printed_plan(struct mortise_watching *w, const json_t *show)
 {
     char made[MORTISE_UUID_TEXT], order[MORTISE_UUID_TEXT];
     const char *to = w->cli->args.to;
@@ -768,29 +785,30 @@ static int run_plan(struct mortise_watching *w, const json_t *show)
         w->cli, "start",
         json_pack("{s:{s:s, s:O}, s:s, s:s, s:s}", "graph", "path",
                   to != NULL ? to : "plan.yaml", "source",
-                  json_object_get(plan_in(show), "graph"), "run", made, "order",
-                  order, "until", "idle"),
+                  json_object_get(get_checked_plan(show), "graph"), "run", made,
+                  "order", order, "until", "idle"),
         "", 0);
 }
 
-static int conclude(struct mortise_watching *w, int *code,
-                    struct mortise_err *err)
+static int finish_planning(struct mortise_watching *w, int *code,
+                           struct mortise_err *err)
 {
     json_t *show = NULL;
     int rv = mortise_cli_show(w->cli, w->run, &show, err);
-    bool done = rv == MORTISE_OK && is(show, "status", "completed");
+    bool done =
+        rv == MORTISE_OK && has_text_member(show, "status", "completed");
 
     if (done)
         rv = print_plan(w, show, err);
     else if (rv == MORTISE_OK)
-        *code = stop(w, show);
+        *code = print_no_plan(w, show);
     if (done && rv == MORTISE_OK && w->cli->args.runs)
-        *code = run_plan(w, show);
+        *code = run_printed_plan(w, show);
     json_decref(show);
     return rv;
 }
 
-/* ---- the command ----------------------------------------------------------------------- */
+/* ---- command ------------------------------------------------------------ */
 
 static int plan(struct mortise_cli *cli, struct mortise_err *err)
 {
@@ -810,9 +828,9 @@ static int plan(struct mortise_cli *cli, struct mortise_err *err)
     w.made_graph = true;
     rv = mortise_stop_begin(err);
     if (rv == MORTISE_OK)
-        rv = a->go_on ? take_up(&w, err) : begin(&w, err);
+        rv = a->go_on ? continue_planning(&w, err) : start_planning(&w, err);
     if (rv == MORTISE_OK)
-        rv = conclude(&w, &code, err);
+        rv = finish_planning(&w, &code, err);
     return rv == MORTISE_OK ? code : rv;
 }
 

@@ -1,29 +1,30 @@
-/* plugin.c -- `mortise plugin`: what is there, and whether it would load.
- * Nothing here runs a plugin's code.  What one says of itself: inspect.c.
- */
+/* plugin.c -- `mortise plugin`: lists, verifies and signs plugins.
+ *
+ * No code of a plugin is run.  See inspect.c for manifests. */
 #include "core/base/err.h"
 #include "cli/secret.h"
 #include "cli/plugin_set.h"
 #include "core/plugin/sign.h"
 
-/* ---- list ------------------------------------------------------------------
- */
+/* ---- list --------------------------------------------------------------- */
 
-/* Nobody signed it, and it may run all the same. */
-static bool is_dev(const struct mortise_found *f)
+/* An unsigned plugin that may run nevertheless (plugins.dev). */
+static bool is_unsigned_plugin(const struct mortise_found *f)
 {
     return f->manifest != NULL && f->manifest->dev;
 }
 
-static void print_found(struct mortise_out *o, const struct mortise_found *f,
-                        const char *problem)
+static void print_found_plugin(struct mortise_out *o,
+                               const struct mortise_found *f,
+                               const char *problem)
 {
     mortise_out_cell(o, f->name != NULL ? f->name : "?", 20);
     mortise_out_puts(o, " ");
     mortise_out_cell(o, f->version, 9);
     mortise_out_puts(o, " ");
     mortise_out_cell(o, mortise_cli_kinds(f->manifest), 10);
-    mortise_out_say(o, " %s%s\n", f->path, is_dev(f) ? "  (unsigned)" : "");
+    mortise_out_say(o, " %s%s\n", f->path,
+                    is_unsigned_plugin(f) ? "  (unsigned)" : "");
     if (problem != NULL) {
         mortise_out_style(o, MORTISE_BAD);
         mortise_out_text(o, problem, 4);
@@ -31,12 +32,13 @@ static void print_found(struct mortise_out *o, const struct mortise_found *f,
     }
 }
 
-static json_t *list_json(const struct mortise_found *f, const char *problem)
+static json_t *encode_found_plugin(const struct mortise_found *f,
+                                   const char *problem)
 {
-    return json_pack("{s:s?, s:s?, s:s, s:s, s:b, s:s?}", "name", f->name,
-                     "version", f->version, "kind",
-                     mortise_cli_kinds(f->manifest), "path", f->path,
-                     "unsigned", (int)is_dev(f), "problem", problem);
+    return json_pack(
+        "{s:s?, s:s?, s:s, s:s, s:b, s:s?}", "name", f->name, "version",
+        f->version, "kind", mortise_cli_kinds(f->manifest), "path", f->path,
+        "unsigned", (int)is_unsigned_plugin(f), "problem", problem);
 }
 
 static int plugin_list(struct mortise_cli *cli, struct mortise_err *err)
@@ -51,9 +53,10 @@ static int plugin_list(struct mortise_cli *cli, struct mortise_err *err)
         const char *problem = mortise_plugin_set_problem(&s, f, &why);
 
         if (cli->args.json)
-            rv = mortise_cli_print(cli, list_json(f, problem), false, err);
+            rv = mortise_cli_print(cli, encode_found_plugin(f, problem), false,
+                                   err);
         else
-            print_found(&cli->out, f, problem);
+            print_found_plugin(&cli->out, f, problem);
     }
     if (rv == MORTISE_OK && n == 0 && !cli->args.json)
         mortise_out_puts(&cli->out, "no plugins\n");
@@ -78,11 +81,10 @@ const struct mortise_cmd mortise_cmd_plugin_list = {
     .run = plugin_list,
 };
 
-/* ---- verify ----------------------------------------------------------------
- */
+/* ---- verify ------------------------------------------------------------- */
 
-/* Neither `verify` nor `sign` runs it. */
-static const char only_its_code[] =
+/* Neither `verify` nor `sign` runs code. */
+static const char no_code_was_run[] =
     "this command runs no code of the plugin; 'mortise check --plugins GRAPH' "
     "also starts the\nplugin and checks that it implements its manifest "
     "(reconcile, background, interfaces)\n";
@@ -110,7 +112,7 @@ static int plugin_verify(struct mortise_cli *cli, struct mortise_err *err)
                             ? "not signed; it would load only from plugins.dev"
                             : "signed by a trusted key; it would load");
     if (rv == MORTISE_OK)
-        mortise_out_puts(&cli->out, only_its_code);
+        mortise_out_puts(&cli->out, no_code_was_run);
     mortise_plugin_set_close(&s);
     mortise_manifest_free(m);
     return rv;
@@ -147,12 +149,11 @@ const struct mortise_cmd mortise_cmd_plugin_verify = {
     .run = plugin_verify,
 };
 
-/* ---- sign ------------------------------------------------------------------
- */
+/* ---- sign --------------------------------------------------------------- */
 
-/* The time of a signature: SOURCE_DATE_EPOCH, so that packages can be built again byte
- * for byte; 0, which is now, if it is not set. */
-static int signed_at(uint64_t *out, struct mortise_err *err)
+/* The time of the signature: SOURCE_DATE_EPOCH, for reproducible builds; 0,
+ * which means now, if it is not set. */
+static int get_signing_time(uint64_t *out, struct mortise_err *err)
 {
     const char *text = getenv("SOURCE_DATE_EPOCH");
 
@@ -168,8 +169,9 @@ static int signed_at(uint64_t *out, struct mortise_err *err)
                                    text);
 }
 
-static int sign_with(struct mortise_cli *cli, const struct mortise_seckey *key,
-                     struct mortise_err *err)
+static int sign_with_key(struct mortise_cli *cli,
+                         const struct mortise_seckey *key,
+                         struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     struct mortise_signing signing = {
@@ -181,7 +183,7 @@ static int sign_with(struct mortise_cli *cli, const struct mortise_seckey *key,
     };
     struct mortise_diags diags;
     char path[PATH_MAX];
-    int rv = signed_at(&signing.timestamp, err);
+    int rv = get_signing_time(&signing.timestamp, err);
 
     mortise_diags_init(&diags, cli->mem);
     if (rv == MORTISE_OK)
@@ -190,7 +192,7 @@ static int sign_with(struct mortise_cli *cli, const struct mortise_seckey *key,
     if (rv == MORTISE_OK)
         mortise_out_say(&cli->out, "signed %s\n", path);
     if (rv == MORTISE_OK)
-        mortise_out_puts(&cli->out, only_its_code);
+        mortise_out_puts(&cli->out, no_code_was_run);
     return rv;
 }
 
@@ -205,7 +207,7 @@ static int plugin_sign(struct mortise_cli *cli, struct mortise_err *err)
         return mortise_cli_usage(cli, "--out is missing");
     rv = mortise_secret_key(cli, cli->args.key, &key, err);
     if (rv == MORTISE_OK)
-        rv = sign_with(cli, &key, err);
+        rv = sign_with_key(cli, &key, err);
     mortise_seckey_wipe(&key);
     return rv;
 }
@@ -244,8 +246,7 @@ const struct mortise_cmd mortise_cmd_plugin_sign = {
     .run = plugin_sign,
 };
 
-/* ---- unquarantine ----------------------------------------------------------
- */
+/* ---- unquarantine ------------------------------------------------------- */
 
 static int plugin_unquarantine(struct mortise_cli *cli, struct mortise_err *err)
 {

@@ -1,13 +1,12 @@
-/* plugin_call.c -- `mortise plugin call`: one operation of a plugin, outside of any
- * graph, for who writes the plugin and wants to see what it gives.
+/* plugin_call.c -- `mortise plugin call`: calls one operation of a plugin
+ * outside of a graph, mainly for authors of plugins.
  *
- * It is called as a run calls it (oneshot.h): loaded, trusted, granted and
- * configured as the deployment says, its arguments judged by its schema, with what
- * tools.allow, ask and deny say.  Nothing of the call is kept.  So what a run has
- * against doing an effect twice is not there: one that writes or is external is
- * called only where that is said to be meant, and where nobody knows in the end
- * whether it happened, that is the exit code.
- */
+ * The operation is called as in a run (oneshot.h): the plugin is loaded,
+ * verified and configured as the deployment says, the arguments are validated,
+ * and tools.allow, ask and deny apply.  The call is not recorded, so the
+ * guarantees of a run against repeated effects are missing.  Therefore
+ * operations of class write or external need --effects, and an effect in doubt
+ * has an exit code of its own. */
 #include <string.h>
 
 #include "core/base/err.h"
@@ -19,10 +18,11 @@ static const char *const effects[] = {[MORTISE_PURE] = "pure",
                                       [MORTISE_WRITE] = "write",
                                       [MORTISE_EXTERNAL] = "external"};
 
-/* Is it there, and may it be called?  `called` is PLUGIN/OPERATION, as `op` is
- * behind the slash. */
-static int look_up(struct mortise_cli *cli, const char *called, const char *op,
-                   bool *has_effect, struct mortise_err *err)
+/* Check that the operation exists and may be called.  `called` is
+ * PLUGIN/OPERATION; `op` points behind its slash. */
+static int check_callable(struct mortise_cli *cli, const char *called,
+                          const char *op, bool *has_effect,
+                          struct mortise_err *err)
 {
     const struct mortise_catalog *catalog =
         &mortise_session_engine(cli->session)->plugin_catalog.strict;
@@ -50,19 +50,20 @@ static int look_up(struct mortise_cli *cli, const char *called, const char *op,
                         called, effects[o->effect]);
 }
 
-/* Nobody knows what became of it, or nobody waited to hear. */
-static bool is_doubtful(const struct mortise_oneshot *o, bool has_effect)
+/* Is it unknown whether the effect happened, also because the command was
+ * interrupted? */
+static bool is_effect_in_doubt(const struct mortise_oneshot *o, bool has_effect)
 {
     return strcmp(o->code, "in_doubt") == 0 ||
            (has_effect && strcmp(o->code, "interrupted") == 0);
 }
 
-static int call(struct mortise_oneshot *o, const char *called, const char *op,
-                struct mortise_err *err)
+static int call_and_print_output(struct mortise_oneshot *o, const char *called,
+                                 const char *op, struct mortise_err *err)
 {
     json_t *args = NULL, *out = NULL;
     bool has_effect = false;
-    int rv = look_up(o->cli, called, op, &has_effect, err);
+    int rv = check_callable(o->cli, called, op, &has_effect, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_oneshot_args(o->cli, &args, err);
@@ -73,7 +74,7 @@ static int call(struct mortise_oneshot *o, const char *called, const char *op,
     if (out != NULL)
         return mortise_cli_print(o->cli, out, !o->cli->args.json, err);
     rv = mortise_oneshot_failed(o, called);
-    return is_doubtful(o, has_effect) ? (int)MORTISE_EXIT_IN_DOUBT : rv;
+    return is_effect_in_doubt(o, has_effect) ? (int)MORTISE_EXIT_IN_DOUBT : rv;
 }
 
 static int plugin_call(struct mortise_cli *cli, struct mortise_err *err)
@@ -87,7 +88,7 @@ static int plugin_call(struct mortise_cli *cli, struct mortise_err *err)
             cli, "write the operation as PLUGIN/OPERATION, such as file/write");
     rv = mortise_oneshot_open(&once, cli, err);
     if (rv == MORTISE_OK)
-        rv = call(&once, called, slash + 1, err);
+        rv = call_and_print_output(&once, called, slash + 1, err);
     mortise_oneshot_close(&once);
     return rv;
 }

@@ -1,26 +1,25 @@
-/* plugin_new.c -- `mortise plugin new`: a plugin to begin with, in a language.
+/* plugin_new.c -- `mortise plugin new`: creates a first plugin in a language.
  *
- * What it makes builds, loads and has its tests as it is: an operation that is a
- * function of its arguments, and one that changes the world and can tell afterwards
- * whether it did, which is what an author has to get right.  It needs what `make
- * install` leaves behind; in Rust not even that, as its binding is one of the
- * files.  `--kind guardrail` makes one that judges values, `--kind discovery` one
- * that says which node a text is about, `--kind memory` one that keeps traces in a
- * file.
- */
+ * The files build, load and pass their tests unchanged.  The plugin has a pure
+ * operation and one with an effect that can report afterwards whether the
+ * effect happened, which is the hard part for an author.  It needs the files
+ * that `make install` installs; in Rust not even these, since the binding is
+ * one of the created files.  `--kind guardrail` creates a plugin that checks
+ * values, `--kind discovery` one that finds the node for a text, `--kind
+ * memory` one that stores traces in a file. */
 #include <string.h>
 
 #include "core/base/err.h"
 #include "core/base/nearest.h"
 #include "cli/template.h"
 
-/* The languages: how --lang says them (and the manifest), and whose template. */
+/* The languages as in --lang and the manifest, and their templates. */
 static const char *const langs[] = {"c", "c++", "rust"};
 static const char *const templates[] = {"plugin-c", "plugin-cpp",
                                         "plugin-rust"};
 enum { N_LANGS = sizeof langs / sizeof langs[0] };
 
-static const char *template_of(const char *lang)
+static const char *get_language_template(const char *lang)
 {
     for (size_t i = 0; i < N_LANGS; i++)
         if (strcmp(lang, langs[i]) == 0)
@@ -28,10 +27,10 @@ static const char *template_of(const char *lang)
     return NULL;
 }
 
-/* What a plugin of a kind is made of, and what to type next. */
+/* The template of a plugin kind, and the next commands. */
 struct begun {
-    const char *kind, *lang; /* the only one that it is there in; NULL: any */
-    const char *template;    /* NULL: those of executors, by their language */
+    const char *kind, *lang; /* its only language; NULL: any */
+    const char *template;    /* NULL: an executor, depends on the language */
     const char *next;
 };
 
@@ -64,8 +63,8 @@ static const struct begun begun[] = {
 };
 enum { N_BEGUN = sizeof begun / sizeof begun[0] };
 
-/* NULL: there is none of that kind. */
-static const struct begun *begun_of(const char *kind)
+/* NULL: there is no such kind. */
+static const struct begun *find_plugin_kind(const char *kind)
 {
     for (size_t i = 0; i < N_BEGUN; i++)
         if (kind == NULL || strcmp(begun[i].kind, kind) == 0)
@@ -73,13 +72,13 @@ static const struct begun *begun_of(const char *kind)
     return NULL;
 }
 
-/* The only language of a kind where nobody said one. */
-static const char *lang_of(const struct begun *b, const char *said)
+/* Without --lang, the only language of the kind. */
+static const char *choose_language(const struct begun *b, const char *said)
 {
     return said == NULL && b != NULL ? b->lang : said;
 }
 
-static int unknown_kind(struct mortise_cli *cli, const char *kind)
+static int fail_unknown_plugin_kind(struct mortise_cli *cli, const char *kind)
 {
     const char *kinds[N_BEGUN], *near;
 
@@ -94,7 +93,7 @@ static int unknown_kind(struct mortise_cli *cli, const char *kind)
                              near != NULL ? "'?" : "");
 }
 
-static int unknown_lang(struct mortise_cli *cli, const char *lang)
+static int fail_unknown_language(struct mortise_cli *cli, const char *lang)
 {
     const char *near = mortise_nearest(lang, langs, N_LANGS);
 
@@ -104,8 +103,8 @@ static int unknown_lang(struct mortise_cli *cli, const char *lang)
         near != NULL ? "'?" : "");
 }
 
-/* The name is one, and not that of a file of the binding. */
-static int check_name(const char *name, struct mortise_err *err)
+/* The name must be valid, and not that of a file of the binding. */
+static int check_plugin_name(const char *name, struct mortise_err *err)
 {
     if (strcmp(name, "mortise") != 0 && strcmp(name, "mortise_json") != 0)
         return mortise_template_name(name, err);
@@ -114,36 +113,36 @@ static int check_name(const char *name, struct mortise_err *err)
         "'%s' is the name of a file of Mortise; choose another name", name);
 }
 
-/* Which directories it is made of. */
-static int set_templates(struct mortise_cli *cli, const struct begun *b,
-                         const char *lang, struct mortise_template *t)
+/* Choose the template directories. */
+static int choose_templates(struct mortise_cli *cli, const struct begun *b,
+                            const char *lang, struct mortise_template *t)
 {
     if (lang == NULL)
         return mortise_cli_usage(cli, "--lang is missing: give c, c++ or rust");
     if (b->lang != NULL && strcmp(b->lang, lang) != 0)
         return mortise_cli_usage(cli, "--kind %s is available only in %s",
                                  b->kind, b->lang);
-    if (template_of(lang) == NULL)
-        return unknown_lang(cli, lang);
+    if (get_language_template(lang) == NULL)
+        return fail_unknown_language(cli, lang);
     t->names[0] = b->template != NULL ? b->template : "plugin";
-    t->names[1] = b->template != NULL ? NULL : template_of(lang);
+    t->names[1] = b->template != NULL ? NULL : get_language_template(lang);
     return MORTISE_OK;
 }
 
 static int plugin_new(struct mortise_cli *cli, struct mortise_err *err)
 {
-    const struct begun *b = begun_of(cli->args.kind);
+    const struct begun *b = find_plugin_kind(cli->args.kind);
     const char *name = cli->args.operands[0], *out = cli->args.to,
-               *lang = lang_of(b, cli->args.lang);
+               *lang = choose_language(b, cli->args.lang);
     struct mortise_template t = {.dir = out != NULL ? out : name,
                                  .words = {{"@NAME@", name}, {"@LANG@", lang}}};
     int rv;
 
     if (b == NULL)
-        return unknown_kind(cli, cli->args.kind);
-    rv = set_templates(cli, b, lang, &t);
+        return fail_unknown_plugin_kind(cli, cli->args.kind);
+    rv = choose_templates(cli, b, lang, &t);
     if (rv == MORTISE_OK)
-        rv = check_name(name, err);
+        rv = check_plugin_name(name, err);
     if (rv == MORTISE_OK)
         rv = mortise_template_make(cli, &t, err);
     if (rv == MORTISE_OK)

@@ -1,5 +1,5 @@
-/* plugin_set.c -- the plugins of a deployment, for what needs no engine: found,
- * verified, and never started. */
+/* plugin_set.c -- the plugins of a deployment, without an engine: found and
+ * verified, but never started. */
 #include "cli/plugin_set.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ void mortise_plugin_set_forgets(void *ud, const char *why)
                      why);
 }
 
-static bool is_same_dir(const char *a, const char *b)
+static bool is_same_inode(const char *a, const char *b)
 {
     struct stat x, y;
 
@@ -41,13 +41,14 @@ static bool is_same_dir(const char *a, const char *b)
            x.st_ino == y.st_ino;
 }
 
-/* By whatever name: does the deployment mark it? */
-static bool is_dev(const struct mortise_settings *settings, const char *dir)
+/* Does plugins.dev contain the directory, under any of its names? */
+static bool is_dev_directory(const struct mortise_settings *settings,
+                             const char *dir)
 {
     const char **dev = settings->plugin_dirs + settings->first_dev;
 
     for (size_t i = 0; i < settings->n_dev; i++)
-        if (is_same_dir(dev[i], dir))
+        if (is_same_inode(dev[i], dir))
             return true;
     return false;
 }
@@ -68,11 +69,11 @@ int mortise_plugin_set_fill(struct mortise_plugin_set *s,
         config.n_dirs = 1;
         config.last_is_own = false;
         config.first_dev = 0;
-        config.n_dev = is_dev(&s->settings, dir);
+        config.n_dev = is_dev_directory(&s->settings, dir);
     }
     snprintf(s->quarantine, sizeof s->quarantine, "%s/quarantine",
              s->settings.store);
-    if (access(s->quarantine, F_OK) == 0) /* no store, no marks */
+    if (access(s->quarantine, F_OK) == 0) /* or no store */
         config.quarantine_dir = s->quarantine;
     config.quarantine_at = AT_FDCWD;
     return mortise_plugins_open(&s->plugins, &config, err);
@@ -95,7 +96,7 @@ const char *mortise_plugin_set_problem(struct mortise_plugin_set *s,
     if (f->problem != NULL)
         return f->problem;
     if (mortise_plugins_find(s->plugins, f->name, NULL) != f->manifest)
-        return NULL; /* another one is meant by that name */
+        return NULL; /* another plugin has this name */
     return mortise_plugins_verify(s->plugins, f->name, why) != MORTISE_OK
                ? why->msg
                : NULL;

@@ -1,24 +1,22 @@
-/* progress.c -- a run's events, as people see them go by.
+/* progress.c -- prints the events of a run while it proceeds.
  *
- * Three ways to show one event.  For programs: the event itself, one JSON
- * object a line.  For pipes and dumb terminals: one plain line,
+ * An event is printed in one of three ways.  For programs: the event itself,
+ * one JSON object per line.  For pipes and simple terminals: one plain line,
  *
- *     2026-01-02T03:04:05.678Z node_end read ms=12
+ *    2026-01-02T03:04:05.678Z node_end read ms=12
  *
- * where every member that is not said otherwise stands as KEY=VALUE, so that
- * an event type that is younger than this file is shown like any other.  For
- * terminals: what is finished scrolls by, conversations as people read them
- * (talk.c), and what is at work stays in the bottom lines, which are redrawn.
- * Hence the invariant of a terminal:
+ * Members that are not printed elsewhere are KEY=VALUE, so unknown event types
+ * are printed, too.  For terminals: finished nodes and conversations (talk.c)
+ * scroll, and active nodes are shown in the bottom lines, which are redrawn.
+ * Invariants on a terminal:
  *
- * (1) Outside of our functions the cursor stands at the start of the line under
- *     the working lines, and `drawn` is their number; or behind a piece of what
- *     a model says, and there are no working lines.
- * (2) They fit: each is cut to the width and all of them to the height, because
- *     the cursor cannot be moved back over what has wrapped or scrolled away.
+ *   (1) Outside of these functions, the cursor is at the start of the line
+ *       below the working lines, and `drawn` is their number.  Alternatively,
+ *       it is behind a part of a model's reply, and there are no working lines.
+ *   (2) The working lines are cut to the width, and limited to the height,
+ *       because the cursor cannot move back over wrapped or scrolled lines.
  *
- * Each event is flushed: who looks, sees where the run is.
- */
+ * The output is flushed after each event. */
 #include "cli/progress.h"
 
 #include <stdio.h>
@@ -28,8 +26,8 @@
 #include "cli/cli.h"
 #include "core/json/value.h"
 
-/* Bytes of a line's details; the narrowest window that is redrawn. */
-enum { DETAIL = 512, NARROW = 40 };
+/* Bytes of a line's details, and the minimal width for redrawing. */
+enum { DETAIL_MAX = 512, MIN_COLUMNS = 40 };
 
 void mortise_progress_init(struct mortise_progress *p, struct mortise_out *out,
                            bool json)
@@ -43,8 +41,8 @@ void mortise_progress_init(struct mortise_progress *p, struct mortise_out *out,
 
 /* ---- details: KEY=VALUE ------------------------------------------------- */
 
-/* Is it for programs, or said elsewhere in the line? */
-static bool is_said_elsewhere(const char *key)
+/* Is the member for programs only, or printed elsewhere in the line? */
+static bool is_hidden_detail(const char *key)
 {
     static const char *const keys[] = {"seq",       "run",  "tenant", "at",
                                        "type",      "node", "path",   "attempt",
@@ -56,15 +54,15 @@ static bool is_said_elsewhere(const char *key)
     return false;
 }
 
-/* All members that are not said elsewhere. */
-static void put_details(struct mortise_buf *b, const json_t *event)
+/* Put all members that are not printed elsewhere. */
+static void put_event_details(struct mortise_buf *b, const json_t *event)
 {
     const char *key;
     json_t *v;
 
     json_object_foreach(mortise_json_unconst(event), key, v)
     {
-        if (is_said_elsewhere(key))
+        if (is_hidden_detail(key))
             continue;
         mortise_buf_printf(b, "%s%s=", b->n > 0 ? " " : "", key);
         if (json_is_string(v))
@@ -74,21 +72,21 @@ static void put_details(struct mortise_buf *b, const json_t *event)
     }
 }
 
-/* The same; what does not fit is cut. */
-static void details(const struct mortise_mem *mem, const json_t *event,
-                    char out[DETAIL])
+/* The same, truncated to the buffer. */
+static void format_event_details(const struct mortise_mem *mem,
+                                 const json_t *event, char out[DETAIL_MAX])
 {
     struct mortise_buf b;
 
     mortise_buf_init(&b, mem);
-    put_details(&b, event);
-    snprintf(out, DETAIL, "%s", mortise_buf_cstr(&b) != NULL ? b.p : "...");
+    put_event_details(&b, event);
+    snprintf(out, DETAIL_MAX, "%s", mortise_buf_cstr(&b) != NULL ? b.p : "...");
     mortise_buf_finish(&b);
 }
 
 /* ---- plain lines -------------------------------------------------------- */
 
-static void plain(struct mortise_progress *p, const json_t *event)
+static void print_plain_event(struct mortise_progress *p, const json_t *event)
 {
     struct mortise_out *o = p->out;
     char name[MORTISE_CLI_EXECUTION];
@@ -107,57 +105,57 @@ static void plain(struct mortise_progress *p, const json_t *event)
         mortise_out_word(o, s);
     }
     mortise_buf_init(&b, o->mem);
-    put_details(&b, event);
+    put_event_details(&b, event);
     mortise_out_puts(o, b.n > 0 ? " " : "");
     mortise_out_word(o, mortise_buf_cstr(&b) != NULL ? b.p : "...");
     mortise_out_puts(o, "\n");
     mortise_buf_finish(&b);
 }
 
-/* ---- gists: the part of an event that a person wants to read ------------- */
+/* ---- event summaries ---------------------------------------------------- */
 
-/* What was done comes first, and why: the rest may be cut. */
-static void gist_of_verdict(const json_t *event, char out[DETAIL])
+/* The action and the reason come first, since the rest may be cut. */
+static void format_verdict(const json_t *event, char out[DETAIL_MAX])
 {
     const char *reason = mortise_cli_text(event, "reason");
 
-    snprintf(out, DETAIL, "%s%s%s (%s, %s)", mortise_cli_text(event, "action"),
-             reason[0] != '\0' ? ": " : "", reason,
-             mortise_cli_text(event, "guardrail"),
+    snprintf(out, DETAIL_MAX, "%s%s%s (%s, %s)",
+             mortise_cli_text(event, "action"), reason[0] != '\0' ? ": " : "",
+             reason, mortise_cli_text(event, "guardrail"),
              mortise_cli_text(event, "stage"));
 }
 
-static void gist_of_read(const json_t *event, char out[DETAIL])
+static void format_memory_read(const json_t *event, char out[DETAIL_MAX])
 {
     size_t n = json_array_size(json_object_get(event, "traces"));
     const char *note = mortise_cli_text(event, "note");
 
     if (n == 0)
-        snprintf(out, DETAIL, "nothing");
+        snprintf(out, DETAIL_MAX, "nothing");
     else
-        snprintf(out, DETAIL, "%zu trace%s", n, n > 1 ? "s" : "");
-    snprintf(out + strlen(out), DETAIL - strlen(out), "%s%s",
+        snprintf(out, DETAIL_MAX, "%zu trace%s", n, n > 1 ? "s" : "");
+    snprintf(out + strlen(out), DETAIL_MAX - strlen(out), "%s%s",
              note[0] != '\0' ? "; " : "", note);
 }
 
-static void gist_of_write(const json_t *event, char out[DETAIL])
+static void format_memory_write(const json_t *event, char out[DETAIL_MAX])
 {
     const json_t *trace = json_object_get(event, "trace");
     const char *key = mortise_cli_text(trace, "key");
 
-    snprintf(out, DETAIL, "%s, %s%s%s: %s", mortise_cli_text(trace, "type"),
+    snprintf(out, DETAIL_MAX, "%s, %s%s%s: %s", mortise_cli_text(trace, "type"),
              mortise_cli_text(trace, "scope"), key[0] != '\0' ? "=" : "", key,
              mortise_cli_text(trace, "content"));
 }
 
-/* Where an edge leads, or what a node is offered, the best first. */
-static void gist_of_found(const json_t *event, char out[DETAIL])
+/* The target of an edge, or the results for a node, best first. */
+static void format_discovery_result(const json_t *event, char out[DETAIL_MAX])
 {
     const json_t *results = json_object_get(event, "results");
     const char *chosen = mortise_cli_text(event, "chosen");
     size_t n;
 
-    snprintf(out, DETAIL, "%s",
+    snprintf(out, DETAIL_MAX, "%s",
              chosen[0] != '\0'               ? chosen
              : json_array_size(results) == 0 ? "nothing"
                                              : "");
@@ -165,66 +163,69 @@ static void gist_of_found(const json_t *event, char out[DETAIL])
         return;
     MORTISE_JSON_EACH (one, i, results) {
         n = strlen(out);
-        snprintf(out + n, DETAIL - n, "%s%s", i > 0 ? ", " : "",
+        snprintf(out + n, DETAIL_MAX - n, "%s%s", i > 0 ? ", " : "",
                  mortise_cli_text(one, "id"));
     }
 }
 
-static void gist_of_end(const json_t *event, char out[DETAIL])
+static void format_node_end(const json_t *event, char out[DETAIL_MAX])
 {
     char took[32];
 
-    snprintf(out, DETAIL, "%s",
+    snprintf(out, DETAIL_MAX, "%s",
              mortise_out_took(mortise_cli_integer(event, "ms"), took));
 }
 
-static void gist_of_missed(const json_t *event, char out[DETAIL])
+static void format_missed_events(const json_t *event, char out[DETAIL_MAX])
 {
-    snprintf(out, DETAIL,
+    snprintf(out, DETAIL_MAX,
              "%llu transient events were lost: this reader was too slow",
              (unsigned long long)mortise_cli_integer(event, "count"));
 }
 
-static void gist_of_warning(const json_t *event, char out[DETAIL])
+static void format_plugin_warning(const json_t *event, char out[DETAIL_MAX])
 {
-    snprintf(out, DETAIL, "plugin %s: %s", mortise_cli_text(event, "plugin"),
+    snprintf(out, DETAIL_MAX, "plugin %s: %s",
+             mortise_cli_text(event, "plugin"),
              mortise_cli_text(event, "message"));
 }
 
-static void gist_of_skipped(const json_t *event, char out[DETAIL])
+static void format_skipped_node(const json_t *event, char out[DETAIL_MAX])
 {
-    snprintf(out, DETAIL, "%s", mortise_cli_text(event, "why"));
+    snprintf(out, DETAIL_MAX, "%s", mortise_cli_text(event, "why"));
 }
 
-static void gist_of_interrupt(const json_t *event, char out[DETAIL])
+static void format_interrupt(const json_t *event, char out[DETAIL_MAX])
 {
     const json_t *request = json_object_get(event, "request");
     const char *prompt = mortise_cli_text(request, "prompt");
 
-    snprintf(out, DETAIL, "%s",
+    snprintf(out, DETAIL_MAX, "%s",
              prompt[0] != '\0' ? prompt : mortise_cli_text(request, "kind"));
 }
 
-static void gist_of_decision(const json_t *event, char out[DETAIL])
+static void format_decision(const json_t *event, char out[DETAIL_MAX])
 {
     const char *why =
         mortise_cli_text(json_object_get(event, "value"), "reason");
 
-    snprintf(out, DETAIL, "%s by %s%s%s", mortise_cli_text(event, "decision"),
+    snprintf(out, DETAIL_MAX, "%s by %s%s%s",
+             mortise_cli_text(event, "decision"),
              mortise_cli_text(event, "actor"), why[0] != '\0' ? ": " : "", why);
 }
 
-static void gist_of_proposal(const json_t *event, char out[DETAIL])
+static void format_plan_proposal(const json_t *event, char out[DETAIL_MAX])
 {
-    snprintf(out, DETAIL, "%s, digest %.16s", mortise_cli_text(event, "graph"),
+    snprintf(out, DETAIL_MAX, "%s, digest %.16s",
+             mortise_cli_text(event, "graph"),
              mortise_cli_text(event, "digest"));
 }
 
-static void gist_of_word(const json_t *event, char out[DETAIL])
+static void format_plan_decision(const json_t *event, char out[DETAIL_MAX])
 {
     const char *why = mortise_cli_text(event, "reason");
 
-    snprintf(out, DETAIL, "%sby %s%s%s",
+    snprintf(out, DETAIL_MAX, "%sby %s%s%s",
              json_is_true(json_object_get(event, "edited")) ? "with edits, "
                                                             : "",
              mortise_cli_text(event, "actor"), why[0] != '\0' ? ": " : "", why);
@@ -232,38 +233,38 @@ static void gist_of_word(const json_t *event, char out[DETAIL])
 
 /* ---- terminals ---------------------------------------------------------- */
 
-/* What an event is called in the margin; NULL: it is not worth a line.  And its
- * gist; NULL: KEY=VALUE. */
+/* The word in the margin for an event type (NULL: print no line), and the
+ * summary (NULL: KEY=VALUE). */
 static const struct look {
     const char *type, *word;
     enum mortise_style style;
-    void (*gist)(const json_t *event, char out[DETAIL]);
+    void (*gist)(const json_t *event, char out[DETAIL_MAX]);
 } looks[] = {
     {"run_start", "started", MORTISE_DIM, NULL},
-    {"node_end", "done", MORTISE_GOOD, gist_of_end},
+    {"node_end", "done", MORTISE_GOOD, format_node_end},
     {"node_failed", "failed", MORTISE_BAD, NULL},
-    {"node_skipped", "skipped", MORTISE_DIM, gist_of_skipped},
+    {"node_skipped", "skipped", MORTISE_DIM, format_skipped_node},
     {"retry_scheduled", "retry", MORTISE_ASKS, NULL},
-    {"guardrail_result", "guard", MORTISE_PLAIN, gist_of_verdict},
-    {"guardrail_override", "override", MORTISE_ASKS, gist_of_verdict},
-    {"memory_read", "recalls", MORTISE_PLAIN, gist_of_read},
-    {"memory_write", "keeps", MORTISE_PLAIN, gist_of_write},
-    {"discovery_result", "finds", MORTISE_PLAIN, gist_of_found},
+    {"guardrail_result", "guard", MORTISE_PLAIN, format_verdict},
+    {"guardrail_override", "override", MORTISE_ASKS, format_verdict},
+    {"memory_read", "recalls", MORTISE_PLAIN, format_memory_read},
+    {"memory_write", "keeps", MORTISE_PLAIN, format_memory_write},
+    {"discovery_result", "finds", MORTISE_PLAIN, format_discovery_result},
     {"memory_error", "memory", MORTISE_BAD, NULL},
     {"budget_warning", "budget", MORTISE_ASKS, NULL},
     {"budget_exceeded", "budget", MORTISE_ASKS, NULL},
-    {"warning", "warning", MORTISE_ASKS, gist_of_warning},
-    {"interrupt", "asks", MORTISE_ASKS, gist_of_interrupt},
-    {"decision", "decided", MORTISE_GOOD, gist_of_decision},
-    {"plan_proposed", "plan", MORTISE_ASKS, gist_of_proposal},
-    {"plan_approved", "approved", MORTISE_GOOD, gist_of_word},
-    {"plan_rejected", "rejected", MORTISE_BAD, gist_of_word},
+    {"warning", "warning", MORTISE_ASKS, format_plugin_warning},
+    {"interrupt", "asks", MORTISE_ASKS, format_interrupt},
+    {"decision", "decided", MORTISE_GOOD, format_decision},
+    {"plan_proposed", "plan", MORTISE_ASKS, format_plan_proposal},
+    {"plan_approved", "approved", MORTISE_GOOD, format_plan_decision},
+    {"plan_rejected", "rejected", MORTISE_BAD, format_plan_decision},
     {"command", "command", MORTISE_PLAIN, NULL},
-    {"missed", "missed", MORTISE_ASKS, gist_of_missed},
-    {"run_end", NULL, MORTISE_PLAIN, NULL}, /* whoever waits says more of it */
+    {"missed", "missed", MORTISE_ASKS, format_missed_events},
+    {"run_end", NULL, MORTISE_PLAIN, NULL}, /* the command prints it */
 };
 
-static const struct look *look_of(const char *type)
+static const struct look *find_event_look(const char *type)
 {
     for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++)
         if (strcmp(looks[i].type, type) == 0)
@@ -271,29 +272,29 @@ static const struct look *look_of(const char *type)
     return NULL;
 }
 
-/* An error says more than what it came with. */
-static void gist(const struct mortise_mem *mem, const struct look *look,
-                 const json_t *event, char out[DETAIL])
+/* An error takes precedence over the other members. */
+static void format_event(const struct mortise_mem *mem, const struct look *look,
+                         const json_t *event, char out[DETAIL_MAX])
 {
     const json_t *error = json_object_get(event, "error");
 
     if (error != NULL)
-        snprintf(out, DETAIL, "%s: %s", mortise_cli_text(error, "code"),
+        snprintf(out, DETAIL_MAX, "%s: %s", mortise_cli_text(error, "code"),
                  mortise_cli_text(error, "message"));
     else if (look != NULL && look->gist != NULL)
         look->gist(event, out);
     else
-        details(mem, event, out);
+        format_event_details(mem, event, out);
 }
 
-/* The window, and whether working lines fit into it. */
-static bool window(const struct mortise_progress *p, size_t *columns,
-                   size_t *rows)
+/* Get the window size; false if it is too narrow for working lines. */
+static bool get_progress_window(const struct mortise_progress *p,
+                                size_t *columns, size_t *rows)
 {
     mortise_out_window(p->out, columns, rows);
-    if (*columns >= NARROW)
+    if (*columns >= MIN_COLUMNS)
         return true;
-    *columns = NARROW; /* what scrolls by may wrap */
+    *columns = MIN_COLUMNS; /* lines may wrap */
     return false;
 }
 
@@ -314,7 +315,7 @@ void mortise_progress_draw(struct mortise_progress *p)
 {
     size_t columns, rows;
 
-    if (!p->live || p->talk.in_line || !window(p, &columns, &rows))
+    if (!p->live || p->talk.in_line || !get_progress_window(p, &columns, &rows))
         return;
     for (size_t i = 0; i < p->n_working && p->drawn + 2 < rows; i++) {
         const struct mortise_working *w = &p->working[i];
@@ -326,7 +327,7 @@ void mortise_progress_draw(struct mortise_progress *p)
     }
 }
 
-static void stop_working(struct mortise_progress *p, const char *path)
+static void remove_working_node(struct mortise_progress *p, const char *path)
 {
     for (size_t i = 0; i < p->n_working; i++)
         if (strcmp(p->working[i].path, path) == 0) {
@@ -337,9 +338,9 @@ static void stop_working(struct mortise_progress *p, const char *path)
         }
 }
 
-/* The entry of a path, made if there is room; NULL if there is none. */
-static struct mortise_working *working(struct mortise_progress *p,
-                                       const char *path)
+/* Find or add the entry of a path; NULL if there is no room. */
+static struct mortise_working *find_or_add_working(struct mortise_progress *p,
+                                                   const char *path)
 {
     struct mortise_working *w;
 
@@ -355,36 +356,37 @@ static struct mortise_working *working(struct mortise_progress *p,
     return w;
 }
 
-/* Something passing: a node began, or its plugin says how far it is. */
-static void note_passing(struct mortise_progress *p, const char *type,
-                         const json_t *event)
+/* Handle a transient event: a node started, or its plugin reports progress. */
+static void update_working_node(struct mortise_progress *p, const char *type,
+                                const json_t *event)
 {
     const char *path = mortise_cli_text(event, "path");
-    struct mortise_working *w = path[0] != '\0' ? working(p, path) : NULL;
-    char text[DETAIL];
+    struct mortise_working *w =
+        path[0] != '\0' ? find_or_add_working(p, path) : NULL;
+    char text[DETAIL_MAX];
 
     if (w == NULL || strcmp(type, "node_start") == 0)
         return;
-    details(p->out->mem, event, text);
+    format_event_details(p->out->mem, event, text);
     mortise_out_cut(w->text, sizeof w->text, text, 120);
 }
 
-static void terminal(struct mortise_progress *p, const char *type,
-                     const json_t *event)
+static void draw_terminal_event(struct mortise_progress *p, const char *type,
+                                const json_t *event)
 {
-    const struct look *look = look_of(type);
-    char text[DETAIL], name[MORTISE_CLI_EXECUTION];
+    const struct look *look = find_event_look(type);
+    char text[DETAIL_MAX], name[MORTISE_CLI_EXECUTION];
 
     mortise_progress_erase(p);
     if (mortise_talk_is_about(type)) {
         mortise_talk_event(&p->talk, type, event);
     } else if (json_is_true(json_object_get(event, "ephemeral")) &&
                strcmp(type, "missed") != 0) {
-        note_passing(p, type, event);
+        update_working_node(p, type, event);
     } else {
-        stop_working(p, mortise_cli_text(event, "path"));
+        remove_working_node(p, mortise_cli_text(event, "path"));
         if (look == NULL || look->word != NULL) {
-            gist(p->out->mem, look, event, text);
+            format_event(p->out->mem, look, event, text);
             mortise_talk_break(&p->talk);
             mortise_out_margin(p->out,
                                look != NULL ? look->style : MORTISE_PLAIN,
@@ -395,19 +397,19 @@ static void terminal(struct mortise_progress *p, const char *type,
     mortise_progress_draw(p);
 }
 
-/* What a person who talks wants to know besides. */
-static void aside(struct mortise_progress *p, const char *type,
-                  const json_t *event)
+/* Print the problems that a chat user should see. */
+static void print_chat_notice(struct mortise_progress *p, const char *type,
+                              const json_t *event)
 {
     static const char *const types[] = {"node_failed", "retry_scheduled",
                                         "warning", "budget_warning"};
-    const struct look *look = look_of(type);
-    char text[DETAIL];
+    const struct look *look = find_event_look(type);
+    char text[DETAIL_MAX];
 
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         if (strcmp(type, types[i]) != 0)
             continue;
-        gist(p->out->mem, look, event, text);
+        format_event(p->out->mem, look, event, text);
         mortise_talk_break(&p->talk);
         mortise_out_margin(p->out, look->style, look->word, NULL, text);
     }
@@ -422,12 +424,12 @@ int mortise_progress_event(struct mortise_progress *p, const json_t *event)
     else if (p->chat && mortise_talk_is_about(type))
         mortise_talk_event(&p->talk, type, event);
     else if (p->chat)
-        aside(p, type, event);
+        print_chat_notice(p, type, event);
     else if (p->live)
-        terminal(p, type, event);
+        draw_terminal_event(p, type, event);
     else if (p->out->tty && mortise_talk_is_about(type))
         mortise_talk_event(&p->talk, type, event);
     else
-        plain(p, event);
+        print_plain_event(p, event);
     return mortise_out_flush(p->out) != 0;
 }

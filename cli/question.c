@@ -1,12 +1,12 @@
-/* question.c -- what an operation asks, put to the person at the terminal.
+/* question.c -- asks the person at the terminal the question of an operation.
  *
- * An answer is a line: JSON that the question's schema takes, or yes, or no with
- * words behind it.  Where it is to say {approved, answer}, as that of a human
- * node does, who gives the answer alone approves.  Nothing is taken for an answer
- * by a guess: whatever else is said is asked again.
+ * An answer is one line: JSON that matches the question's schema, or yes, or no
+ * with an optional reason.  If the answer has the form {approved, answer}, as
+ * for a human node, the plain answer alone approves.  Other input is never
+ * interpreted: the question is asked again.
  *
- * While the person thinks the engine turns on, since who asked may wait with a
- * connection open, and may give up. */
+ * The engine continues to run meanwhile, since the plugin may hold a connection
+ * open, and may stop waiting. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,9 +19,9 @@
 #include "cli/stop.h"
 #include "core/json/value.h"
 
-/* ---- a line ------------------------------------------------------------------- */
+/* ---- input -------------------------------------------------------------- */
 
-static int watch_both(int *out, struct mortise_err *err)
+static int watch_stdin_and_signals(int *out, struct mortise_err *err)
 {
     struct epoll_event e = {.events = EPOLLIN};
 
@@ -32,10 +32,10 @@ static int watch_both(int *out, struct mortise_err *err)
     return mortise_syserr(err, errno, "wait for an answer");
 }
 
-/* Turn the engine until there is something to read, a signal, or the run has
- * ended, which *over says. */
-static int turn(struct mortise_oneshot *o, int fd, bool *over,
-                struct mortise_err *err)
+/* Run the engine until there is input or a signal, or the run has ended
+ * (*over). */
+static int run_engine_until_input(struct mortise_oneshot *o, int fd, bool *over,
+                                  struct mortise_err *err)
 {
     json_t *reply = NULL;
     int rv = mortise_session_until(o->cli->session, fd, err);
@@ -51,9 +51,10 @@ static int turn(struct mortise_oneshot *o, int fd, bool *over,
     return rv;
 }
 
-/* The next line of stdin into `line`, which is NUL-terminated; false: there is
- * none, or no memory. */
-static bool take_line(struct mortise_oneshot *o, struct mortise_buf *line)
+/* Take the next line of stdin into `line`, NUL-terminated; false: there is
+ * none, or memory ran out. */
+static bool take_buffered_line(struct mortise_oneshot *o,
+                               struct mortise_buf *line)
 {
     const char *end =
         o->heard.n > 0 ? memchr(o->heard.p, '\n', o->heard.n) : NULL;
@@ -68,19 +69,19 @@ static bool take_line(struct mortise_oneshot *o, struct mortise_buf *line)
     return mortise_buf_cstr(line) != NULL;
 }
 
-/* *got: there is a line; else o->words say why there is none. */
-static int read_line(struct mortise_oneshot *o, struct mortise_buf *line,
-                     bool *got, struct mortise_err *err)
+/* *got: there is a line; otherwise o->words has the reason. */
+static int wait_for_line(struct mortise_oneshot *o, struct mortise_buf *line,
+                         bool *got, struct mortise_err *err)
 {
     char room[4096];
     bool over = false;
     ssize_t n = 1;
-    int fd, rv = watch_both(&fd, err);
+    int fd, rv = watch_stdin_and_signals(&fd, err);
 
     *got = false;
     while (rv == MORTISE_OK && !over && n > 0 && !mortise_stop_came() &&
-           !(*got = take_line(o, line))) {
-        rv = turn(o, fd, &over, err);
+           !(*got = take_buffered_line(o, line))) {
+        rv = run_engine_until_input(o, fd, &over, err);
         if (rv != MORTISE_OK || over || mortise_stop_came())
             continue;
         n = read(STDIN_FILENO, room, sizeof room);
@@ -101,19 +102,19 @@ static int read_line(struct mortise_oneshot *o, struct mortise_buf *line,
     return MORTISE_OK;
 }
 
-/* ---- what it means --------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------ */
 
-static bool is_word(const char *line, size_t n, const char *word)
+static bool is_abbreviation(const char *line, size_t n, const char *word)
 {
     return (n == 1 || n == strlen(word)) && strncmp(line, word, n) == 0;
 }
 
-/* A new reference; NULL: the line is none of what may be said. */
-static json_t *value_of(const json_t *request, const char *line)
+/* A new reference; NULL: the line is not an answer. */
+static json_t *parse_answer_value(const json_t *request, const char *line)
 {
     size_t first = strcspn(line, " ,");
-    bool yes = line[first] == '\0' && is_word(line, first, "yes");
-    bool no = is_word(line, first, "no");
+    bool yes = line[first] == '\0' && is_abbreviation(line, first, "yes");
+    bool no = is_abbreviation(line, first, "no");
     json_t *v = yes || no
                     ? NULL
                     : mortise_json_load(line, strlen(line), JSON_DECODE_ANY,
@@ -128,14 +129,14 @@ static json_t *value_of(const json_t *request, const char *line)
                : v;
 }
 
-/* The command that a line is; NULL: none. */
-static json_t *command_of(const json_t *request, const char *line)
+/* Make the command for a line; NULL: the line is not an answer. */
+static json_t *parse_answer_command(const json_t *request, const char *line)
 {
     const char *digest = mortise_cli_text(request, "digest"),
                *id = mortise_cli_text(request, "id"), *why;
     size_t first = strcspn(line, " ,");
-    bool yes = line[first] == '\0' && is_word(line, first, "yes");
-    bool no = is_word(line, first, "no");
+    bool yes = line[first] == '\0' && is_abbreviation(line, first, "yes");
+    bool no = is_abbreviation(line, first, "no");
     json_t *v;
 
     if (mortise_cli_is_kind(request, "approval_pending")) {
@@ -148,16 +149,16 @@ static json_t *command_of(const json_t *request, const char *line)
                                digest[0] != '\0' ? digest : NULL)
                    : NULL;
     }
-    v = line[0] != '\0' ? value_of(request, line) : NULL;
+    v = line[0] != '\0' ? parse_answer_value(request, line) : NULL;
     return v != NULL ? json_pack("{s:s, s:s, s:o}", "kind", "answer", "id", id,
                                  "value", v)
                      : NULL;
 }
 
-/* ---- asking --------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------- */
 
-/* An example of what may be said; NULL: yes will do. */
-static json_t *sample_of(const json_t *request)
+/* An example of an answer; NULL: "yes" is enough. */
+static json_t *make_answer_sample(const json_t *request)
 {
     const json_t *schema = mortise_cli_is_decision(request)
                                ? mortise_cli_answer_member(request, "answer")
@@ -166,7 +167,7 @@ static json_t *sample_of(const json_t *request)
     return schema != NULL ? mortise_json_sample(schema) : NULL;
 }
 
-static void put_prompt(struct mortise_oneshot *o)
+static void print_answer_prompt(struct mortise_oneshot *o)
 {
     struct mortise_out *out = &o->cli->err;
     json_t *sample;
@@ -176,11 +177,11 @@ static void put_prompt(struct mortise_oneshot *o)
         mortise_out_flush(out);
         return;
     }
-    sample = sample_of(o->question);
+    sample = make_answer_sample(o->question);
     mortise_out_puts(out, "answer with ");
     if (sample != NULL) {
         mortise_out_json(out, sample, false);
-        out->n -= out->n > 0; /* its line end */
+        out->n -= out->n > 0; /* without its line end */
     } else {
         mortise_out_puts(out, "yes");
     }
@@ -189,7 +190,7 @@ static void put_prompt(struct mortise_oneshot *o)
     mortise_out_flush(out);
 }
 
-static void describe(struct mortise_oneshot *o)
+static void print_question(struct mortise_oneshot *o)
 {
     mortise_out_flush(&o->cli->out);
     mortise_cli_describe(&o->cli->err, o->question);
@@ -205,7 +206,7 @@ int mortise_oneshot_ask(struct mortise_oneshot *o, json_t **answer,
 
     *answer = NULL;
     if (o->asks || !o->cli->args.json)
-        describe(o); /* else it stands in the error */
+        print_question(o); /* otherwise the error contains it */
     if (!o->asks) {
         snprintf(o->code, sizeof o->code, "not_answered");
         snprintf(o->words, sizeof o->words,
@@ -216,10 +217,10 @@ int mortise_oneshot_ask(struct mortise_oneshot *o, json_t **answer,
     }
     mortise_buf_init(&line, o->cli->mem);
     while (rv == MORTISE_OK && got && *answer == NULL) {
-        put_prompt(o);
-        rv = read_line(o, &line, &got, err);
+        print_answer_prompt(o);
+        rv = wait_for_line(o, &line, &got, err);
         if (rv == MORTISE_OK && got)
-            *answer = command_of(o->question, line.p);
+            *answer = parse_answer_command(o->question, line.p);
     }
     mortise_buf_finish(&line);
     return rv;

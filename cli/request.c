@@ -1,10 +1,8 @@
-/* request.c -- what a run waits for: a request, and the commands that settle
- * it.
+/* request.c -- prints pending requests and the commands that settle them.
  *
- * The commands work as they are printed: pasted into the same shell, they find
- * the store, name the request and carry what it needs.  Where an answer has a
- * schema, the command has the smallest answer that fits, for a person to
- * change.
+ * The commands work as printed: pasted into the same shell, they find the
+ * store, name the request and have the necessary options.  If the answer has a
+ * schema, the command contains the smallest valid answer, for the user to edit.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +17,7 @@
 #include "cli/sample.h"
 #include "core/json/value.h"
 
-/* ---- the commands -------------------------------------------------------- */
+/* ---- commands ----------------------------------------------------------- */
 
 void mortise_cli_begin(const struct mortise_cli_way *way, const char *what,
                        const json_t *request)
@@ -32,8 +30,9 @@ void mortise_cli_begin(const struct mortise_cli_way *way, const char *what,
     mortise_out_shell(way->o, start);
 }
 
-/* The last option, if it has one, and the line end. */
-static void end(const struct mortise_cli_way *way, const char *option)
+/* Put the last option, if any, then the common ones and the line end. */
+static void end_command_line(const struct mortise_cli_way *way,
+                             const char *option)
 {
     mortise_out_printf(way->o, "%s%s\n", option, way->more);
 }
@@ -41,12 +40,12 @@ static void end(const struct mortise_cli_way *way, const char *option)
 void mortise_cli_offer(const struct mortise_cli_way *way, const char *what)
 {
     mortise_cli_suggest(way->cli, way->o, what, way->run);
-    end(way, "");
+    end_command_line(way, "");
 }
 
-/* ` --OPTION JSON`, of what a schema asks for; NULL: anything. */
-static void put_sample(struct mortise_out *o, const char *option,
-                       const json_t *schema)
+/* Put ` --OPTION JSON` with a sample for the schema; NULL: anything. */
+static void put_sample_option(struct mortise_out *o, const char *option,
+                              const json_t *schema)
 {
     json_t *sample = mortise_json_sample(schema);
     char *text = json_dumps(sample, JSON_ENCODE_ANY);
@@ -57,8 +56,8 @@ static void put_sample(struct mortise_out *o, const char *option,
     json_decref(sample);
 }
 
-/* ` --done JSON`: what the call gives, or the ask of a step. */
-static void put_done(struct mortise_out *o, const json_t *request)
+/* Put ` --done JSON`: a sample of the result of the call or step. */
+static void put_done_option(struct mortise_out *o, const json_t *request)
 {
     static const struct {
         const char *method, *done;
@@ -73,7 +72,7 @@ static void put_done(struct mortise_out *o, const json_t *request)
     size_t i = 0;
 
     if (schema != NULL) {
-        put_sample(o, "done", schema);
+        put_sample_option(o, "done", schema);
         return;
     }
     while (examples[i].method[0] != '\0' &&
@@ -82,16 +81,16 @@ static void put_done(struct mortise_out *o, const json_t *request)
     mortise_out_puts(o, examples[i].done);
 }
 
-static void settle_doubt(const struct mortise_cli_way *way,
-                         const json_t *request)
+static void print_doubt_commands(const struct mortise_cli_way *way,
+                                 const json_t *request)
 {
     mortise_cli_begin(way, "resolve", request);
-    put_done(way->o, request);
-    end(way, "");
+    put_done_option(way->o, request);
+    end_command_line(way, "");
     mortise_cli_begin(way, "resolve", request);
-    end(way, " --retry");
+    end_command_line(way, " --retry");
     mortise_cli_begin(way, "resolve", request);
-    end(way, " --fail");
+    end_command_line(way, " --fail");
 }
 
 const json_t *mortise_cli_answer_member(const json_t *request, const char *name)
@@ -107,60 +106,60 @@ bool mortise_cli_is_decision(const json_t *request)
            mortise_cli_answer_member(request, "approved") != NULL;
 }
 
-/* Yes, with an answer where one is wanted, or no. */
-static void settle_yes_or_no(const struct mortise_cli_way *way,
-                             const json_t *request, const json_t *answer)
+/* Print approve, with a sample if an answer is expected, and reject. */
+static void print_yes_no_commands(const struct mortise_cli_way *way,
+                                  const json_t *request, const json_t *answer)
 {
     mortise_cli_begin(way, "approve", request);
     if (answer != NULL)
-        put_sample(way->o, "answer", answer);
-    end(way, "");
+        put_sample_option(way->o, "answer", answer);
+    end_command_line(way, "");
     mortise_cli_begin(way, "reject", request);
-    end(way, " --reason WHY");
+    end_command_line(way, " --reason WHY");
 }
 
-static void settle_question(const struct mortise_cli_way *way,
-                            const json_t *request)
+static void print_question_commands(const struct mortise_cli_way *way,
+                                    const json_t *request)
 {
     if (mortise_cli_is_decision(request)) {
-        settle_yes_or_no(way, request,
-                         mortise_cli_answer_member(request, "answer"));
+        print_yes_no_commands(way, request,
+                              mortise_cli_answer_member(request, "answer"));
         return;
     }
     mortise_cli_begin(way, "answer", request);
-    put_sample(way->o, "value", json_object_get(request, "schema"));
-    end(way, "");
+    put_sample_option(way->o, "value", json_object_get(request, "schema"));
+    end_command_line(way, "");
 }
 
-static void settle_pause(const struct mortise_cli_way *way,
-                         const json_t *request)
+static void print_pause_commands(const struct mortise_cli_way *way,
+                                 const json_t *request)
 {
     (void)request;
     mortise_cli_offer(way, "resume");
 }
 
-static double number(const json_t *request, const char *key)
+static double get_request_number(const json_t *request, const char *key)
 {
     return json_number_value(json_object_get(request, key));
 }
 
-/* As much again, or what there is room for the call with, if that is more. */
-static double more_budget(const json_t *request)
+/* Double the limit, or add the amount that the call needs if that is more. */
+static double suggest_budget_raise(const json_t *request)
 {
-    double limit = number(request, "limit");
-    double needs = number(request, "needs"); /* of time nobody knows it: 0 */
-    double lacks =
-        number(request, "used") + (needs > 0 ? needs : limit) - limit;
+    double limit = get_request_number(request, "limit");
+    double needs = get_request_number(request, "needs"); /* 0: unknown */
+    double lacks = get_request_number(request, "used") +
+                   (needs > 0 ? needs : limit) - limit;
 
     return lacks > limit ? lacks : limit;
 }
 
-static void settle_budget(const struct mortise_cli_way *way,
-                          const json_t *request)
+static void print_budget_commands(const struct mortise_cli_way *way,
+                                  const json_t *request)
 {
     const char *graph = mortise_cli_text(request, "graph");
     const char *name = mortise_cli_text(request, "budget");
-    double more = more_budget(request);
+    double more = suggest_budget_raise(request);
     char amount[MORTISE_REAL_TEXT];
 
     if (mortise_cli_is_money(name))
@@ -174,12 +173,13 @@ static void settle_budget(const struct mortise_cli_way *way,
         mortise_out_puts(way->o, " --at ");
         mortise_out_shell(way->o, graph);
     }
-    end(way, "");
+    end_command_line(way, "");
 }
 
-/* Its end does, for which the child may wait for somebody. */
-static void settle_child(const struct mortise_cli_way *way,
-                         const json_t *request)
+/* A request for a child is settled by the child's end, and the child may wait
+ * for a person: suggest `why` for the child. */
+static void print_child_commands(const struct mortise_cli_way *way,
+                                 const json_t *request)
 {
     const char *child = mortise_cli_text(request, "child");
 
@@ -189,40 +189,40 @@ static void settle_child(const struct mortise_cli_way *way,
     mortise_out_puts(way->o, "\n");
 }
 
-static void settle_decision(const struct mortise_cli_way *way,
-                            const json_t *request)
+static void print_decision_commands(const struct mortise_cli_way *way,
+                                    const json_t *request)
 {
     const json_t *schema = json_object_get(request, "schema");
 
-    settle_yes_or_no(way, request, schema);
+    print_yes_no_commands(way, request, schema);
     if (schema == NULL && mortise_cli_is_kind(request, "human")) {
         mortise_cli_begin(way, "approve", request);
-        end(way, " --answer '\"TEXT\"'"); /* any JSON is an answer */
+        end_command_line(way, " --answer '\"TEXT\"'"); /* any JSON is valid */
     }
 }
 
-/* What a run may wait for. */
+/* The kinds of requests. */
 static const struct kind {
-    const char *kind; /* of a request */
-    const char *asks; /* what its node does */
+    const char *kind; /* kind of the request; NULL: any other */
+    const char *asks; /* description of the node's state */
     void (*settle)(const struct mortise_cli_way *way, const json_t *request);
 } kinds[] = {
-    {"human", "asks a person", settle_decision},
+    {"human", "asks a person", print_decision_commands},
     {"approval_pending", "wants to call a tool and needs an approval",
-     settle_decision},
-    {"node", "is about to run and needs an approval", settle_decision},
-    {"plan", "waits for the approval of its plan", settle_decision},
-    {"scheduled_pause", "is paused by the graph", settle_pause},
-    {"budget", "would exceed the budget of its graph", settle_budget},
-    {"custom", "asks a question", settle_question},
-    {"timer", "waits for a timer", NULL}, /* time does */
-    {"spawn", "waits for its child", settle_child},
+     print_decision_commands},
+    {"node", "is about to run and needs an approval", print_decision_commands},
+    {"plan", "waits for the approval of its plan", print_decision_commands},
+    {"scheduled_pause", "is paused by the graph", print_pause_commands},
+    {"budget", "would exceed the budget of its graph", print_budget_commands},
+    {"custom", "asks a question", print_question_commands},
+    {"timer", "waits for a timer", NULL}, /* only time settles it */
+    {"spawn", "waits for its child", print_child_commands},
     {"in_doubt", "has an effect that may or may not have happened",
-     settle_doubt},
-    {NULL, "waits", settle_decision},
+     print_doubt_commands},
+    {NULL, "waits", print_decision_commands},
 };
 
-static const struct kind *kind_of(const json_t *request)
+static const struct kind *get_request_kind(const json_t *request)
 {
     const char *name = mortise_cli_text(request, "kind");
     const struct kind *k = kinds;
@@ -234,7 +234,7 @@ static const struct kind *kind_of(const json_t *request)
 
 const char *mortise_cli_asks(const json_t *request)
 {
-    return kind_of(request)->asks;
+    return get_request_kind(request)->asks;
 }
 
 bool mortise_cli_is_kind(const json_t *request, const char *kind)
@@ -266,12 +266,12 @@ bool mortise_cli_has_expired(const json_t *request)
 void mortise_cli_settle(const struct mortise_cli_way *way,
                         const json_t *request)
 {
-    const struct kind *k = kind_of(request);
+    const struct kind *k = get_request_kind(request);
 
     if (k->settle == NULL)
         return;
-    if (k->settle != settle_doubt && mortise_cli_has_expired(request))
-        settle_pause(way, request);
+    if (k->settle != print_doubt_commands && mortise_cli_has_expired(request))
+        print_pause_commands(way, request);
     else
         k->settle(way, request);
 }
@@ -292,8 +292,8 @@ void mortise_cli_corrections(const struct mortise_cli_way *way,
 
             if (request != NULL) {
                 mortise_cli_begin(way, "resolve", request);
-                put_done(way->o, request);
-                end(way, "");
+                put_done_option(way->o, request);
+                end_command_line(way, "");
             }
             json_decref(request);
         }
@@ -314,12 +314,13 @@ void mortise_cli_raise(const struct mortise_cli_way *way, const json_t *limit)
     mortise_cli_suggest(way->cli, way->o, "resume", way->run);
     mortise_out_say(way->o, " --limit %s=%llu", name,
                     (unsigned long long)raise);
-    end(way, "");
+    end_command_line(way, "");
 }
 
-/* ---- printing one -------------------------------------------------------- */
+/* ---- printing requests -------------------------------------------------- */
 
-static void field(struct mortise_out *o, const char *name, const json_t *v)
+static void print_request_field(struct mortise_out *o, const char *name,
+                                const json_t *v)
 {
     if (v == NULL)
         return;
@@ -333,9 +334,9 @@ static void field(struct mortise_out *o, const char *name, const json_t *v)
     }
 }
 
-/* Of a call, or of a step that its plugin performs itself: what the plugin was
- * given.  Of a request that it made: what was sent, if the author set that
- * header; no other key went out with it. */
+/* The idempotency key that the other side has seen.  For a call, or a step that
+ * the plugin performs itself, the plugin got it.  For a plugin's HTTP request,
+ * only a header that the author set was sent. */
 const json_t *mortise_cli_key(const json_t *request)
 {
     const json_t *headers =
@@ -354,9 +355,9 @@ const json_t *mortise_cli_key(const json_t *request)
     return NULL;
 }
 
-/* What a plugin's question comes with.  Whom it is from and where it wants a
- * person to go has a line each; what is none of that is shown whole. */
-static void put_payload(struct mortise_out *o, const json_t *payload)
+/* Print the payload of a plugin's question.  Known members have a line each;
+ * any other payload is printed as a whole. */
+static void print_request_payload(struct mortise_out *o, const json_t *payload)
 {
     static const char *const members[] = {"server", "tool", "url"};
     bool known = false;
@@ -364,15 +365,15 @@ static void put_payload(struct mortise_out *o, const json_t *payload)
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         const json_t *v = json_object_get(payload, members[i]);
 
-        field(o, members[i], v);
+        print_request_field(o, members[i], v);
         known |= v != NULL;
     }
     if (!known)
-        field(o, "payload", payload);
+        print_request_field(o, "payload", payload);
 }
 
-/* As a picture, and as it may be edited. */
-static void put_plan(struct mortise_out *o, const json_t *request)
+/* Print the picture of the plan, and its text to be edited. */
+static void print_requested_plan(struct mortise_out *o, const json_t *request)
 {
     mortise_out_text(o, mortise_cli_text(request, "picture"), 4);
     mortise_out_puts(o, "\n");
@@ -391,7 +392,7 @@ bool mortise_cli_is_offered(const json_t *pending, size_t i)
 
 void mortise_cli_describe(struct mortise_out *o, const json_t *request)
 {
-    /* Without a member: its idempotency key, wherever that is. */
+    /* Member NULL: the idempotency key. */
     static const struct {
         const char *word, *member;
     } fields[] = {
@@ -415,17 +416,18 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
                      4);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (!is_plan || strcmp(fields[i].word, "graph") != 0)
-            field(o, fields[i].word,
-                  fields[i].member != NULL
-                      ? json_object_get(request, fields[i].member)
-                      : mortise_cli_key(request));
-    put_payload(o, json_object_get(request, "payload"));
+            print_request_field(o, fields[i].word,
+                                fields[i].member != NULL
+                                    ? json_object_get(request, fields[i].member)
+                                    : mortise_cli_key(request));
+    print_request_payload(o, json_object_get(request, "payload"));
     if (is_plan)
-        put_plan(o, request);
-    field(o, mortise_cli_is_kind(request, "in_doubt") ? "result" : "answer",
-          json_object_get(request, "schema"));
-    field(o, "for", json_object_get(request, "assignees"));
-    field(o, "until", json_object_get(request, "deadline"));
+        print_requested_plan(o, request);
+    print_request_field(
+        o, mortise_cli_is_kind(request, "in_doubt") ? "result" : "answer",
+        json_object_get(request, "schema"));
+    print_request_field(o, "for", json_object_get(request, "assignees"));
+    print_request_field(o, "until", json_object_get(request, "deadline"));
     if (!mortise_cli_asks_nobody(request) && mortise_cli_has_expired(request))
         mortise_out_puts(
             o, "    note     it expired and cannot be answered any more; when "
@@ -511,7 +513,7 @@ void mortise_cli_print_request(const struct mortise_cli_way *way,
     if (!way->stuck && !mortise_cli_asks_nobody(request))
         mortise_cli_print_commands(way, request);
     else if (mortise_cli_is_kind(request, "spawn"))
-        settle_child(way, request);
+        print_child_commands(way, request);
 }
 
 json_t *mortise_cli_command_list(const char *lines)
@@ -550,14 +552,14 @@ void mortise_cli_need_engine(struct mortise_cli *cli, const json_t *pending)
 
 void mortise_cli_run_needs_engine(struct mortise_cli *cli, const json_t *show)
 {
-    /* an engine fires no deadline of a run that a person paused */
+    /* the engine ignores deadlines of a run that a person paused */
     if (strcmp(mortise_cli_text(show, "reason"), "operator") != 0)
         mortise_cli_need_engine(cli, json_object_get(show, "pending"));
 }
 
-/* ---- of all that is pending ---------------------------------------------- */
+/* ---- all pending requests ----------------------------------------------- */
 
-static bool nobody_is_asked(const json_t *pending)
+static bool has_no_request_for_person(const json_t *pending)
 {
     MORTISE_JSON_EACH (request, i, pending)
         if (!mortise_cli_asks_nobody(request))
@@ -571,7 +573,8 @@ void mortise_cli_unblock(const struct mortise_cli_way *way, const json_t *show)
     bool limited = json_is_object(limit);
 
     if (way->stuck ||
-        (!limited && !nobody_is_asked(json_object_get(show, "pending")) &&
+        (!limited &&
+         !has_no_request_for_person(json_object_get(show, "pending")) &&
          strcmp(mortise_cli_text(show, "reason"), "operator") != 0))
         return;
     mortise_cli_lift(way);
@@ -593,7 +596,7 @@ void mortise_cli_unblock_refused(const struct mortise_cli_way *way,
         (json_is_true(json_object_get(show, "live")) &&
          mortise_session_engine(way->cli->session) == NULL) ||
         (doubt ? mortise_cli_has_kind(pending, "in_doubt")
-               : !nobody_is_asked(pending)))
+               : !has_no_request_for_person(pending)))
         return;
     mortise_cli_lift(way);
     mortise_cli_offer(way, "resume");

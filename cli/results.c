@@ -1,9 +1,8 @@
-/* results.c -- what each E_... code of an error means, for people.
+/* results.c -- explanations of the E_... error codes.
  *
- * The names are enum mortise_result's (core/base/err.c); a test holds the two lists
- * together.  Programs act upon a code, people upon the words beside it: an
- * explanation says what all the errors of a code have in common, and what one
- * does about them. */
+ * The names are those of enum mortise_result (core/base/err.c); a test compares
+ * both lists.  An explanation describes the common cause of all errors with
+ * this code, and how to fix them; the error's message has the details. */
 #include "cli/results.h"
 
 const struct mortise_code mortise_result_codes[] = {

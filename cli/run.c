@@ -1,9 +1,8 @@
-/* run.c -- `mortise run` and `mortise resume`: set a run going and stay with
- * it.
+/* run.c -- `mortise run` and `mortise resume`: start or continue a run, and
+ * watch it.
  *
- * The id is printed as soon as there is one, which is after the admission is on
- * disk (R3): whoever has read it can resume the run, whatever happens to us.
- */
+ * The id is printed as soon as the admission is on disk (R3).  From then on the
+ * run can be resumed, even if this process is killed. */
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,12 +14,11 @@
 #include "cli/stop.h"
 #include "core/json/value.h"
 
-/* ---- run ------------------------------------------------------------------
- */
+/* ---- run ---------------------------------------------------------------- */
 
-/* The body of a `start` request. */
-static int start_body(struct mortise_cli *cli, const char *graph, json_t **out,
-                      struct mortise_err *err)
+/* Make the body of a `start` request. */
+static int make_start_body(struct mortise_cli *cli, const char *graph,
+                           json_t **out, struct mortise_err *err)
 {
     json_t *input = NULL, *source;
     char cwd[PATH_MAX], made[MORTISE_UUID_TEXT], order[MORTISE_UUID_TEXT];
@@ -34,8 +32,8 @@ static int start_body(struct mortise_cli *cli, const char *graph, json_t **out,
         json_decref(source);
         return rv;
     }
-    /* An id that we know can be asked for again, whatever becomes of whoever
-     * admits the run. */
+    /* With an id of our own, the request can be repeated if the process that
+     * admits the run is killed. */
     mortise_uuid_text(made, mortise_uuid7_now());
     mortise_uuid_text(order, mortise_uuid7_now());
     *out = json_pack("{s:{s:s, s:o, s:s*}, s:s, s:o*, s:s, s:s}", "graph",
@@ -46,11 +44,11 @@ static int start_body(struct mortise_cli *cli, const char *graph, json_t **out,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-static int run(struct mortise_cli *cli, struct mortise_err *err)
+static int start_new_run(struct mortise_cli *cli, struct mortise_err *err)
 {
     const char *graph = cli->args.operands[0];
     json_t *body = NULL;
-    int rv = start_body(cli, graph, &body, err);
+    int rv = make_start_body(cli, graph, &body, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_cli_open(cli, graph, err);
@@ -107,36 +105,37 @@ const struct mortise_cmd mortise_cmd_run = {
     .session = MORTISE_SESSION_SAME,
     .example = "mortise run configs/triage/triage.graph.yaml "
                "--input '{\"log\": \"/var/log/dpkg.log\"}'",
-    .run = run,
+    .run = start_new_run,
 };
 
-/* ---- resume ---------------------------------------------------------------
- */
+/* ---- resume ------------------------------------------------------------- */
 
-/* Append {kind: KIND, ...}; the command is taken. */
-static int add(json_t *list, json_t *command, struct mortise_err *err)
+/* Append {kind: KIND, ...}; takes the command. */
+static int add_run_command(json_t *list, json_t *command,
+                           struct mortise_err *err)
 {
     if (command == NULL || json_array_append_new(list, command) != 0)
         return mortise_nomem(err);
     return MORTISE_OK;
 }
 
-static int add_update(struct mortise_cli *cli, json_t *list,
-                      struct mortise_err *err)
+static int add_update_command(struct mortise_cli *cli, json_t *list,
+                              struct mortise_err *err)
 {
     json_t *value;
     int rv = mortise_cli_value(cli, "--update", cli->args.update, &value, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    return add(list,
-               json_pack("{s:s, s:o, s:b}", "kind", "update", "value", value,
-                         "merge", cli->args.merge),
-               err);
+    return add_run_command(list,
+                           json_pack("{s:s, s:o, s:b}", "kind", "update",
+                                     "value", value, "merge", cli->args.merge),
+                           err);
 }
 
-/* "steps=N" into an object. */
-static int add_bound(json_t *bounds, const char *given, struct mortise_err *err)
+/* Add "steps=N" to an object. */
+static int add_limit_value(json_t *bounds, const char *given,
+                           struct mortise_err *err)
 {
     size_t n = strcspn(given, "=");
     char name[16];
@@ -161,44 +160,44 @@ static int add_bound(json_t *bounds, const char *given, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-static int add_limit(struct mortise_cli *cli, json_t *list,
-                     struct mortise_err *err)
+static int add_limit_command(struct mortise_cli *cli, json_t *list,
+                             struct mortise_err *err)
 {
     json_t *bounds = json_object();
     int rv = bounds != NULL ? MORTISE_OK : mortise_nomem(err);
 
     for (size_t i = 0; i < 2 && rv == MORTISE_OK; i++)
         if (cli->args.raise[i] != NULL)
-            rv = add_bound(bounds, cli->args.raise[i], err);
+            rv = add_limit_value(bounds, cli->args.raise[i], err);
     if (rv == MORTISE_OK)
-        return add(list,
-                   json_pack("{s:s, s:o}", "kind", "limit", "value", bounds),
-                   err);
+        return add_run_command(
+            list, json_pack("{s:s, s:o}", "kind", "limit", "value", bounds),
+            err);
     json_decref(bounds);
     return rv;
 }
 
-/* What the options of `resume` stand for.  A goto replaces what could be tried
- * again, and keeps the pause before its node; without it this is a resume like
- * any other, whatever is changed first. */
-static int resume_commands(struct mortise_cli *cli, json_t **out,
-                           struct mortise_err *err)
+/* Translate the options of `resume` to commands.  A goto replaces the final
+ * resume command, so that the run still pauses before its node
+ * (interrupt_before). */
+static int make_resume_commands(struct mortise_cli *cli, json_t **out,
+                                struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     json_t *list = json_array();
     int rv = list != NULL ? MORTISE_OK : mortise_nomem(err);
 
     if (rv == MORTISE_OK && a->update != NULL)
-        rv = add_update(cli, list, err);
+        rv = add_update_command(cli, list, err);
     if (rv == MORTISE_OK && a->go_to != NULL)
-        rv = add(list,
-                 json_pack("{s:s, s:s, s:b}", "kind", "goto", "node", a->go_to,
-                           "force", a->force),
-                 err);
+        rv = add_run_command(list,
+                             json_pack("{s:s, s:s, s:b}", "kind", "goto",
+                                       "node", a->go_to, "force", a->force),
+                             err);
     if (rv == MORTISE_OK && a->raise[0] != NULL)
-        rv = add_limit(cli, list, err);
+        rv = add_limit_command(cli, list, err);
     if (rv == MORTISE_OK && a->go_to == NULL && !a->no_continue)
-        rv = add(list, json_pack("{s:s}", "kind", "resume"), err);
+        rv = add_run_command(list, json_pack("{s:s}", "kind", "resume"), err);
     if (rv == MORTISE_OK)
         *out = list;
     else
@@ -206,14 +205,14 @@ static int resume_commands(struct mortise_cli *cli, json_t **out,
     return rv;
 }
 
-/* Append the members of `root` that are in the state, but not in the update:
- * "artifacts.a, artifacts.b". */
-static void list_removed(struct mortise_buf *out, const char *root,
-                         const json_t *update, const json_t *state)
+/* Append the members of `root` that are in the state, but not in the update,
+ * like "artifacts.a, artifacts.b". */
+static void list_removed_members(struct mortise_buf *out, const char *root,
+                                 const json_t *update, const json_t *state)
 {
     const json_t *given = json_object_get(update, root);
 
-    if (!json_is_object(given)) /* absent, or the engine refuses it */
+    if (!json_is_object(given)) /* absent, or rejected by the engine */
         return;
     MORTISE_JSON_MEMBERS (key, member, json_object_get(state, root))
         if (json_object_get(given, key) == NULL)
@@ -221,11 +220,11 @@ static void list_removed(struct mortise_buf *out, const char *root,
                                key);
 }
 
-/* An update without --merge replaces all of scratch or artifacts.  Name what it
- * removes: a person who corrects one value seldom means that.  The update itself
- * reports a run that cannot be read. */
-static void warn_of_removed(struct mortise_cli *cli, const char *run,
-                            const json_t *update)
+/* Without --merge, an update replaces all of scratch or artifacts.  Warn about
+ * the members that it removes, since a person who corrects one value seldom
+ * intends that.  If the run cannot be read, the update itself fails. */
+static void warn_of_removed_members(struct mortise_cli *cli, const char *run,
+                                    const json_t *update)
 {
     const json_t *state;
     struct mortise_buf names;
@@ -236,8 +235,8 @@ static void warn_of_removed(struct mortise_cli *cli, const char *run,
         return;
     state = json_object_get(show, "state");
     mortise_buf_init(&names, cli->mem);
-    list_removed(&names, "scratch", update, state);
-    list_removed(&names, "artifacts", update, state);
+    list_removed_members(&names, "scratch", update, state);
+    list_removed_members(&names, "artifacts", update, state);
     if (names.n > 0 && mortise_buf_cstr(&names) != NULL)
         mortise_cli_note(
             cli, MORTISE_LOG_WARN,
@@ -246,7 +245,7 @@ static void warn_of_removed(struct mortise_cli *cli, const char *run,
     json_decref(show);
 }
 
-static void note_changed_file(struct mortise_cli *cli, const char *run)
+static void warn_of_changed_file(struct mortise_cli *cli, const char *run)
 {
     char *path = mortise_cli_changed_file(cli, run);
 
@@ -255,7 +254,7 @@ static void note_changed_file(struct mortise_cli *cli, const char *run)
     mortise_release_str(cli->mem, path);
 }
 
-static int resume(struct mortise_cli *cli, struct mortise_err *err)
+static int resume_run(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     json_t *commands = NULL;
@@ -268,7 +267,7 @@ static int resume(struct mortise_cli *cli, struct mortise_err *err)
         return mortise_cli_usage(cli, "--force needs --goto");
     if (a->no_continue && a->update == NULL && a->go_to == NULL)
         return mortise_cli_usage(cli, "--no-continue needs --update or --goto");
-    rv = resume_commands(cli, &commands, err);
+    rv = make_resume_commands(cli, &commands, err);
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_cli_run_to_change(cli, a->operands[0], run, err);
@@ -276,10 +275,10 @@ static int resume(struct mortise_cli *cli, struct mortise_err *err)
         json_decref(commands);
         return rv;
     }
-    if (a->update != NULL && !a->merge) /* the first command */
-        warn_of_removed(cli, run,
-                        json_object_get(json_array_get(commands, 0), "value"));
-    note_changed_file(cli, run);
+    if (a->update != NULL && !a->merge) /* the update is the first command */
+        warn_of_removed_members(
+            cli, run, json_object_get(json_array_get(commands, 0), "value"));
+    warn_of_changed_file(cli, run);
     return mortise_cli_command(cli, run, commands, true, err);
 }
 
@@ -354,5 +353,5 @@ const struct mortise_cmd mortise_cmd_resume = {
     .example = "mortise resume night --goto report\n"
                "mortise resume night --merge --update '{\"artifacts\": {\"b\": "
                "5}}'",
-    .run = resume,
+    .run = resume_run,
 };

@@ -1,6 +1,8 @@
-/* sample.c -- the smallest value that fits a schema, for the commands that we
- * suggest.  Bounds of numbers, of lengths and of counts are kept; what a pattern or
- * a `not` leaves is a person's to say. */
+/* sample.c -- makes a small value that fits a schema, for the commands that are
+ * printed.
+ *
+ * Limits of numbers, lengths and counts are respected; `pattern` and `not` are
+ * left to the user. */
 #include "cli/sample.h"
 
 #include <math.h>
@@ -10,14 +12,15 @@
 #include "core/json/pointer.h"
 #include "core/json/value.h"
 
-enum { DEEPEST = 16, MOST = 100 };
+enum { MAX_SAMPLE_DEPTH = 16, MAX_SAMPLE_VALUES = 100 };
 
 struct sampler {
-    const json_t *root; /* where references begin */
-    unsigned left;      /* so many values more, and then nulls */
+    const json_t *root; /* base of references */
+    unsigned left;      /* number of further values; then nulls */
 };
 
-static json_t *sample(struct sampler *s, const json_t *schema, unsigned depth);
+static json_t *make_sample(struct sampler *s, const json_t *schema,
+                           unsigned depth);
 
 static json_t *sample_object(struct sampler *s, const json_t *schema,
                              unsigned depth)
@@ -31,16 +34,17 @@ static json_t *sample_object(struct sampler *s, const json_t *schema,
 
         if (key != NULL)
             json_object_set_new(
-                out, key, sample(s, json_object_get(properties, key), depth));
+                out, key,
+                make_sample(s, json_object_get(properties, key), depth));
     }
     return out;
 }
 
-static uint64_t count(const json_t *schema, const char *key)
+static uint64_t get_small_count(const json_t *schema, const char *key)
 {
     json_int_t n = json_integer_value(json_object_get(schema, key));
 
-    return n > 0 && n < MOST ? (uint64_t)n : 0;
+    return n > 0 && n < MAX_SAMPLE_VALUES ? (uint64_t)n : 0;
 }
 
 static json_t *sample_array(struct sampler *s, const json_t *schema,
@@ -48,33 +52,34 @@ static json_t *sample_array(struct sampler *s, const json_t *schema,
 {
     const json_t *items = json_object_get(schema, "items");
     const json_t *first = json_object_get(schema, "prefixItems");
-    uint64_t n = count(schema, "minItems");
+    uint64_t n = get_small_count(schema, "minItems");
     json_t *out = json_array();
 
     for (size_t i = 0; i < n; i++) {
         const json_t *own = json_array_get(first, i);
 
-        json_array_append_new(out, sample(s, own != NULL ? own : items, depth));
+        json_array_append_new(out,
+                              make_sample(s, own != NULL ? own : items, depth));
     }
     return out;
 }
 
 static json_t *sample_string(const json_t *schema)
 {
-    char text[MOST + 1];
-    uint64_t n = count(schema, "minLength");
+    char text[MAX_SAMPLE_VALUES + 1];
+    uint64_t n = get_small_count(schema, "minLength");
 
     memset(text, 'x', n);
     text[n] = '\0';
     return json_string(text);
 }
 
-/* The one next to 0 that is within the bounds. */
+/* The number closest to 0 within the limits. */
 static json_t *sample_number(const json_t *schema, bool whole)
 {
     static const struct {
         const char *key;
-        int side; /* 1: no less, -1: no more */
+        int side; /* 1: lower limit, -1: upper limit */
         bool beyond;
     } bounds[] = {{"minimum", 1, false},
                   {"exclusiveMinimum", 1, true},
@@ -116,8 +121,8 @@ static json_t *sample_type(struct sampler *s, const json_t *schema,
     return json_null();
 }
 
-/* What the schema itself names, borrowed; or NULL. */
-static json_t *named(const json_t *schema)
+/* Get a value that the schema contains, borrowed; or NULL. */
+static json_t *get_named_value(const json_t *schema)
 {
     static const char *const lists[] = {"examples", "enum"};
     json_t *v = json_object_get(schema, "default");
@@ -129,9 +134,10 @@ static json_t *named(const json_t *schema)
     return v;
 }
 
-/* What a reference to another part of the root leads to; NULL for the others,
- * and when memory ran out. */
-static const json_t *referred(const json_t *root, const char *ref)
+/* Resolve a reference within the root; NULL for other references, and if memory
+ * ran out. */
+static const json_t *resolve_sample_reference(const json_t *root,
+                                              const char *ref)
 {
     char *path =
         ref != NULL && strncmp(ref, "#/", 2) == 0 ? strdup(ref + 2) : NULL;
@@ -148,24 +154,25 @@ static const json_t *referred(const json_t *root, const char *ref)
     return at;
 }
 
-/* Another schema for the same value, if this one says nothing by itself. */
-static const json_t *other(const json_t *root, const json_t *schema)
+/* Get another schema for the same value, if this one has no type. */
+static const json_t *get_alternative_schema(const json_t *root,
+                                            const json_t *schema)
 {
     static const char *const lists[] = {"allOf", "anyOf", "oneOf"};
-    const json_t *found =
-        referred(root, json_string_value(json_object_get(schema, "$ref")));
+    const json_t *found = resolve_sample_reference(
+        root, json_string_value(json_object_get(schema, "$ref")));
 
     for (size_t i = 0; found == NULL && i < sizeof lists / sizeof lists[0]; i++)
         found = json_array_get(json_object_get(schema, lists[i]), 0);
     return found;
 }
 
-/* What each of `allOf` wants besides, of an object. */
-static json_t *with_all(struct sampler *s, const json_t *schema, json_t *v,
-                        unsigned depth)
+/* Add the required members of each schema of `allOf` to an object. */
+static json_t *add_members_of_all(struct sampler *s, const json_t *schema,
+                                  json_t *v, unsigned depth)
 {
     MORTISE_JSON_EACH (one, i, json_object_get(schema, "allOf")) {
-        json_t *more = json_is_object(v) ? sample(s, one, depth) : NULL;
+        json_t *more = json_is_object(v) ? make_sample(s, one, depth) : NULL;
 
         if (json_is_object(more))
             json_object_update_missing(v, more);
@@ -174,14 +181,15 @@ static json_t *with_all(struct sampler *s, const json_t *schema, json_t *v,
     return v;
 }
 
-static json_t *sample(struct sampler *s, const json_t *schema, unsigned depth)
+static json_t *make_sample(struct sampler *s, const json_t *schema,
+                           unsigned depth)
 {
-    json_t *v = named(schema);
+    json_t *v = get_named_value(schema);
     const json_t *type = json_object_get(schema, "type");
 
     if (v != NULL)
         return json_incref(v);
-    if (depth == DEEPEST || s->left == 0)
+    if (depth == MAX_SAMPLE_DEPTH || s->left == 0)
         return json_null();
     s->left--;
     if (json_is_array(type))
@@ -191,15 +199,16 @@ static json_t *sample(struct sampler *s, const json_t *schema, unsigned depth)
     else if (json_object_get(schema, "properties") != NULL)
         v = sample_object(s, schema, depth + 1);
     else
-        v = other(s->root, schema) != NULL
-                ? sample(s, other(s->root, schema), depth + 1)
+        v = get_alternative_schema(s->root, schema) != NULL
+                ? make_sample(s, get_alternative_schema(s->root, schema),
+                              depth + 1)
                 : json_null();
-    return with_all(s, schema, v, depth + 1);
+    return add_members_of_all(s, schema, v, depth + 1);
 }
 
 json_t *mortise_json_sample(const json_t *schema)
 {
-    struct sampler s = {schema, MOST};
+    struct sampler s = {schema, MAX_SAMPLE_VALUES};
 
-    return sample(&s, schema, 0);
+    return make_sample(&s, schema, 0);
 }

@@ -1,13 +1,14 @@
-/* sample.h -- the smallest value that fits a schema. */
+/* sample.h -- makes a small value that fits a schema. */
 #ifndef MORTISE_CLI_SAMPLE_H
 #define MORTISE_CLI_SAMPLE_H
 
 #include <jansson.h>
 
-/* A new reference, null at worst: what the schema says of itself (default,
- * const, examples, enum), else the least of its type with all that is required,
- * or what $ref, allOf, anyOf or oneOf come to.  Other keywords are not looked
- * at: it is for a person to change, and whoever takes the answer checks it. */
+/* Make a sample; a new reference, null at worst.  Taken from the schema's
+ * default, const, examples or enum if there is one.  Otherwise the smallest
+ * value of its type with all required members, or a sample for $ref, allOf,
+ * anyOf or oneOf.  Other keywords are ignored, so the sample may be invalid: a
+ * person edits it, and the receiver validates it. */
 json_t *mortise_json_sample(const json_t *schema);
 
 #endif

@@ -1,9 +1,8 @@
-/* schema.c -- `mortise schema`: what files may say, as JSON Schema.
+/* schema.c -- `mortise schema`: prints the JSON Schema of a kind of file.
  *
- * The schemas come from the tables that the files are read by, so an editor
- * knows what `mortise check` knows.  With the plugins of a deployment, the
- * config of each is held to the schema of its manifest.
- */
+ * The schemas are generated from the tables of the parsers, so an editor
+ * accepts the same files as `mortise check`.  With --with-plugins, the config
+ * of each plugin is described by the schema of its manifest. */
 #include <stdio.h>
 #include <string.h>
 
@@ -29,8 +28,8 @@ static const struct {
 
 enum { N_FILES = sizeof files / sizeof files[0] };
 
-/* N_FILES, with words: there is none of this kind. */
-static size_t find(const char *kind, struct mortise_err *err)
+/* N_FILES, with an error: there is no such kind. */
+static size_t find_schema_kind(const char *kind, struct mortise_err *err)
 {
     const char *names[N_FILES], *near;
 
@@ -48,12 +47,11 @@ static size_t find(const char *kind, struct mortise_err *err)
     return N_FILES;
 }
 
-/* ---- the plugins' own ------------------------------------------------------
- */
+/* ---- plugins ------------------------------------------------------------ */
 
-/* A config schema for where it is put: references within it ("#/...") mean
- * itself, which an `$id` of its own says. */
-static json_t *config_of(const struct mortise_manifest *m)
+/* Copy a config schema so that it can be embedded: with an `$id` of its own,
+ * its references "#/..." refer to itself. */
+static json_t *copy_config_schema(const struct mortise_manifest *m)
 {
     json_t *v = json_deep_copy(mortise_schema_json(m->config_schema));
     char id[160];
@@ -67,7 +65,8 @@ static json_t *config_of(const struct mortise_manifest *m)
     return v;
 }
 
-static int add_configs(struct mortise_plugins *plugins, json_t *properties)
+static int add_config_schemas(struct mortise_plugins *plugins,
+                              json_t *properties)
 {
     for (size_t i = 0; i < mortise_plugins_count(plugins); i++) {
         const struct mortise_found *f = mortise_plugins_at(plugins, i);
@@ -75,15 +74,15 @@ static int add_configs(struct mortise_plugins *plugins, json_t *properties)
         if (f->manifest == NULL || f->manifest->config_schema == NULL ||
             json_object_get(properties, f->name) != NULL)
             continue;
-        if (json_object_set_new(properties, f->name, config_of(f->manifest)) !=
-            0)
+        if (json_object_set_new(properties, f->name,
+                                copy_config_schema(f->manifest)) != 0)
             return MORTISE_ENOMEM;
     }
     return MORTISE_OK;
 }
 
-static int with_plugins(struct mortise_cli *cli, json_t *schema,
-                        struct mortise_err *err)
+static int add_plugin_schemas(struct mortise_cli *cli, json_t *schema,
+                              struct mortise_err *err)
 {
     json_t *at, *properties = json_object();
     struct mortise_plugin_set s = {.plugins = NULL};
@@ -93,20 +92,20 @@ static int with_plugins(struct mortise_cli *cli, json_t *schema,
         (json_unpack(schema, "{s:{s:{s:{s:o}}}}", "definitions", "plugins",
                      "properties", "config", &at) != 0 ||
          json_object_set(at, "properties", properties) != 0 ||
-         add_configs(s.plugins, properties) != MORTISE_OK))
+         add_config_schemas(s.plugins, properties) != MORTISE_OK))
         rv = mortise_nomem(err);
     json_decref(properties);
     mortise_plugin_set_close(&s);
     return rv;
 }
 
-/* ---- the subcommand --------------------------------------------------------
- */
+/* ---- command ------------------------------------------------------------ */
 
-static int build(struct mortise_cli *cli, json_t **out, struct mortise_err *err)
+static int build_file_schema(struct mortise_cli *cli, json_t **out,
+                             struct mortise_err *err)
 {
     const char *kind = cli->args.operands[0];
-    size_t i = find(kind, err);
+    size_t i = find_schema_kind(kind, err);
 
     if (i == N_FILES)
         return MORTISE_EINVAL;
@@ -117,13 +116,14 @@ static int build(struct mortise_cli *cli, json_t **out, struct mortise_err *err)
     *out = mortise_outline(files[i].place, files[i].title);
     if (*out == NULL)
         return mortise_nomem(err);
-    return cli->args.with_plugins ? with_plugins(cli, *out, err) : MORTISE_OK;
+    return cli->args.with_plugins ? add_plugin_schemas(cli, *out, err)
+                                  : MORTISE_OK;
 }
 
-static int schema(struct mortise_cli *cli, struct mortise_err *err)
+static int print_schema(struct mortise_cli *cli, struct mortise_err *err)
 {
     json_t *v = NULL;
-    int rv = build(cli, &v, err);
+    int rv = build_file_schema(cli, &v, err);
 
     if (rv == MORTISE_OK)
         mortise_out_json(&cli->out, v, true);
@@ -151,5 +151,5 @@ const struct mortise_cmd mortise_cmd_schema = {
     .opts = opts,
     .exits = MORTISE_EXITS_STORE | MORTISE_EXITS_FINDINGS,
     .example = "mortise schema graph >graph.json",
-    .run = schema,
+    .run = print_schema,
 };

@@ -1,9 +1,9 @@
-/* secret.c -- passwords of keys, and keys read with them.
+/* secret.c -- reads passwords, and secret keys that need them.
  *
- * A password comes from the terminal without being shown, or, when stdin is
- * none, as its first line: so that a script can pipe it.  It is never an
- * argument or an environment variable, which others can see.
- */
+ * A password is read from the terminal without echo.  If stdin is not a
+ * terminal, its first line is the password, so a script can pipe it.  Passwords
+ * are never arguments or environment variables, since other processes can see
+ * those. */
 #include "cli/secret.h"
 
 #include <errno.h>
@@ -15,8 +15,9 @@
 
 #include "core/base/err.h"
 
-/* One line of fd without its end; what does not fit is refused. */
-static int read_line(int fd, char *out, size_t cap, struct mortise_err *err)
+/* Read one line without its line end; fail if it is too long. */
+static int read_password_line(int fd, char *out, size_t cap,
+                              struct mortise_err *err)
 {
     size_t n = 0;
 
@@ -43,9 +44,9 @@ static int read_line(int fd, char *out, size_t cap, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* Ask on the terminal, with its echo off. */
-static int ask(struct mortise_cli *cli, const char *prompt, char *out,
-               size_t cap, struct mortise_err *err)
+/* Read from the terminal with echo off. */
+static int ask_password(struct mortise_cli *cli, const char *prompt, char *out,
+                        size_t cap, struct mortise_err *err)
 {
     struct termios old, quiet;
     int rv;
@@ -58,7 +59,7 @@ static int ask(struct mortise_cli *cli, const char *prompt, char *out,
     mortise_out_puts(&cli->err, prompt);
     mortise_out_flush(&cli->err);
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &quiet);
-    rv = read_line(STDIN_FILENO, out, cap, err);
+    rv = read_password_line(STDIN_FILENO, out, cap, err);
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &old);
     mortise_out_puts(&cli->err, "\n");
     mortise_out_flush(&cli->err);
@@ -72,11 +73,11 @@ int mortise_secret_password(struct mortise_cli *cli, bool twice,
     int rv;
 
     if (isatty(STDIN_FILENO) != 1)
-        return read_line(STDIN_FILENO, out, MORTISE_PASSWORD, err);
-    rv = ask(cli, "Password of the key: ", out, MORTISE_PASSWORD, err);
+        return read_password_line(STDIN_FILENO, out, MORTISE_PASSWORD, err);
+    rv = ask_password(cli, "Password of the key: ", out, MORTISE_PASSWORD, err);
     if (rv != MORTISE_OK || !twice)
         return rv;
-    rv = ask(cli, "Repeat it: ", again, sizeof again, err);
+    rv = ask_password(cli, "Repeat it: ", again, sizeof again, err);
     if (rv == MORTISE_OK && strcmp(out, again) != 0)
         rv = mortise_fail(err, MORTISE_EINVAL, "the two passwords differ");
     sodium_memzero(again, sizeof again);

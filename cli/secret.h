@@ -1,18 +1,18 @@
-/* secret.h -- passwords of keys, and keys read with them. */
+/* secret.h -- reads passwords, and secret keys that need them. */
 #ifndef MORTISE_CLI_SECRET_H
 #define MORTISE_CLI_SECRET_H
 
 #include "cli/cli.h"
 #include "core/plugin/minisign.h"
 
-enum { MORTISE_PASSWORD = 1024 }; /* bytes with the NUL */
+enum { MORTISE_PASSWORD = 1024 }; /* bytes, including the NUL */
 
-/* Ask for a password; `twice` for a new one.  Wipe it after use. */
+/* Read a password; `twice` for a new one.  Wipe it after use. */
 int mortise_secret_password(struct mortise_cli *cli, bool twice,
                             char out[MORTISE_PASSWORD],
                             struct mortise_err *err);
-/* Read a secret key, asking for its password if it has one.  Wipe it after
- * use, whatever is returned. */
+/* Read a secret key, and its password if it has one.  Wipe the key after use,
+ * even if this fails. */
 int mortise_secret_key(struct mortise_cli *cli, const char *path,
                        struct mortise_seckey *out, struct mortise_err *err);
 

@@ -1,14 +1,13 @@
-/* service_unit.c -- `mortise engine --install-user-service`: a systemd unit of
- * this user that keeps an engine running for a store.
+/* service_unit.c -- `mortise engine --install-user-service`: installs a systemd
+ * user unit that keeps an engine running for a store.
  *
  * The unit names the program, the deployment and the store by absolute paths,
- * so it does not depend on the directory of the command.  Its name is made of
- * these paths: the same command writes the same file again, and two
- * deployments get two units.
+ * so it does not depend on the working directory.  The unit's name is derived
+ * from these paths: repeating the command replaces the same file, and each
+ * deployment has a unit of its own.
  *
- * Nothing is started here.  The command prints what starts the unit, because
- * a user session, and the right to linger, may not exist where it runs.
- */
+ * Nothing is started.  The command prints the commands that start the unit,
+ * because a user session, or permission to linger, may not exist here. */
 #include "cli/service_unit.h"
 
 #include <errno.h>
@@ -23,17 +22,17 @@
 #include "core/base/hash.h"
 #include "core/base/userdir.h"
 
-/* What the unit is for. */
+/* The paths in the unit, and its file name. */
 struct unit {
     char program[PATH_MAX], deployment[PATH_MAX], store[PATH_MAX];
     char name[NAME_MAX];
 };
 
-/* One argument of ExecStart or Environment, quoted as systemd.syntax(7) says:
- * in double quotes, with escapes, and without specifiers or variables.  A line
- * end that stayed as it is would begin a setting of its own. */
-static void put_quoted(struct mortise_buf *b, const char *prefix,
-                       const char *text)
+/* Put an argument of ExecStart or Environment as in systemd.syntax(7): quoted
+ * and escaped, without specifiers or variables.  An unescaped line end would
+ * start another setting. */
+static void put_unit_argument(struct mortise_buf *b, const char *prefix,
+                              const char *text)
 {
     mortise_buf_puts(b, "\"");
     mortise_buf_puts(b, prefix);
@@ -51,16 +50,16 @@ static void put_quoted(struct mortise_buf *b, const char *prefix,
     mortise_buf_puts(b, "\"");
 }
 
-static void put_option(struct mortise_buf *b, const char *option,
-                       const char *value)
+static void put_unit_option(struct mortise_buf *b, const char *option,
+                            const char *value)
 {
     if (value[0] == '\0')
         return;
     mortise_buf_printf(b, " --%s ", option);
-    put_quoted(b, "", value);
+    put_unit_argument(b, "", value);
 }
 
-static void put_unit(struct mortise_buf *b, const struct unit *u)
+static void put_unit_file(struct mortise_buf *b, const struct unit *u)
 {
     const char *state = getenv("XDG_STATE_HOME");
 
@@ -74,14 +73,14 @@ static void put_unit(struct mortise_buf *b, const struct unit *u)
            "\n"
            "[Service]\n"
            "ExecStart=");
-    put_quoted(b, "", u->program);
+    put_unit_argument(b, "", u->program);
     mortise_buf_puts(b, " engine");
-    put_option(b, "deployment", u->deployment);
-    put_option(b, "store", u->store);
+    put_unit_option(b, "deployment", u->deployment);
+    put_unit_option(b, "store", u->store);
     mortise_buf_puts(b, "\n");
     if (state != NULL && state[0] == '/') {
         mortise_buf_puts(b, "Environment=");
-        put_quoted(b, "XDG_STATE_HOME=", state);
+        put_unit_argument(b, "XDG_STATE_HOME=", state);
         mortise_buf_puts(b, "\n");
     }
     mortise_buf_printf(b,
@@ -95,9 +94,9 @@ static void put_unit(struct mortise_buf *b, const struct unit *u)
                        MORTISE_EXIT_CONFIG);
 }
 
-/* The absolute form of `path`, which need not exist yet. */
-static int absolute(char out[PATH_MAX], const char *path,
-                    struct mortise_err *err)
+/* Make `path` absolute; it need not exist. */
+static int make_absolute(char out[PATH_MAX], const char *path,
+                         struct mortise_err *err)
 {
     char here[PATH_MAX];
 
@@ -110,9 +109,9 @@ static int absolute(char out[PATH_MAX], const char *path,
     return mortise_file_path(out, PATH_MAX, err, "%s/%s", here, path);
 }
 
-/* "mortise-DIRECTORY-DIGEST.service": the directory for people, reduced to
- * characters that a unit name may have, and the digest of all paths. */
-static void name_unit(struct unit *u)
+/* "mortise-DIRECTORY-DIGEST.service": the directory, reduced to valid
+ * characters, helps people; the digest of all paths makes the name unique. */
+static void set_unit_name(struct unit *u)
 {
     const char *path = u->deployment[0] != '\0' ? u->deployment : u->store;
     char dir[PATH_MAX], about[2 * PATH_MAX], hex[MORTISE_DIGEST_HEX];
@@ -134,8 +133,8 @@ static void name_unit(struct unit *u)
     snprintf(u->name, sizeof u->name, "mortise-%.40s-%.8s.service", last, hex);
 }
 
-static int describe(struct unit *u, struct mortise_cli *cli,
-                    struct mortise_err *err)
+static int describe_unit(struct unit *u, struct mortise_cli *cli,
+                         struct mortise_err *err)
 {
     struct mortise_settings settings;
     int rv = mortise_cli_settings(cli, &settings, err);
@@ -144,18 +143,18 @@ static int describe(struct unit *u, struct mortise_cli *cli,
     if (rv == MORTISE_OK && realpath("/proc/self/exe", u->program) == NULL)
         rv = mortise_syserr(err, errno, "find this program");
     if (rv == MORTISE_OK && cli->deployment != NULL)
-        rv = absolute(u->deployment, cli->deployment, err);
+        rv = make_absolute(u->deployment, cli->deployment, err);
     if (rv == MORTISE_OK &&
         (cli->args.store != NULL || cli->deployment == NULL))
-        rv = absolute(u->store, settings.store, err);
+        rv = make_absolute(u->store, settings.store, err);
     if (rv == MORTISE_OK)
-        name_unit(u);
+        set_unit_name(u);
     mortise_settings_close(&settings);
     return rv;
 }
 
-static int write_unit(const struct unit *u, const struct mortise_mem *mem,
-                      char path[PATH_MAX], struct mortise_err *err)
+static int write_unit_file(const struct unit *u, const struct mortise_mem *mem,
+                           char path[PATH_MAX], struct mortise_err *err)
 {
     char dir[PATH_MAX];
     struct mortise_buf b;
@@ -166,7 +165,7 @@ static int write_unit(const struct unit *u, const struct mortise_mem *mem,
     if (rv != MORTISE_OK)
         return rv;
     mortise_buf_init(&b, mem);
-    put_unit(&b, u);
+    put_unit_file(&b, u);
     rv = b.failed ? mortise_nomem(err)
                   : mortise_file_write(path, b.p, b.n, 0644, 0, err);
     mortise_buf_finish(&b);
@@ -179,10 +178,10 @@ int mortise_service_unit_install(struct mortise_cli *cli,
     struct mortise_out *o = &cli->out;
     char path[PATH_MAX];
     struct unit u;
-    int rv = describe(&u, cli, err);
+    int rv = describe_unit(&u, cli, err);
 
     if (rv == MORTISE_OK)
-        rv = write_unit(&u, cli->mem, path, err);
+        rv = write_unit_file(&u, cli->mem, path, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_out_say(o, "wrote %s\n", path);

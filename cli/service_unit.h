@@ -1,4 +1,5 @@
-/* service_unit.h -- a systemd unit of this user that keeps an engine running. */
+/* service_unit.h -- installs a systemd user unit that keeps an engine running.
+ */
 #ifndef MORTISE_CLI_SERVICE_UNIT_H
 #define MORTISE_CLI_SERVICE_UNIT_H
 

@@ -1,6 +1,5 @@
-/* show.c -- `mortise show` and `mortise history`: a run as it stands, and the
- * checkpoints that made it so.
- */
+/* show.c -- `mortise show` and `mortise history`: prints the state of a run,
+ * and its checkpoints. */
 #include <string.h>
 
 #include "core/base/err.h"
@@ -11,39 +10,40 @@
 /* ---- show ------------------------------------------------------------------
  */
 
-enum { NAME = 9 }; /* columns of a field's name */
+enum { FIELD_COLUMNS = 9 }; /* columns of a field's name */
 
-static void field(struct mortise_out *o, const char *name, const char *value)
+static void print_run_field(struct mortise_out *o, const char *name,
+                            const char *value)
 {
     if (value[0] == '\0')
         return;
-    mortise_out_styled(o, MORTISE_DIM, name, NAME);
+    mortise_out_styled(o, MORTISE_DIM, name, FIELD_COLUMNS);
     mortise_out_say(o, "%s\n", value);
 }
 
-static void print_head(struct mortise_out *o, const json_t *run)
+static void print_run_head(struct mortise_out *o, const json_t *run)
 {
     const json_t *graph = json_object_get(run, "graph");
     const char *reason = mortise_cli_text(run, "reason");
     const char *version = mortise_cli_text(graph, "version");
     char blocked[MORTISE_CLI_BLOCKED];
 
-    field(o, "run", mortise_cli_text(run, "run"));
-    mortise_out_styled(o, MORTISE_DIM, "graph", NAME);
+    print_run_field(o, "run", mortise_cli_text(run, "run"));
+    mortise_out_styled(o, MORTISE_DIM, "graph", FIELD_COLUMNS);
     mortise_out_say(o, "%s%s%s\n", mortise_cli_text(graph, "name"),
                     version[0] != '\0' ? " " : "", version);
-    field(o, "status", mortise_cli_status(run));
-    field(o, "reason", reason);
+    print_run_field(o, "status", mortise_cli_status(run));
+    print_run_field(o, "reason", reason);
     mortise_cli_blocked(json_object_get(run, "blocked"), blocked);
-    field(o, "blocked", blocked);
+    print_run_field(o, "blocked", blocked);
     MORTISE_JSON_EACH (plugin, i, json_object_get(run, "unsigned"))
-        field(o, "unsigned", json_string_value(plugin));
-    field(o, "created", mortise_cli_text(run, "created"));
-    field(o, "updated", mortise_cli_text(run, "updated"));
+        print_run_field(o, "unsigned", json_string_value(plugin));
+    print_run_field(o, "created", mortise_cli_text(run, "created"));
+    print_run_field(o, "updated", mortise_cli_text(run, "updated"));
 }
 
-static void print_part(struct mortise_out *o, const json_t *state,
-                       const char *part)
+static void print_state_part(struct mortise_out *o, const json_t *state,
+                             const char *part)
 {
     const json_t *v = json_object_get(state, part);
 
@@ -53,8 +53,8 @@ static void print_part(struct mortise_out *o, const json_t *state,
     mortise_out_json(o, v, true);
 }
 
-/* What it was told, and no model heard yet. */
-static void print_told(struct mortise_out *o, const json_t *told)
+/* Print the messages to the run that no model has received yet. */
+static void print_unread_messages(struct mortise_out *o, const json_t *told)
 {
     if (json_array_size(told) > 0)
         mortise_out_puts(o, "\nmessages that no model has received yet\n");
@@ -88,8 +88,8 @@ static void print_children(struct mortise_out *o, const json_t *children)
     }
 }
 
-static int print_run(struct mortise_cli *cli, const json_t *run,
-                     struct mortise_err *err)
+static int print_shown_run(struct mortise_cli *cli, const json_t *run,
+                           struct mortise_err *err)
 {
     struct mortise_out *o = &cli->out;
     const struct mortise_cli_way way = mortise_cli_way_on(
@@ -97,19 +97,19 @@ static int print_run(struct mortise_cli *cli, const json_t *run,
     const json_t *error = json_object_get(run, "error");
     int rv;
 
-    print_head(o, run);
+    print_run_head(o, run);
     if (json_is_object(error)) {
-        mortise_out_styled(o, MORTISE_BAD, "error", NAME);
+        mortise_out_styled(o, MORTISE_BAD, "error", FIELD_COLUMNS);
         mortise_cli_print_error(o, error);
         mortise_out_puts(o, "\n");
     }
     rv = mortise_cli_print_nodes(cli, json_object_get(run, "nodes"), err);
     if (rv != MORTISE_OK)
         return rv;
-    print_part(o, json_object_get(run, "state"), "input");
-    print_part(o, json_object_get(run, "state"), "scratch");
-    print_part(o, json_object_get(run, "state"), "artifacts");
-    print_told(o, json_object_get(run, "told"));
+    print_state_part(o, json_object_get(run, "state"), "input");
+    print_state_part(o, json_object_get(run, "state"), "scratch");
+    print_state_part(o, json_object_get(run, "state"), "artifacts");
+    print_unread_messages(o, json_object_get(run, "told"));
     print_children(o, json_object_get(run, "children"));
     if (json_array_size(json_object_get(run, "pending")) > 0)
         mortise_out_puts(o, "\n");
@@ -121,9 +121,9 @@ static int print_run(struct mortise_cli *cli, const json_t *run,
     return MORTISE_OK;
 }
 
-/* Ask for something about the run that the command line names. */
-static int ask(struct mortise_cli *cli, const char *what, json_t **reply,
-               struct mortise_err *err)
+/* Send a request about the run of the command line. */
+static int request_about_run(struct mortise_cli *cli, const char *what,
+                             json_t **reply, struct mortise_err *err)
 {
     char run[MORTISE_RUN_MAX];
     int rv = mortise_cli_run_to_read(cli, cli->args.operands[0], run, err);
@@ -142,20 +142,20 @@ static int show_transcript(struct mortise_cli *cli, struct mortise_err *err)
     return rv == MORTISE_OK ? mortise_cli_transcript(cli, run, err) : rv;
 }
 
-static int show(struct mortise_cli *cli, struct mortise_err *err)
+static int show_run(struct mortise_cli *cli, struct mortise_err *err)
 {
     json_t *reply = NULL;
     int rv;
 
     if (cli->args.transcript)
         return show_transcript(cli, err);
-    rv = ask(cli, "show", &reply, err);
+    rv = request_about_run(cli, "show", &reply, err);
     if (rv == MORTISE_OK && cli->args.node != NULL)
         rv = mortise_cli_print_node(cli, reply, cli->args.node, err);
     else if (rv == MORTISE_OK && cli->args.json)
         mortise_out_json(&cli->out, reply, true);
     else if (rv == MORTISE_OK)
-        rv = print_run(cli, reply, err);
+        rv = print_shown_run(cli, reply, err);
     json_decref(reply);
     return rv;
 }
@@ -191,14 +191,14 @@ const struct mortise_cmd mortise_cmd_show = {
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise show 0197c2 --json\n"
                "mortise show 0197c2 --node 'read[3]'",
-    .run = show,
+    .run = show_run,
 };
 
 /* ---- history ---------------------------------------------------------------
  */
 
-/* "settle write (approved by anna: it is hers)" for an entry of a checkpoint. */
-static void print_entry(struct mortise_out *o, const json_t *entry)
+/* Print an entry, like "settle write (approved by anna: it is hers)". */
+static void print_checkpoint_entry(struct mortise_out *o, const json_t *entry)
 {
     char name[MORTISE_CLI_EXECUTION];
     const char *node = mortise_cli_execution(entry, name);
@@ -231,15 +231,15 @@ static void print_checkpoint(struct mortise_out *o, const json_t *cp)
     mortise_out_cell(o, mortise_cli_text(cp, "phase"), 9);
     MORTISE_JSON_EACH (entry, i, entries) {
         mortise_out_puts(o, i > 0 ? ", " : "  ");
-        print_entry(o, entry);
+        print_checkpoint_entry(o, entry);
     }
     mortise_out_puts(o, "\n");
 }
 
-static int history(struct mortise_cli *cli, struct mortise_err *err)
+static int print_history(struct mortise_cli *cli, struct mortise_err *err)
 {
     json_t *reply = NULL;
-    int rv = ask(cli, "history", &reply, err);
+    int rv = request_about_run(cli, "history", &reply, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -270,5 +270,5 @@ const struct mortise_cmd mortise_cmd_history = {
     .opts = history_opts,
     .exits = MORTISE_EXITS_STORE,
     .example = "mortise history 0197c2",
-    .run = history,
+    .run = print_history,
 };

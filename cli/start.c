@@ -23,7 +23,7 @@
 #include "cli/cli.h"
 #include "cli/nomem.h"
 
-static const char intro[] =
+static const char usage_intro[] =
     "Usage: mortise COMMAND [options]\n"
     "\n"
     "Mortise runs durable agent graphs.  You can kill Mortise at any\n"
@@ -31,7 +31,7 @@ static const char intro[] =
     "\n"
     "Commands:\n";
 
-static const char places[] =
+static const char usage_details[] =
     "\n"
     "'mortise COMMAND --help' describes a command.\n"
     "\n"
@@ -112,11 +112,11 @@ static const char places[] =
     "terminal and\n"
     "follow the events in a third one.\n";
 
-/* ---- the command line ---------------------------------------------------- */
+/* ---- command line ------------------------------------------------------- */
 
-/* A store or a socket must never get the number of a closed stdin, stdout or
- * stderr.  The stand-ins fail where the closed one would have: reading gives
- * the end, writing an error. */
+/* Open /dev/null as each closed standard descriptor, so that no store or socket
+ * gets its number.  Reading then returns end of file; writing fails, as it
+ * would on a closed descriptor. */
 static void keep_standard_descriptors(void)
 {
     int fd;
@@ -128,10 +128,10 @@ static void keep_standard_descriptors(void)
         close(fd);
 }
 
-/* What goes to our stdout is what the command says, as one reader expects it:
- * JSON, say.  So ours is a descriptor that nobody knows, and what a plugin prints
- * in this process goes to stderr. */
-static void keep_stdout(struct mortise_out *out)
+/* Move stdout to a private descriptor and redirect the old one to stderr,
+ * because plugins may print to stdout, and the output of a command (JSON, for
+ * example) must contain nothing else. */
+static void move_stdout(struct mortise_out *out)
 {
     int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 
@@ -143,9 +143,9 @@ static void keep_stdout(struct mortise_out *out)
         close(fd);
 }
 
-/* The soft limit is low for programs of old that cannot count further than
- * 1024; nothing here is one. */
-static void allow_descriptors(void)
+/* Raise the soft limit, which is low only for the sake of programs that use
+ * select(). */
+static void raise_descriptor_limit(void)
 {
     struct rlimit r;
 
@@ -155,20 +155,22 @@ static void allow_descriptors(void)
     }
 }
 
-static size_t first_word(const char *name)
+static size_t get_first_word_length(const char *name)
 {
     return strcspn(name, " ");
 }
 
-/* The row of argv[1] (and argv[2]); *words says how many it took.  NULL: none,
- * and *group says whether argv[1] begins some. */
-static const struct mortise_cmd *find(const struct mortise_cli *cli, int argc,
-                                      char **argv, int *words, bool *group)
+/* Find the command of argv[1] (and argv[2]); *words is the number of words
+ * used.  NULL: there is none, and *group is true if a command of two words
+ * starts with argv[1]. */
+static const struct mortise_cmd *find_subcommand(const struct mortise_cli *cli,
+                                                 int argc, char **argv,
+                                                 int *words, bool *group)
 {
     *group = false;
     for (size_t i = 0; i < cli->n_commands; i++) {
         const char *name = cli->commands[i]->name;
-        size_t n = first_word(name);
+        size_t n = get_first_word_length(name);
 
         if (strlen(argv[1]) != n || memcmp(argv[1], name, n) != 0)
             continue;
@@ -185,32 +187,33 @@ static const struct mortise_cmd *find(const struct mortise_cli *cli, int argc,
     return NULL;
 }
 
-/* The overview; of one group, or of all when that is NULL. */
-static void overview(const struct mortise_cli *cli, struct mortise_out *o,
-                     const char *group)
+/* Print the overview of one group, or of all commands if `group` is NULL. */
+static void print_overview(const struct mortise_cli *cli,
+                           struct mortise_out *o, const char *group)
 {
     size_t n = group != NULL ? strlen(group) : 0;
 
     if (group == NULL)
-        mortise_out_puts(o, intro);
+        mortise_out_puts(o, usage_intro);
     else
         mortise_out_printf(o, "Usage: mortise %s COMMAND [options]\n\n", group);
     for (size_t i = 0; i < cli->n_commands; i++) {
         const struct mortise_cmd *c = cli->commands[i];
 
-        if (group != NULL &&
-            (first_word(c->name) != n || memcmp(c->name, group, n) != 0))
+        if (group != NULL && (get_first_word_length(c->name) != n ||
+                              memcmp(c->name, group, n) != 0))
             continue;
         mortise_out_puts(o, "  ");
         mortise_out_cell(o, c->name, 22);
         mortise_out_printf(o, "%s\n", c->summary);
     }
     if (group == NULL)
-        mortise_out_puts(o, places);
+        mortise_out_puts(o, usage_details);
 }
 
-/* No such command: say which one was meant. */
-static int unknown(struct mortise_cli *cli, char **argv, bool group)
+/* Report an unknown command and suggest a similar one. */
+static int fail_unknown_subcommand(struct mortise_cli *cli, char **argv,
+                                   bool group)
 {
     const char *word = group ? argv[2] : argv[1], *near;
     const char *names[MORTISE_COMMANDS_MAX];
@@ -219,7 +222,7 @@ static int unknown(struct mortise_cli *cli, char **argv, bool group)
 
     for (size_t i = 0; i < cli->n_commands; i++) {
         const char *name = cli->commands[i]->name;
-        size_t len = first_word(name);
+        size_t len = get_first_word_length(name);
 
         assert(strlen(name) < sizeof text[0]); /* our own table */
         if (!group) {
@@ -244,7 +247,7 @@ static int unknown(struct mortise_cli *cli, char **argv, bool group)
                              near != NULL ? "'?" : "");
 }
 
-/* Is JSON asked for, by a line that does not read otherwise? */
+/* Does an invalid command line ask for JSON? */
 static bool wants_json(int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -256,9 +259,10 @@ static bool wants_json(int argc, char **argv)
     return false;
 }
 
-/* `mortise`, `mortise help`, `mortise --help`, `mortise plugin [--help]`. */
-static int no_command(struct mortise_cli *cli, int argc, char **argv,
-                      bool group)
+/* Handle `mortise`, `mortise help`, `mortise --help`, `mortise plugin
+ * [--help]`. */
+static int run_without_command(struct mortise_cli *cli, int argc, char **argv,
+                               bool group)
 {
     const char *word = argc > (group ? 2 : 1) ? argv[group ? 2 : 1] : NULL;
     bool help = word != NULL &&
@@ -267,8 +271,9 @@ static int no_command(struct mortise_cli *cli, int argc, char **argv,
 
     cli->args.json = wants_json(argc, argv);
     if (word != NULL && !help)
-        return unknown(cli, argv, group);
-    overview(cli, help ? &cli->out : &cli->err, group ? argv[1] : NULL);
+        return fail_unknown_subcommand(cli, argv, group);
+    print_overview(cli, help ? &cli->out : &cli->err,
+                   group ? argv[1] : NULL);
     return help ? MORTISE_EXIT_OK : MORTISE_EXIT_USAGE;
 }
 
@@ -295,8 +300,8 @@ static int run_command(struct mortise_cli *cli, char **argv,
     return mortise_cli_exec(cli, argv, err);
 }
 
-static int dispatch(struct mortise_cli *cli, int argc, char **argv,
-                    const struct mortise_cli_function *functions)
+static int run_command_line(struct mortise_cli *cli, int argc, char **argv,
+                            const struct mortise_cli_function *functions)
 {
     struct mortise_err err;
     bool group = false;
@@ -304,13 +309,13 @@ static int dispatch(struct mortise_cli *cli, int argc, char **argv,
     char **given;
 
     if (argc > 1)
-        cli->cmd = find(cli, argc, argv, &words, &group);
+        cli->cmd = find_subcommand(cli, argc, argv, &words, &group);
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         cli->cmd = &mortise_cmd_version;
         words = 1;
     }
     if (cli->cmd == NULL)
-        return no_command(cli, argc, argv, group);
+        return run_without_command(cli, argc, argv, group);
     given = copy_argv(argc, argv);
     if (given == NULL) {
         mortise_nomem(&err);
@@ -336,8 +341,8 @@ static int dispatch(struct mortise_cli *cli, int argc, char **argv,
     return code;
 }
 
-/* Everything was written, or say why not.  A reader that left is content. */
-static int finish(struct mortise_cli *cli, int code)
+/* Check that all output was written.  A closed pipe (EPIPE) is not an error. */
+static int flush_output(struct mortise_cli *cli, int code)
 {
     int errnum = mortise_out_flush(&cli->out);
 
@@ -350,14 +355,14 @@ static int finish(struct mortise_cli *cli, int code)
     return code;
 }
 
-/* Our memory has secrets: no core file of it is written, and no other process of
- * this user reads it.  That keeps debuggers out, too, so developers may say
- * otherwise.  What we start is not affected: execve() sets it anew. */
+/* Memory contains secrets: prevent core files, and access by other processes of
+ * the user.  That also prevents debugging, so developers can turn it off.
+ * Child programs are not affected, since execve() resets the flag. */
 static void hide_memory(void)
 {
-    const char *said = getenv("MORTISE_CORE_DUMPS");
+    const char *setting = getenv("MORTISE_CORE_DUMPS");
 
-    if (said == NULL || strcmp(said, "1") != 0)
+    if (setting == NULL || strcmp(setting, "1") != 0)
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
@@ -375,12 +380,12 @@ int mortise_cli_main(int argc, char **argv,
                                MORTISE_EXIT_FAILED);
     hide_memory();
     keep_standard_descriptors();
-    allow_descriptors();
-    signal(SIGPIPE, SIG_IGN); /* write() says EPIPE instead */
-    signal(SIGXFSZ, SIG_IGN); /* ... and EFBIG: as where a disk is full */
+    raise_descriptor_limit();
+    signal(SIGPIPE, SIG_IGN); /* write() fails with EPIPE instead */
+    signal(SIGXFSZ, SIG_IGN); /* likewise EFBIG, as on a full disk */
     cli.program = argc > 0 ? argv[0] : "mortise";
     mortise_out_init(&cli.out, STDOUT_FILENO, cli.mem);
     mortise_out_init(&cli.err, STDERR_FILENO, cli.mem);
-    keep_stdout(&cli.out);
-    return finish(&cli, dispatch(&cli, argc, argv, functions));
+    move_stdout(&cli.out);
+    return flush_output(&cli, run_command_line(&cli, argc, argv, functions));
 }

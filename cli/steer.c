@@ -1,11 +1,11 @@
-/* steer.c -- `mortise steer`: a run's task graph becomes another one. */
+/* steer.c -- `mortise steer`: changes the task graph of a run. */
 #include "core/base/err.h"
 #include "cli/cli.h"
 #include "core/json/value.h"
 
-/* {source, path}, as a command and a request have it. */
-static int read_diff(struct mortise_cli *cli, json_t **out,
-                     struct mortise_err *err)
+/* Read {source, path}, for a command or a request. */
+static int read_graph_diff(struct mortise_cli *cli, json_t **out,
+                           struct mortise_err *err)
 {
     const char *path = cli->args.operands[1];
     json_t *source;
@@ -18,9 +18,9 @@ static int read_diff(struct mortise_cli *cli, json_t **out,
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-/* What it would come to: the graph, and a picture of it. */
-static int say_graph(struct mortise_cli *cli, const char *run,
-                     const json_t *graph, struct mortise_err *err)
+/* Print the graph that would result, and a picture of it. */
+static int print_changed_graph(struct mortise_cli *cli, const char *run,
+                               const json_t *graph, struct mortise_err *err)
 {
     const json_t *sources = json_object_get(graph, "sources");
     json_t *show;
@@ -40,9 +40,9 @@ static int say_graph(struct mortise_cli *cli, const char *run,
     return rv;
 }
 
-/* It has findings: they are told as those of a graph are. */
-static int say_findings(struct mortise_cli *cli, const json_t *answer,
-                        struct mortise_err *err)
+/* Print the findings like those of a graph. */
+static int print_diff_findings(struct mortise_cli *cli, const json_t *answer,
+                               struct mortise_err *err)
 {
     if (cli->args.json)
         mortise_cli_keep_findings(cli, json_object_get(answer, "findings"));
@@ -52,8 +52,8 @@ static int say_findings(struct mortise_cli *cli, const json_t *answer,
                         "the diff has errors; it would not be applied");
 }
 
-static int try_out(struct mortise_cli *cli, json_t *diff,
-                   struct mortise_err *err)
+static int try_graph_diff(struct mortise_cli *cli, json_t *diff,
+                          struct mortise_err *err)
 {
     char run[MORTISE_RUN_MAX];
     json_t *answer = NULL;
@@ -67,8 +67,8 @@ static int try_out(struct mortise_cli *cli, json_t *diff,
     if (rv != MORTISE_OK)
         return rv;
     rv = json_object_get(answer, "findings") != NULL
-             ? say_findings(cli, answer, err)
-             : say_graph(cli, run, answer, err);
+             ? print_diff_findings(cli, answer, err)
+             : print_changed_graph(cli, run, answer, err);
     json_decref(answer);
     return rv;
 }
@@ -76,12 +76,12 @@ static int try_out(struct mortise_cli *cli, json_t *diff,
 static int steer(struct mortise_cli *cli, struct mortise_err *err)
 {
     json_t *diff;
-    int rv = read_diff(cli, &diff, err);
+    int rv = read_graph_diff(cli, &diff, err);
 
     if (rv != MORTISE_OK)
         return rv;
     if (cli->args.dry_run)
-        return try_out(cli, diff, err);
+        return try_graph_diff(cli, diff, err);
     return mortise_cli_order(
         cli, json_pack("[{s:s, s:o}]", "kind", "steer", "value", diff), false,
         err);

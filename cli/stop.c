@@ -1,10 +1,10 @@
-/* stop.c -- SIGINT and SIGTERM: pause first, kill at the second.
+/* stop.c -- SIGINT and SIGTERM: the first pauses, the second kills.
  *
- * Whoever presses Ctrl-C, or a service manager that stops us, wants the process
- * gone and the run kept.  The first signal says so to the loop, through a pipe:
- * a handler may do little else.  The second one is for those who cannot wait:
- * it restores what the signal does by itself and sends it again.  Nothing is
- * lost by that, as nothing is by `kill -9`. */
+ * A user who presses Ctrl-C, or a service manager, wants the process to end and
+ * the run to be kept.  The first signal is passed to the loop through a pipe,
+ * since a handler may do little else.  The second one restores the default
+ * action and raises the signal again.  No recorded data is lost by that, as
+ * with `kill -9`. */
 #include "cli/stop.h"
 
 #include <errno.h>
@@ -12,22 +12,23 @@
 #include <signal.h>
 #include <unistd.h>
 
-static int ends[2] = {-1, -1};
-static volatile sig_atomic_t came; /* the signal */
+static int signal_pipe[2] = {-1, -1};
+static volatile sig_atomic_t
+    first_signal; /* number of the first signal, or 0 */
 
 static void on_signal(int sig)
 {
     int before = errno;
     ssize_t n;
 
-    if (came) {
+    if (first_signal) {
         signal(sig, SIG_DFL);
-        raise(sig); /* delivered as we return */
+        raise(sig); /* delivered when the handler returns */
         return;
     }
-    came = sig;
-    n = write(ends[1], "", 1);
-    (void)n; /* the pipe is empty: this is the only byte */
+    first_signal = sig;
+    n = write(signal_pipe[1], "", 1);
+    (void)n; /* cannot fail: the pipe is empty */
     errno = before;
 }
 
@@ -35,7 +36,7 @@ int mortise_stop_begin(struct mortise_err *err)
 {
     struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
-    if (ends[0] < 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+    if (signal_pipe[0] < 0 && pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0)
         return mortise_syserr(err, errno, "a pipe for signals");
     sigemptyset(&a.sa_mask);
     sigaction(SIGINT, &a, NULL);
@@ -45,24 +46,24 @@ int mortise_stop_begin(struct mortise_err *err)
 
 int mortise_stop_fd(void)
 {
-    return ends[0];
+    return signal_pipe[0];
 }
 
 bool mortise_stop_came(void)
 {
-    return came != 0;
+    return first_signal != 0;
 }
 
 int mortise_stop_signal(void)
 {
-    return came;
+    return first_signal;
 }
 
 void mortise_stop_again(void)
 {
     char lost;
 
-    while (read(ends[0], &lost, 1) > 0)
+    while (read(signal_pipe[0], &lost, 1) > 0)
         continue;
-    came = 0;
+    first_signal = 0;
 }

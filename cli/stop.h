@@ -1,4 +1,4 @@
-/* stop.h -- SIGINT and SIGTERM: pause first, kill at the second. */
+/* stop.h -- SIGINT and SIGTERM: the first pauses, the second kills. */
 #ifndef MORTISE_CLI_STOP_H
 #define MORTISE_CLI_STOP_H
 
@@ -6,16 +6,16 @@
 
 #include "core/base/err.h"
 
-/* From now on the first of the two signals makes the descriptor readable, and
- * the second kills the process as if we were not here.  Once a is enough. */
+/* Install the handlers: the first signal makes the descriptor readable, the
+ * second kills the process.  Calling it again does nothing. */
 int mortise_stop_begin(struct mortise_err *err);
-/* The descriptor; -1 before begin(). */
+/* The descriptor; -1 before mortise_stop_begin(). */
 int mortise_stop_fd(void);
-/* Did a signal come? */
+/* Has a signal arrived? */
 bool mortise_stop_came(void);
-/* Which was the first; 0: none came yet. */
+/* The first signal; 0: none. */
 int mortise_stop_signal(void);
-/* What came was dealt with: the next signal is a first one again. */
+/* Forget the first signal, so that the next one is a first one again. */
 void mortise_stop_again(void);
 
 #endif

@@ -3,7 +3,8 @@
 #include "cli/cli.h"
 
 enum {
-    MOST_GRAPHS = sizeof((struct mortise_args *)0)->graphs / sizeof(char *)
+    MAX_SALVAGE_GRAPHS =
+        sizeof((struct mortise_args *)0)->graphs / sizeof(char *)
 };
 
 static const struct mortise_opt salvage_opts[] = {
@@ -12,7 +13,7 @@ static const struct mortise_opt salvage_opts[] = {
     {"graph", "FILE", MORTISE_OPT_AT(const char **, graphs),
      "An unchanged copy of a run's graph file, used if the\n"
      "store's copy cannot be read; can be repeated",
-     0, MOST_GRAPHS - 1},
+     0, MAX_SALVAGE_GRAPHS - 1},
     MORTISE_OPT_END};
 
 const struct mortise_cmd mortise_cmd_store_salvage = {

@@ -1,19 +1,19 @@
-/* talk.c -- conversations with models, as people read them.
+/* talk.c -- prints conversations with models.
  *
- *     asks     work                 default: Find the three largest
- *     says     work                 default
- *       I shall look.
- *     calls    work                 text__grep {"pattern": "error"}
- *     gave     work                 text__grep, 12 ms: {"lines": [...
- *     says     work                 default
- *       There are three:
- *       ...
- *     used     work                 120 in, 31 out, $0.0004; in all 310 in ...
+ *    asks     work                 default: Find the three largest
+ *    says     work                 default
+ *      I shall look.
+ *    calls    work                 text__grep {"pattern": "error"}
+ *    gave     work                 text__grep, 12 ms: {"lines": [...
+ *    says     work                 default
+ *      There are three:
+ *      ...
+ *    used     work                 120 in, 31 out, $0.0004; in all 310 in ...
  *
- * Text of a model is shown as it comes, as long as nothing else has to be shown
- * in between: of the execution whose piece came first, until its reply is there.
- * Others that are told meanwhile are shown whole, when they are there.  What was
- * not seen in one piece is shown again as a whole. */
+ * The text of a reply is streamed as long as no other output interrupts it:
+ * that of the execution whose piece arrived first, until the reply is complete.
+ * Replies of other executions are printed when they are complete.  A reply
+ * whose streaming was interrupted is printed again as a whole. */
 #include "cli/talk.h"
 
 #include <stdio.h>
@@ -36,7 +36,7 @@ bool mortise_talk_is_about(const char *type)
     return false;
 }
 
-/* ---- lines ----------------------------------------------------------------- */
+/* ---- lines -------------------------------------------------------------- */
 
 void mortise_talk_break(struct mortise_talk *t)
 {
@@ -46,9 +46,11 @@ void mortise_talk_break(struct mortise_talk *t)
     t->in_pieces = t->open[0] != '\0';
 }
 
-/* One line: who, what, and as much of the text as fits a terminal. */
-static void line(struct mortise_talk *t, const json_t *event,
-                 enum mortise_style style, const char *word, const char *text)
+/* Print one line: word, execution, and the text as far as it fits the terminal.
+ */
+static void print_talk_line(struct mortise_talk *t, const json_t *event,
+                            enum mortise_style style, const char *word,
+                            const char *text)
 {
     char name[MORTISE_CLI_EXECUTION];
 
@@ -58,10 +60,10 @@ static void line(struct mortise_talk *t, const json_t *event,
                        text);
 }
 
-/* "WORDS JSON", where a text is as it is. */
-static void fold(struct mortise_talk *t, const json_t *event,
-                 enum mortise_style style, const char *word, const char *words,
-                 const json_t *value)
+/* Print "WORDS JSON"; a string is printed without quotes. */
+static void print_folded_value(struct mortise_talk *t, const json_t *event,
+                               enum mortise_style style, const char *word,
+                               const char *words, const json_t *value)
 {
     struct mortise_buf b;
 
@@ -71,13 +73,14 @@ static void fold(struct mortise_talk *t, const json_t *event,
         mortise_buf_puts(&b, json_string_value(value));
     else if (value != NULL && mortise_json_write(&b, value) != MORTISE_OK)
         mortise_buf_puts(&b, "...");
-    line(t, event, style, word, mortise_buf_cstr(&b) != NULL ? b.p : words);
+    print_talk_line(t, event, style, word,
+                    mortise_buf_cstr(&b) != NULL ? b.p : words);
     mortise_buf_finish(&b);
 }
 
-/* ---- messages -------------------------------------------------------------- */
+/* ---- messages ----------------------------------------------------------- */
 
-static void put_data(struct mortise_talk *t, const json_t *part)
+static void print_data_part(struct mortise_talk *t, const json_t *part)
 {
     const char *url = mortise_cli_text(part, "url");
 
@@ -91,20 +94,20 @@ static void put_data(struct mortise_talk *t, const json_t *part)
     mortise_out_puts(t->out, "]\n");
 }
 
-static bool is_part(const json_t *part, const char *type)
+static bool is_talk_part(const json_t *part, const char *type)
 {
     return strcmp(mortise_cli_text(part, "type"), type) == 0;
 }
 
-/* What stands in the parts of a message, but for what is folded. */
-static void put_parts(struct mortise_talk *t, const json_t *message)
+/* Print the parts of a message, except tool calls and results. */
+static void print_message_parts(struct mortise_talk *t, const json_t *message)
 {
     MORTISE_JSON_EACH (part, i, json_object_get(message, "parts")) {
         const json_t *text = json_object_get(part, "text");
-        bool thought = is_part(part, "reasoning");
+        bool thought = is_talk_part(part, "reasoning");
 
-        if (is_part(part, "image") || is_part(part, "file"))
-            put_data(t, part);
+        if (is_talk_part(part, "image") || is_talk_part(part, "file"))
+            print_data_part(t, part);
         if (text == NULL || json_string_length(text) == 0 ||
             (thought && !t->whole))
             continue;
@@ -114,18 +117,19 @@ static void put_parts(struct mortise_talk *t, const json_t *message)
     }
 }
 
-static void put_message(struct mortise_talk *t, const json_t *event,
-                        const char *word, const json_t *message)
+static void print_whole_message(struct mortise_talk *t, const json_t *event,
+                                const char *word, const json_t *message)
 {
-    line(t, event, MORTISE_DIM, word, "");
-    put_parts(t, message);
+    print_talk_line(t, event, MORTISE_DIM, word, "");
+    print_message_parts(t, message);
 }
 
-/* ---- asked ------------------------------------------------------------------ */
+/* ---- model calls -------------------------------------------------------- */
 
-/* A result that no event of its own has: a text as it is, else its parts. */
-static void put_result(struct mortise_talk *t, const json_t *event,
-                       const json_t *part)
+/* Print a result that has no event of its own: as text if it is one text part,
+ * otherwise as JSON. */
+static void print_tool_result(struct mortise_talk *t, const json_t *event,
+                              const json_t *part)
 {
     const json_t *parts = json_object_get(part, "parts");
     const json_t *text = json_object_get(json_array_get(parts, 0), "text");
@@ -133,26 +137,27 @@ static void put_result(struct mortise_talk *t, const json_t *event,
     char words[LINE];
 
     snprintf(words, sizeof words, "%s: ", mortise_cli_text(part, "name"));
-    fold(t, event, failed ? MORTISE_BAD : MORTISE_DIM,
-         failed ? "failed" : "gave", words,
-         text != NULL && json_array_size(parts) == 1 ? text : parts);
+    print_folded_value(t, event, failed ? MORTISE_BAD : MORTISE_DIM,
+                       failed ? "failed" : "gave", words,
+                       text != NULL && json_array_size(parts) == 1 ? text
+                                                                   : parts);
 }
 
-static void put_results(struct mortise_talk *t, const json_t *event,
-                        const json_t *message)
+static void print_tool_results(struct mortise_talk *t, const json_t *event,
+                               const json_t *message)
 {
     MORTISE_JSON_EACH (part, i, json_object_get(message, "parts"))
-        if (is_part(part, "tool_result"))
-            put_result(t, event, part);
+        if (is_talk_part(part, "tool_result"))
+            print_tool_result(t, event, part);
 }
 
-static bool is_of_tools(const json_t *message)
+static bool is_tool_message(const json_t *message)
 {
     return strcmp(mortise_cli_text(message, "role"), "tool") == 0;
 }
 
-/* The first words of the last message. */
-static const char *gist_of(const json_t *messages)
+/* Get the first text of the last message. */
+static const char *get_first_text(const json_t *messages)
 {
     const json_t *last =
         json_array_get(messages, json_array_size(messages) - 1);
@@ -163,41 +168,42 @@ static const char *gist_of(const json_t *messages)
     return "";
 }
 
-static void show_call(struct mortise_talk *t, const json_t *event)
+static void print_model_call(struct mortise_talk *t, const json_t *event)
 {
     const json_t *messages = json_object_get(event, "messages");
-    const char *gist = gist_of(messages);
+    const char *gist = get_first_text(messages);
     char words[LINE];
 
     MORTISE_JSON_EACH (one, i, messages) {
-        if (is_of_tools(one))
-            put_results(t, event, one);
+        if (is_tool_message(one))
+            print_tool_results(t, event, one);
         else if (t->whole)
-            put_message(t, event, mortise_cli_text(one, "role"), one);
+            print_whole_message(t, event, mortise_cli_text(one, "role"), one);
     }
     if (t->whole || t->bare)
         return;
     snprintf(words, sizeof words, "%s%s%s", mortise_cli_text(event, "alias"),
              gist[0] != '\0' ? ": " : "", gist);
     words[strcspn(words, "\n")] = '\0';
-    line(t, event, MORTISE_DIM, "asks", words);
+    print_talk_line(t, event, MORTISE_DIM, "asks", words);
 }
 
-/* ---- answered --------------------------------------------------------------- */
+/* ---- model replies ------------------------------------------------------ */
 
-static void begin_reply(struct mortise_talk *t, const json_t *event)
+static void print_reply_head(struct mortise_talk *t, const json_t *event)
 {
     if (!t->bare)
-        line(t, event, MORTISE_GOOD, "says", mortise_cli_text(event, "alias"));
+        print_talk_line(t, event, MORTISE_GOOD, "says",
+                        mortise_cli_text(event, "alias"));
 }
 
-static void show_piece(struct mortise_talk *t, const json_t *event)
+static void print_text_piece(struct mortise_talk *t, const json_t *event)
 {
     const char *path = mortise_cli_text(event, "path");
     const char *s = mortise_cli_text(event, "text");
 
     if (t->open[0] == '\0' && strlen(path) < sizeof t->open) {
-        begin_reply(t, event);
+        print_reply_head(t, event);
         strcpy(t->open, path);
         t->in_line = t->in_pieces = false;
     }
@@ -219,8 +225,9 @@ static void show_piece(struct mortise_talk *t, const json_t *event)
     }
 }
 
-/* Its text was seen as it came, from the first to the last of it. */
-static bool was_seen(struct mortise_talk *t, const json_t *event)
+/* End the streaming of the event's execution.  True if the whole text was
+ * streamed without interruption. */
+static bool end_streamed_reply(struct mortise_talk *t, const json_t *event)
 {
     const char *path = mortise_cli_text(event, "path");
     bool is_open = t->open[0] != '\0' && strcmp(t->open, path) == 0;
@@ -235,8 +242,8 @@ static bool was_seen(struct mortise_talk *t, const json_t *event)
     return seen;
 }
 
-static void put_amounts(char *out, size_t n, uint64_t input, uint64_t output,
-                        double usd)
+static void format_usage(char *out, size_t n, uint64_t input, uint64_t output,
+                         double usd)
 {
     int at = snprintf(out, n, "%llu in, %llu out", (unsigned long long)input,
                       (unsigned long long)output);
@@ -245,7 +252,7 @@ static void put_amounts(char *out, size_t n, uint64_t input, uint64_t output,
         snprintf(out + at, n - (size_t)at, ", $%.*f", usd < 0.1 ? 6 : 2, usd);
 }
 
-static void show_usage(struct mortise_talk *t, const json_t *event)
+static void print_reply_usage(struct mortise_talk *t, const json_t *event)
 {
     const json_t *used = json_object_get(event, "usage");
     uint64_t input = mortise_cli_integer(used, "input_tokens");
@@ -258,30 +265,31 @@ static void show_usage(struct mortise_talk *t, const json_t *event)
     t->usd += usd;
     if (t->bare || t->whole || input + output == 0)
         return;
-    put_amounts(one, sizeof one, input, output, usd);
-    put_amounts(all, sizeof all, t->input, t->output, t->usd);
+    format_usage(one, sizeof one, input, output, usd);
+    format_usage(all, sizeof all, t->input, t->output, t->usd);
     snprintf(words, sizeof words, "%s; in all %s", one, all);
-    line(t, event, MORTISE_DIM, "used", words);
+    print_talk_line(t, event, MORTISE_DIM, "used", words);
 }
 
-static void show_tool_calls(struct mortise_talk *t, const json_t *event,
-                            const json_t *message)
+static void print_tool_calls(struct mortise_talk *t, const json_t *event,
+                             const json_t *message)
 {
     MORTISE_JSON_EACH (part, i, json_object_get(message, "parts")) {
         const json_t *arguments = json_object_get(part, "arguments");
         char words[LINE];
 
-        if (!is_part(part, "tool_call"))
+        if (!is_talk_part(part, "tool_call"))
             continue;
         snprintf(words, sizeof words, "%s ", mortise_cli_text(part, "name"));
-        fold(t, event, MORTISE_PLAIN, "calls", words,
-             arguments != NULL ? arguments
+        print_folded_value(t, event, MORTISE_PLAIN, "calls", words,
+                           arguments != NULL
+                               ? arguments
                                : json_object_get(part, "arguments_text"));
     }
 }
 
-/* Why it is not all that there was to be said. */
-static const char *cut_words(const char *stop)
+/* Describe why the reply is incomplete; NULL: it is complete. */
+static const char *describe_stop(const char *stop)
 {
     static const struct {
         const char *stop, *words;
@@ -297,59 +305,60 @@ static const char *cut_words(const char *stop)
     return NULL;
 }
 
-static bool has_text(const struct mortise_talk *t, const json_t *message)
+static bool has_printable_text(const struct mortise_talk *t,
+                               const json_t *message)
 {
     MORTISE_JSON_EACH (part, i, json_object_get(message, "parts"))
         if (json_string_length(json_object_get(part, "text")) > 0 &&
-            (t->whole || !is_part(part, "reasoning")))
+            (t->whole || !is_talk_part(part, "reasoning")))
             return true;
     return false;
 }
 
-static void show_reply(struct mortise_talk *t, const json_t *event)
+static void print_model_reply(struct mortise_talk *t, const json_t *event)
 {
     const json_t *error = json_object_get(event, "error");
     const json_t *reply = json_object_get(event, "reply");
     const json_t *message = json_object_get(reply, "message");
-    const char *cut = cut_words(mortise_cli_text(reply, "stop"));
-    bool seen = was_seen(t, event);
+    const char *cut = describe_stop(mortise_cli_text(reply, "stop"));
+    bool seen = end_streamed_reply(t, event);
     char words[LINE];
 
     MORTISE_JSON_EACH (one, i, json_object_get(event, "told"))
         if (!t->bare)
-            put_message(t, event, "told", one);
+            print_whole_message(t, event, "told", one);
     if (error != NULL) {
         snprintf(words, sizeof words, "%s, %s: %s",
                  mortise_cli_text(event, "alias"),
                  mortise_cli_text(error, "code"),
                  mortise_cli_text(error, "message"));
-        line(t, event, MORTISE_BAD, "fails", words);
+        print_talk_line(t, event, MORTISE_BAD, "fails", words);
     }
-    if (!seen && has_text(t, message)) {
-        begin_reply(t, event);
-        put_parts(t, message);
+    if (!seen && has_printable_text(t, message)) {
+        print_reply_head(t, event);
+        print_message_parts(t, message);
     } else if (t->whole && json_is_true(json_object_get(reply, "held"))) {
-        begin_reply(t, event);
+        print_reply_head(t, event);
         mortise_out_text(t->out, "(withheld: guardrails check it)", INDENT);
     }
-    show_tool_calls(t, event, message);
+    print_tool_calls(t, event, message);
     if (cut != NULL)
-        line(t, event, MORTISE_ASKS, "ends", cut);
-    show_usage(t, event);
+        print_talk_line(t, event, MORTISE_ASKS, "ends", cut);
+    print_reply_usage(t, event);
 }
 
-/* ---- tools ------------------------------------------------------------------ */
+/* ---- tools -------------------------------------------------------------- */
 
-/* One that a model called stands in its reply. */
-static void show_invoked(struct mortise_talk *t, const json_t *event)
+/* Calls by a model are printed with its reply. */
+static void print_invoked_tool(struct mortise_talk *t, const json_t *event)
 {
     char words[LINE];
 
     if (json_object_get(event, "tool_use_id") != NULL)
         return;
     snprintf(words, sizeof words, "%s ", mortise_cli_text(event, "tool"));
-    fold(t, event, MORTISE_PLAIN, "calls", words,
-         json_object_get(event, "arguments"));
+    print_folded_value(t, event, MORTISE_PLAIN, "calls", words,
+                       json_object_get(event, "arguments"));
 }
 
 const json_t *mortise_talk_edited(const json_t *event)
@@ -359,8 +368,8 @@ const json_t *mortise_talk_edited(const json_t *event)
                : NULL;
 }
 
-/* The call above has what the model asked for; this is what was made of it. */
-static void show_edited(struct mortise_talk *t, const json_t *event)
+/* The call was printed with the model's arguments; print the edited ones. */
+static void print_edited_arguments(struct mortise_talk *t, const json_t *event)
 {
     const json_t *args = mortise_talk_edited(event);
     char words[LINE];
@@ -369,10 +378,10 @@ static void show_edited(struct mortise_talk *t, const json_t *event)
         return;
     snprintf(words, sizeof words, "by %s, with edited arguments: ",
              mortise_cli_text(event, "actor"));
-    fold(t, event, MORTISE_PLAIN, "approved", words, args);
+    print_folded_value(t, event, MORTISE_PLAIN, "approved", words, args);
 }
 
-static void show_result(struct mortise_talk *t, const json_t *event)
+static void print_invoked_result(struct mortise_talk *t, const json_t *event)
 {
     const json_t *error = json_object_get(event, "error");
     const json_t *output = json_object_get(event, "output");
@@ -380,7 +389,7 @@ static void show_result(struct mortise_talk *t, const json_t *event)
     char words[LINE] = "", took[32];
 
     if (to[0] != '\0') {
-        line(t, event, MORTISE_PLAIN, "goes to", to);
+        print_talk_line(t, event, MORTISE_PLAIN, "goes to", to);
         return;
     }
     if (json_object_get(event, "tool") != NULL)
@@ -388,14 +397,15 @@ static void show_result(struct mortise_talk *t, const json_t *event)
                  "%s, %s: ", mortise_cli_text(event, "tool"),
                  mortise_out_took(mortise_cli_integer(event, "ms"), took));
     if (error != NULL)
-        fold(t, event, MORTISE_BAD, "failed", words,
-             json_object_get(error, "message"));
+        print_folded_value(t, event, MORTISE_BAD, "failed", words,
+                           json_object_get(error, "message"));
     else
-        fold(t, event, MORTISE_DIM, "gave", words,
-             output != NULL ? output : json_object_get(event, "text"));
+        print_folded_value(t, event, MORTISE_DIM, "gave", words,
+                           output != NULL ? output
+                                          : json_object_get(event, "text"));
 }
 
-/* ---- all of them ------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------- */
 
 void mortise_talk_event(struct mortise_talk *t, const char *type,
                         const json_t *event)
@@ -403,9 +413,12 @@ void mortise_talk_event(struct mortise_talk *t, const char *type,
     static const struct {
         const char *type;
         void (*show)(struct mortise_talk *t, const json_t *event);
-    } shows[] = {{"model_call", show_call},   {"text_delta", show_piece},
-                 {"model_reply", show_reply}, {"tool_call", show_invoked},
-                 {"decision", show_edited},   {"tool_result", show_result}};
+    } shows[] = {{"model_call", print_model_call},
+                 {"text_delta", print_text_piece},
+                 {"model_reply", print_model_reply},
+                 {"tool_call", print_invoked_tool},
+                 {"decision", print_edited_arguments},
+                 {"tool_result", print_invoked_result}};
 
     for (size_t i = 0; i < sizeof shows / sizeof shows[0]; i++)
         if (strcmp(type, shows[i].type) == 0)
@@ -418,7 +431,7 @@ void mortise_talk_total(const struct mortise_talk *t)
 
     if (t->input + t->output == 0)
         return;
-    put_amounts(words, sizeof words, t->input, t->output, t->usd);
+    format_usage(words, sizeof words, t->input, t->output, t->usd);
     mortise_out_styled(t->out, MORTISE_DIM, words, 0);
     mortise_out_puts(t->out, "\n");
 }

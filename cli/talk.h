@@ -1,5 +1,5 @@
-/* talk.h -- conversations with models, as people read them: what was said, one
- * after another, with the calls of tools folded to a line each. */
+/* talk.h -- prints conversations with models: the messages in order, with each
+ * tool call on one line. */
 #ifndef MORTISE_CLI_TALK_H
 #define MORTISE_CLI_TALK_H
 
@@ -9,27 +9,27 @@
 
 struct mortise_talk {
     struct mortise_out *out;
-    bool whole;     /* what was said to a model, too, and what it thought */
-    bool bare;      /* for who talks: without names in the margin */
-    char open[128]; /* whose text is being told as it comes; "": nobody's */
-    bool in_line;   /* ... and the cursor stands behind a piece of it */
-    bool in_pieces; /* ... of which some are missing, or stand apart */
-    uint64_t input, output; /* tokens, of all replies so far */
+    bool whole;     /* also messages to models, and reasoning */
+    bool bare;      /* for a chat: without names in the margin */
+    char open[128]; /* path of the execution whose text is streamed; "": none */
+    bool in_line;   /* the cursor is behind a piece of that text */
+    bool in_pieces; /* pieces of that text are missing or interrupted */
+    uint64_t input, output; /* tokens of all replies so far */
     double usd;
 };
 
-/* Is that an event of a conversation? */
+/* Is it an event of a conversation? */
 bool mortise_talk_is_about(const char *type);
-/* The arguments with which a person approved a call in place of its own; NULL: it
- * is no such event. */
+/* Get the arguments of an approval that edited them; NULL: it is another event.
+ */
 const json_t *mortise_talk_edited(const json_t *event);
-/* Show such an event.  A piece of text is shown as it comes, of one execution at
- * a time; of the others the whole, once it is there. */
+/* Print the event.  Text is streamed for one execution at a time; the replies
+ * of others are printed when complete. */
 void mortise_talk_event(struct mortise_talk *t, const char *type,
                         const json_t *event);
-/* Something else is to be shown: at the beginning of a line. */
+/* Start a new line before other output. */
 void mortise_talk_break(struct mortise_talk *t);
-/* What all of it cost; nothing where nobody said. */
+/* Print the total usage, if any was reported. */
 void mortise_talk_total(const struct mortise_talk *t);
 
 #endif

@@ -1,7 +1,7 @@
-/* tell.c -- `mortise tell`: a message for the models of a run. */
+/* tell.c -- `mortise tell`: sends a message to the models of a run. */
 #include "cli/cli.h"
 
-static int tell(struct mortise_cli *cli, struct mortise_err *err)
+static int send_run_message(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
 
@@ -45,5 +45,5 @@ const struct mortise_cmd mortise_cmd_tell = {
     .opts = tell_opts,
     .exits = MORTISE_EXITS_RUN,
     .example = "mortise tell night \"Leave the invoices of May alone\"",
-    .run = tell,
+    .run = send_run_message,
 };

@@ -1,19 +1,17 @@
-/* template.c -- directories that are begun for somebody: `mortise init`, `mortise
+/* template.c -- creates a directory from a template: `mortise init`, `mortise
  * plugin new`.
  *
- * A template is a directory of files beside the bundled plugins' home (home.h),
- * which are copied, never links to be followed.
+ * A template is a directory of files next to the bundled plugins (home.h).  The
+ * files are copied; links are not followed.
  *
- *   (1) Its words are replaced in them (@NAME@ by the name), and so is NAME at the
- *       beginning of a file's own name; `dot.` there becomes a dot.
- *   (2) Nothing that is there is touched: the first file whose name is taken is
- *       the words of the error, and nothing is written then.  A file that is
- *       there as it would be written is no error: a command that was killed can
- *       be given again, and writes the rest.  If a write fails, the files that
- *       this command wrote are removed.
- *   (3) What is printed to be typed next works where it is pasted: the program is
- *       called as we were, from the new directory, too.
- */
+ *   (1) Words in the files are replaced (@NAME@ by the name).  In file names, a
+ *       leading NAME is replaced by the name, and a leading `dot.` by a dot.
+ *   (2) Existing files are never changed.  If a file exists with other content,
+ *       the command fails and writes nothing.  A file with the same content is
+ *       no error, so a command that was killed can be repeated.  If a write
+ *       fails, the files that this command wrote are removed.
+ *   (3) The printed commands work in the new directory: the program is called
+ *       as this process was, by an absolute path if necessary. */
 #include "cli/template.h"
 
 #include <errno.h>
@@ -29,28 +27,28 @@
 #include "lang/config/home.h"
 #include "lang/yaml/header.h"
 
-enum { MOST = 1 << 20 }; /* bytes of a template's file */
+enum { FILE_BYTES_MAX = 1 << 20 }; /* bytes of a file */
 
 enum {
-    PARTS = 2,      /* directories of a template */
-    MOST_FILES = 64 /* of all of them */
+    PARTS = 2,              /* directories of a template */
+    TEMPLATE_FILES_MAX = 64 /* in all directories together */
 };
 
-/* One that is being made. */
+/* A template while it is copied. */
 struct making {
     struct mortise_cli *cli;
     const struct mortise_template *t;
     char from[PARTS][MORTISE_HOME_MAX];
     struct mortise_listing files[PARTS];
-    uint64_t written; /* bit `at` of each file that was not there */
+    uint64_t written; /* bit `at`: file did not exist before */
     bool made_dir;
 };
 
-/* A file of it. */
+/* A file of the template. */
 struct file {
-    const char *from, *name; /* the directory, and what it is called there */
-    size_t at;               /* it is the at-th of all */
-    char path[PATH_MAX];     /* where it goes */
+    const char *from, *name; /* its directory and name in the template */
+    size_t at;               /* its index among all files */
+    char path[PATH_MAX];     /* its target */
 };
 
 typedef int file_fn(struct making *m, const struct file *f,
@@ -67,9 +65,9 @@ int mortise_template_name(const char *name, struct mortise_err *err)
         name);
 }
 
-/* Where it goes. */
-static int place(const struct mortise_template *t, struct file *f,
-                 struct mortise_err *err)
+/* Make the target path. */
+static int make_target_path(const struct mortise_template *t, struct file *f,
+                            struct mortise_err *err)
 {
     if (strncmp(f->name, "NAME", 4) == 0)
         return mortise_file_path(f->path, PATH_MAX, err, "%s/%s%s", t->dir,
@@ -79,7 +77,8 @@ static int place(const struct mortise_template *t, struct file *f,
                                  (strncmp(f->name, "dot.", 4) == 0 ? 3 : 0));
 }
 
-static int each_file(struct making *m, file_fn *fn, struct mortise_err *err)
+static int call_for_each_file(struct making *m, file_fn *fn,
+                              struct mortise_err *err)
 {
     size_t at = 0;
     int rv = MORTISE_OK;
@@ -89,16 +88,16 @@ static int each_file(struct making *m, file_fn *fn, struct mortise_err *err)
             struct file f = {
                 .from = m->from[p], .name = m->files[p].names[i], .at = at++};
 
-            rv = place(m->t, &f, err);
+            rv = make_target_path(m->t, &f, err);
             if (rv == MORTISE_OK)
                 rv = fn(m, &f, err);
         }
     return rv;
 }
 
-/* The word of the template that a text begins with; NULL: none. */
+/* Find the word at the beginning of the text; NULL: none. */
 static const struct mortise_template_word *
-word_at(const struct mortise_template *t, const char *p)
+find_template_word(const struct mortise_template *t, const char *p)
 {
     for (size_t i = 0; t->words[i].word != NULL; i++)
         if (strncmp(p, t->words[i].word, strlen(t->words[i].word)) == 0)
@@ -106,16 +105,16 @@ word_at(const struct mortise_template *t, const char *p)
     return NULL;
 }
 
-/* A text of the template with its words replaced. */
-static void fill(struct mortise_buf *out, const char *p,
-                 const struct mortise_template *t)
+/* Copy a text with its words replaced. */
+static void replace_template_words(struct mortise_buf *out, const char *p,
+                                   const struct mortise_template *t)
 {
     const struct mortise_template_word *w;
 
     while (*p != '\0') {
         size_t n = strcspn(p + 1, "@") + 1;
 
-        w = word_at(t, p);
+        w = find_template_word(t, p);
         if (w != NULL)
             mortise_buf_puts(out, w->by);
         else
@@ -124,9 +123,9 @@ static void fill(struct mortise_buf *out, const char *p,
     }
 }
 
-/* What is to stand in it. */
-static int text_of(struct making *m, const struct file *f,
-                   struct mortise_buf *out, struct mortise_err *err)
+/* Make the content of the target. */
+static int make_file_text(struct making *m, const struct file *f,
+                          struct mortise_buf *out, struct mortise_err *err)
 {
     char from[MORTISE_HOME_MAX + 256];
     struct mortise_buf text;
@@ -135,24 +134,24 @@ static int text_of(struct making *m, const struct file *f,
 
     mortise_buf_init(&text, m->cli->mem);
     if (rv == MORTISE_OK)
-        rv = mortise_file_read(&text, from, MOST, err);
+        rv = mortise_file_read(&text, from, FILE_BYTES_MAX, err);
     if (rv == MORTISE_OK && mortise_buf_cstr(&text) != NULL)
-        fill(out, text.p, m->t);
+        replace_template_words(out, text.p, m->t);
     if (rv == MORTISE_OK && (text.failed || out->failed))
         rv = mortise_nomem(err);
     mortise_buf_finish(&text);
     return rv;
 }
 
-static int exists(const struct file *f, struct mortise_err *err)
+static int fail_existing_file(const struct file *f, struct mortise_err *err)
 {
     return mortise_fail(err, MORTISE_EEXISTS, "%s exists; nothing was written",
                         f->path);
 }
 
 /* (2) */
-static int look_at(struct making *m, const struct file *f,
-                   struct mortise_err *err)
+static int check_existing_file(struct making *m, const struct file *f,
+                               struct mortise_err *err)
 {
     struct mortise_buf out, there;
     struct stat st;
@@ -165,54 +164,55 @@ static int look_at(struct making *m, const struct file *f,
                    : mortise_syserr(err, errno, "look at %s", f->path);
     }
     if (!S_ISREG(st.st_mode))
-        return exists(f, err);
+        return fail_existing_file(f, err);
     mortise_buf_init(&out, m->cli->mem);
     mortise_buf_init(&there, m->cli->mem);
-    rv = text_of(m, f, &out, err);
+    rv = make_file_text(m, f, &out, err);
     if (rv == MORTISE_OK &&
-        (mortise_file_read(&there, f->path, MOST, NULL) != MORTISE_OK ||
+        (mortise_file_read(&there, f->path, FILE_BYTES_MAX, NULL) !=
+             MORTISE_OK ||
          there.n != out.n || memcmp(there.p, out.p, out.n) != 0))
-        rv = exists(f, err);
+        rv = fail_existing_file(f, err);
     mortise_buf_finish(&out);
     mortise_buf_finish(&there);
     return rv;
 }
 
-static bool is_ours(const struct making *m, const struct file *f)
+static bool is_written_file(const struct making *m, const struct file *f)
 {
     return (m->written >> f->at & 1) != 0;
 }
 
-static int write_one(struct making *m, const struct file *f,
-                     struct mortise_err *err)
+static int write_template_file(struct making *m, const struct file *f,
+                               struct mortise_err *err)
 {
     struct mortise_buf out;
     int rv;
 
-    if (!is_ours(m, f))
+    if (!is_written_file(m, f))
         return MORTISE_OK;
     mortise_buf_init(&out, m->cli->mem);
-    rv = text_of(m, f, &out, err);
+    rv = make_file_text(m, f, &out, err);
     if (rv == MORTISE_OK)
         rv = mortise_file_write(f->path, out.p, out.n, 0666, MORTISE_FILE_NEW,
                                 err);
-    if (rv != MORTISE_OK) /* this one, and those behind it, are not ours */
+    if (rv != MORTISE_OK) /* neither this file nor the later ones are ours */
         m->written &= (UINT64_C(1) << f->at) - 1;
     mortise_buf_finish(&out);
     return rv;
 }
 
-/* What was written before something went wrong. */
-static int take_back(struct making *m, const struct file *f,
-                     struct mortise_err *err)
+/* Remove a file that was written before the failure. */
+static int remove_written_file(struct making *m, const struct file *f,
+                               struct mortise_err *err)
 {
     (void)err;
-    if (is_ours(m, f))
+    if (is_written_file(m, f))
         unlink(f->path);
     return MORTISE_OK;
 }
 
-static int make_dir(struct making *m, struct mortise_err *err)
+static int make_target_directory(struct making *m, struct mortise_err *err)
 {
     struct stat st;
 
@@ -229,36 +229,36 @@ static int make_dir(struct making *m, struct mortise_err *err)
                         m->t->dir);
 }
 
-static int write_all(struct making *m, struct mortise_err *err)
+static int write_template_files(struct making *m, struct mortise_err *err)
 {
     struct mortise_err ignored;
-    int rv = make_dir(m, err);
+    int rv = make_target_directory(m, err);
 
     if (rv == MORTISE_OK)
-        rv = each_file(m, look_at, err);
+        rv = call_for_each_file(m, check_existing_file, err);
     if (rv != MORTISE_OK)
         m->written = 0;
     else
-        rv = each_file(m, write_one, err);
+        rv = call_for_each_file(m, write_template_file, err);
     if (rv == MORTISE_OK)
         return rv;
-    each_file(m, take_back, &ignored);
+    call_for_each_file(m, remove_written_file, &ignored);
     if (m->made_dir)
         rmdir(m->t->dir);
     return rv;
 }
 
-static int say_one(struct making *m, const struct file *f,
-                   struct mortise_err *err)
+static int print_file_result(struct making *m, const struct file *f,
+                             struct mortise_err *err)
 {
     (void)err;
     mortise_out_say(&m->cli->out,
-                    is_ours(m, f) ? "made %s\n" : "%s already exists\n",
+                    is_written_file(m, f) ? "made %s\n" : "%s already exists\n",
                     f->path);
     return MORTISE_OK;
 }
 
-static int list(struct making *m, struct mortise_err *err)
+static int read_template_files(struct making *m, struct mortise_err *err)
 {
     char all[MORTISE_HOME_MAX];
     int rv = MORTISE_OK;
@@ -273,9 +273,10 @@ static int list(struct making *m, struct mortise_err *err)
             rv = mortise_listing_read(&m->files[p], m->cli->mem, m->from[p], "",
                                       err);
     }
-    if (rv == MORTISE_OK && m->files[0].n + m->files[1].n > MOST_FILES)
+    if (rv == MORTISE_OK && m->files[0].n + m->files[1].n > TEMPLATE_FILES_MAX)
         rv = mortise_fail(err, MORTISE_EINVAL,
-                          "the template has more than %d files", MOST_FILES);
+                          "the template has more than %d files",
+                          TEMPLATE_FILES_MAX);
     return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "the template");
 }
 
@@ -284,23 +285,23 @@ int mortise_template_make(struct mortise_cli *cli,
                           struct mortise_err *err)
 {
     struct making m = {.cli = cli, .t = t};
-    int rv = list(&m, err);
+    int rv = read_template_files(&m, err);
 
     if (rv == MORTISE_OK)
-        rv = write_all(&m, err);
+        rv = write_template_files(&m, err);
     if (rv == MORTISE_OK)
-        rv = each_file(&m, say_one, err);
+        rv = call_for_each_file(&m, print_file_result, err);
     for (size_t p = 0; p < PARTS; p++)
         if (m.files[p].mem != NULL)
             mortise_listing_finish(&m.files[p]);
     return rv;
 }
 
-/* ---- what to type next ------------------------------------------------------ */
+/* ---- next commands ------------------------------------------------------ */
 
-/* How we are called from elsewhere. */
-static const char *program(const struct mortise_cli *cli, const char *dir,
-                           char out[PATH_MAX])
+/* The program's path, as seen from the new directory. */
+static const char *get_program_path(const struct mortise_cli *cli,
+                                    const char *dir, char out[PATH_MAX])
 {
     const char *called = cli->program;
 
@@ -310,11 +311,13 @@ static const char *program(const struct mortise_cli *cli, const char *dir,
     return out;
 }
 
-/* Something that begins with @ and is to be replaced; what it is long. */
-static size_t print_word(struct mortise_out *o, const char *p,
-                         const char *called, const struct mortise_template *t)
+/* Print the replacement of a word that starts with @; returns the word's
+ * length. */
+static size_t print_replaced_word(struct mortise_out *o, const char *p,
+                                  const char *called,
+                                  const struct mortise_template *t)
 {
-    const struct mortise_template_word *w = word_at(t, p);
+    const struct mortise_template_word *w = find_template_word(t, p);
 
     if (w != NULL) {
         mortise_out_puts(o, w->by);
@@ -327,15 +330,16 @@ static size_t print_word(struct mortise_out *o, const char *p,
     return 2;
 }
 
-static void print_line(struct mortise_out *o, const char *line, size_t n,
-                       const char *called, const struct mortise_template *t)
+static void print_next_line(struct mortise_out *o, const char *line, size_t n,
+                            const char *called,
+                            const struct mortise_template *t)
 {
     const char *end = line + n;
 
     mortise_out_puts(o, "  ");
     while (line < end) {
         if (*line == '@')
-            line += print_word(o, line, called, t);
+            line += print_replaced_word(o, line, called, t);
         else
             mortise_out_put(o, line++, 1);
     }
@@ -346,7 +350,7 @@ void mortise_template_next(struct mortise_cli *cli,
                            const struct mortise_template *t, const char *lines)
 {
     char room[PATH_MAX];
-    const char *called = program(cli, t->dir, room);
+    const char *called = get_program_path(cli, t->dir, room);
     struct mortise_out *o = &cli->out;
 
     mortise_out_puts(o, "next:\n");
@@ -358,5 +362,5 @@ void mortise_template_next(struct mortise_cli *cli,
     if (getenv("MORTISE_DEPLOYMENT") != NULL)
         mortise_out_puts(o, "  unset MORTISE_DEPLOYMENT\n");
     for (; *lines != '\0'; lines += strcspn(lines, "\n") + 1)
-        print_line(o, lines, strcspn(lines, "\n"), called, t);
+        print_next_line(o, lines, strcspn(lines, "\n"), called, t);
 }

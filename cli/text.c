@@ -1,4 +1,4 @@
-/* text.c -- texts that a request carries: graphs, and diffs of them. */
+/* text.c -- reads graphs and diffs that are sent in a request. */
 #include <string.h>
 
 #include "core/base/err.h"
@@ -6,10 +6,11 @@
 #include "core/json/value.h"
 #include "lang/yaml/tree.h"
 
-/* What no request can carry (NUL, bytes that are no UTF-8), no graph may hold:
- * who reads graphs says where it stands. */
-static int refuse_text(struct mortise_cli *cli, const char *path,
-                       const char *text, size_t n, struct mortise_err *err)
+/* A request cannot contain a NUL or invalid UTF-8, and neither can a graph.
+ * Let the YAML parser report the place. */
+static int fail_invalid_text(struct mortise_cli *cli, const char *path,
+                             const char *text, size_t n,
+                             struct mortise_err *err)
 {
     struct mortise_diags diags;
     struct mortise_arena arena;
@@ -37,7 +38,7 @@ int mortise_cli_source(struct mortise_cli *cli, const char *path, json_t **out,
         return rv;
     *out = strlen(text) == n ? mortise_json_strn(text, n) : NULL;
     if (*out == NULL)
-        rv = refuse_text(cli, path, text, n, err);
+        rv = fail_invalid_text(cli, path, text, n, err);
     mortise_release(cli->mem, text, n + 1);
     return rv;
 }

@@ -1,8 +1,10 @@
-/* transcript.c -- `mortise show --transcript`: what was said to models in a run,
- * and what they said, one after another (talk.c).  It is made of the run's
- * durable events, so it is the same for whoever looks, whenever.  Those do not have
- * the texts of replies that guardrails judge as an output: where they let it pass,
- * people see the output in the place of the last of them. */
+/* transcript.c -- `mortise show --transcript`: prints the conversations with
+ * models in a run (talk.c).
+ *
+ * They are made from the run's durable events, so the result is always the
+ * same.  If guardrails check a node's output, these events lack the texts of
+ * its replies.  If the guardrails passed the output, it is printed in place of
+ * the last reply. */
 #include "cli/transcript.h"
 
 #include <stdlib.h>
@@ -14,11 +16,11 @@
 #include "core/json/value.h"
 
 struct transcript {
-    const char *node; /* NULL: all */
+    const char *node; /* NULL: all nodes */
     json_t *events;
 };
 
-static int take(void *ud, json_t *event)
+static int collect_talk_event(void *ud, json_t *event)
 {
     struct transcript *t = ud;
 
@@ -29,7 +31,8 @@ static int take(void *ud, json_t *event)
                : 0;
 }
 
-static int nothing(const char *run, const char *node, struct mortise_err *err)
+static int fail_no_conversation(const char *run, const char *node,
+                                struct mortise_err *err)
 {
     return node != NULL
                ? mortise_fail(
@@ -40,16 +43,18 @@ static int nothing(const char *run, const char *node, struct mortise_err *err)
                               "run %s has no conversation with a model", run);
 }
 
-/* ---- what was held back --------------------------------------------------- */
+/* ---- withheld replies --------------------------------------------------- */
 
-static bool is_held(const json_t *event)
+static bool is_held_reply(const json_t *event)
 {
     return json_is_true(
         json_object_get(json_object_get(event, "reply"), "held"));
 }
 
-/* The execution of an event, in show; NULL: it is not there. */
-static const json_t *node_of(const json_t *show, const json_t *event)
+/* Find the execution of an event in the reply to `show`; NULL: it is missing.
+ */
+static const json_t *find_shown_execution(const json_t *show,
+                                          const json_t *event)
 {
     MORTISE_JSON_EACH (node, i, json_object_get(show, "nodes"))
         if (strcmp(mortise_cli_text(node, "path"),
@@ -58,8 +63,8 @@ static const json_t *node_of(const json_t *show, const json_t *event)
     return NULL;
 }
 
-/* Did the guardrails of its output let pass what the node gave in the end? */
-static bool has_passed(const json_t *node)
+/* Did the guardrails pass the node's final output? */
+static bool has_released_output(const json_t *node)
 {
     const char *action = "";
 
@@ -71,8 +76,8 @@ static bool has_passed(const json_t *node)
             strcmp(action, "sanitize") == 0);
 }
 
-/* Is no later reply of the same execution there? */
-static bool is_last(const json_t *events, size_t at)
+/* Is it the last reply of its execution? */
+static bool is_last_reply(const json_t *events, size_t at)
 {
     const json_t *event = json_array_get(events, at);
 
@@ -87,17 +92,21 @@ static bool is_last(const json_t *events, size_t at)
     return true;
 }
 
-/* The event with the output as its text: a new reference; NULL: it stays as it
- * is. */
-static json_t *with_output(const json_t *show, const json_t *events, size_t at)
+/* Copy the event with the output as its text, a new reference; NULL: print the
+ * event unchanged. */
+static json_t *add_released_output(const json_t *show, const json_t *events,
+                                   size_t at)
 {
     const json_t *event = json_array_get(events, at),
-                 *node = is_held(event) ? node_of(show, event) : NULL;
+                 *node = is_held_reply(event)
+                             ? find_shown_execution(show, event)
+                             : NULL;
     const json_t *output = json_object_get(node, "output");
     json_t *copy = NULL, *parts;
     char *text;
 
-    if (output == NULL || !has_passed(node) || !is_last(events, at))
+    if (output == NULL || !has_released_output(node) ||
+        !is_last_reply(events, at))
         return NULL;
     text = json_is_string(output) ? strdup(json_string_value(output))
                                   : json_dumps(output, JSON_COMPACT);
@@ -111,13 +120,13 @@ static json_t *with_output(const json_t *show, const json_t *events, size_t at)
     return copy;
 }
 
-static void print(struct mortise_cli *cli, const json_t *show,
-                  const json_t *events)
+static void print_transcript(struct mortise_cli *cli, const json_t *show,
+                             const json_t *events)
 {
     struct mortise_talk talk = {.out = &cli->out, .whole = true};
 
     MORTISE_JSON_EACH (event, i, events) {
-        json_t *other = with_output(show, events, i);
+        json_t *other = add_released_output(show, events, i);
 
         mortise_talk_event(&talk, mortise_cli_text(event, "type"),
                            other != NULL ? other : event);
@@ -126,18 +135,19 @@ static void print(struct mortise_cli *cli, const json_t *show,
     mortise_talk_total(&talk);
 }
 
-/* ---- all of it ------------------------------------------------------------ */
+/* ---- command ------------------------------------------------------------ */
 
 int mortise_cli_transcript(struct mortise_cli *cli, const char *run,
                            struct mortise_err *err)
 {
     struct transcript t = {.node = cli->args.node, .events = json_array()};
     json_t *show = NULL;
-    int rv = t.events != NULL ? mortise_cli_recall(cli, run, 0, take, &t, err)
-                              : mortise_nomem(err);
+    int rv = t.events != NULL
+                 ? mortise_cli_recall(cli, run, 0, collect_talk_event, &t, err)
+                 : mortise_nomem(err);
 
     if (rv == MORTISE_OK && json_array_size(t.events) == 0)
-        rv = nothing(run, t.node, err);
+        rv = fail_no_conversation(run, t.node, err);
     if (rv == MORTISE_OK && cli->args.json)
         rv = mortise_cli_print(
             cli, json_pack("{s:s, s:O}", "run", run, "events", t.events), true,
@@ -145,7 +155,7 @@ int mortise_cli_transcript(struct mortise_cli *cli, const char *run,
     else if (rv == MORTISE_OK)
         rv = mortise_cli_show(cli, run, &show, err);
     if (rv == MORTISE_OK && !cli->args.json)
-        print(cli, show, t.events);
+        print_transcript(cli, show, t.events);
     json_decref(show);
     json_decref(t.events);
     return rv;

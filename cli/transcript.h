@@ -1,10 +1,10 @@
-/* transcript.h -- what was said to models in a run, and what they said. */
+/* transcript.h -- prints the conversations with models in a run. */
 #ifndef MORTISE_CLI_TRANSCRIPT_H
 #define MORTISE_CLI_TRANSCRIPT_H
 
 #include "cli/cli.h"
 
-/* Print it, of all nodes or of the one of --node. */
+/* Print all conversations, or those of --node. */
 int mortise_cli_transcript(struct mortise_cli *cli, const char *run,
                            struct mortise_err *err);
 

@@ -1,8 +1,7 @@
-/* value.c -- what is given as an argument: JSON, @FILE, -, numbers.
+/* value.c -- reads values of arguments: JSON, @FILE, - and numbers.
  *
- * An argument is data from outside like any other: read whole, with a bound,
- * parsed strictly, and named in what goes wrong with it.
- */
+ * Arguments are untrusted: they are limited in size, parsed strictly, and named
+ * in each error message. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,8 +18,8 @@
 enum { CHUNK = 64 * 1024, MOST = 64 * 1024 * 1024 };
 
 /* Read fd to its end into b. */
-static int drain(int fd, struct mortise_buf *b, const char *path,
-                 struct mortise_err *err)
+static int read_to_end(int fd, struct mortise_buf *b, const char *path,
+                       struct mortise_err *err)
 {
     char chunk[CHUNK];
     ssize_t n;
@@ -38,9 +37,9 @@ static int drain(int fd, struct mortise_buf *b, const char *path,
     return b->failed ? mortise_nomem(err) : MORTISE_OK;
 }
 
-/* Give the bytes of b away as one block of exactly n + 1. */
-static int give(struct mortise_cli *cli, const struct mortise_buf *b,
-                char **text, size_t *n, struct mortise_err *err)
+/* Copy the bytes of b to a block of n + 1 bytes. */
+static int copy_to_block(struct mortise_cli *cli, const struct mortise_buf *b,
+                         char **text, size_t *n, struct mortise_err *err)
 {
     char *p = mortise_alloc(cli->mem, b->n + 1);
 
@@ -65,9 +64,9 @@ int mortise_cli_read(struct mortise_cli *cli, const char *path, char **text,
     if (fd < 0)
         return mortise_syserr(err, errno, "open %s", path);
     mortise_buf_init(&b, cli->mem);
-    rv = drain(fd, &b, is_stdin ? "stdin" : path, err);
+    rv = read_to_end(fd, &b, is_stdin ? "stdin" : path, err);
     if (rv == MORTISE_OK)
-        rv = give(cli, &b, text, n, err);
+        rv = copy_to_block(cli, &b, text, n, err);
     mortise_buf_finish(&b);
     if (!is_stdin)
         close(fd);
@@ -90,9 +89,10 @@ int mortise_cli_json(struct mortise_cli *cli, const char *what,
     return rv;
 }
 
-/* Text without quotes, the name of a file: what people give in place of JSON. */
-static int not_json(const char *what, const char *given, int rv,
-                    struct mortise_err *err)
+/* Report invalid JSON.  A user may have given text without quotes, or the name
+ * of a file. */
+static int fail_not_json(const char *what, const char *given, int rv,
+                         struct mortise_err *err)
 {
     struct mortise_err why = *err;
 
@@ -116,7 +116,7 @@ int mortise_cli_value(struct mortise_cli *cli, const char *what,
     if (given[0] == '@' || strcmp(given, "-") == 0)
         return mortise_cli_json(cli, what, given + (given[0] == '@'), out, err);
     rv = mortise_json_parse(out, given, strlen(given), err);
-    return rv == MORTISE_OK ? rv : not_json(what, given, rv, err);
+    return rv == MORTISE_OK ? rv : fail_not_json(what, given, rv, err);
 }
 
 int mortise_cli_number(const char *what, const char *given, uint64_t *out,
@@ -139,16 +139,16 @@ int mortise_cli_number(const char *what, const char *given, uint64_t *out,
 int mortise_cli_words(struct mortise_arena *a, const char *list,
                       const char ***out, size_t *n, struct mortise_err *err)
 {
-    static const char between[] = ", \t\n";
+    static const char separators[] = ", \t\n";
     size_t most = strlen(list) / 2 + 1;
 
     *n = 0;
     *out = mortise_arena_alloc(a, most * sizeof **out);
     if (*out == NULL)
         return mortise_nomem(err);
-    for (list += strspn(list, between); *list != '\0';
-         list += strspn(list, between)) {
-        size_t len = strcspn(list, between);
+    for (list += strspn(list, separators); *list != '\0';
+         list += strspn(list, separators)) {
+        size_t len = strcspn(list, separators);
 
         (*out)[*n] = mortise_arena_strndup(a, list, len);
         if ((*out)[(*n)++] == NULL)
@@ -165,8 +165,9 @@ const char *mortise_cli_text(const json_t *object, const char *key)
     return s != NULL ? s : "";
 }
 
-/* The first visit goes without saying.  (strchr() finds the end, too.) */
-static bool is_first_visit(const char *p)
+/* A first visit, "#1", is omitted.  (strchr() also matches the end of the
+ * string.) */
+static bool is_first_visit_mark(const char *p)
 {
     return strncmp(p, "#1", 2) == 0 && strchr("[/", p[2]) != NULL;
 }
@@ -178,7 +179,7 @@ const char *mortise_cli_short_path(const char *path,
     size_t n = 0;
 
     for (p = p != NULL ? p + 1 : path; *p != '\0'; p++) {
-        if (is_first_visit(p))
+        if (is_first_visit_mark(p))
             p += 2;
         if (*p == '\0' || n + 1 == MORTISE_CLI_EXECUTION)
             break;

@@ -1,7 +1,7 @@
 /* version.c -- `mortise version`. */
 #include "cli/cli.h"
 
-static int version(struct mortise_cli *cli, struct mortise_err *err)
+static int print_version(struct mortise_cli *cli, struct mortise_err *err)
 {
     if (cli->args.json)
         return mortise_cli_print(
@@ -21,5 +21,5 @@ const struct mortise_cmd mortise_cmd_version = {
     .summary = "Print the version",
     .opts = opts,
     .example = "mortise version",
-    .run = version,
+    .run = print_version,
 };

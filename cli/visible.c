@@ -1,9 +1,9 @@
-/* visible.c -- texts with a NUL in them, for people.
+/* visible.c -- makes NULs in texts visible.
  *
- * What is printed are C strings, so what stands behind a NUL in a text would not
- * be seen: by who is asked to approve it, say.  Such a text gets `\x00` in its
- * place, as every other control character does when it is printed.  What
- * programs get (--json) is as it is. */
+ * Texts are printed as C strings, so the part behind a NUL would be invisible,
+ * for example to a person who approves it.  Therefore a NUL is printed as
+ * `\x00`, like other control characters.  JSON output (--json) is not changed.
+ */
 #include "cli/visible.h"
 
 #include <stdlib.h>
@@ -11,26 +11,26 @@
 
 #include "core/json/value.h"
 
-static bool has_nul(const json_t *text)
+static bool has_embedded_nul(const json_t *text)
 {
     return strlen(json_string_value(text)) != json_string_length(text);
 }
 
-/* Recursive; as deep as JSON may be. */
-static bool any_has(const json_t *v)
+/* Recursive; the depth of JSON is limited. */
+static bool has_any_nul(const json_t *v)
 {
     if (json_is_string(v))
-        return has_nul(v);
+        return has_embedded_nul(v);
     MORTISE_JSON_EACH (one, i, v)
-        if (any_has(one))
+        if (has_any_nul(one))
             return true;
     MORTISE_JSON_MEMBERS (key, one, v)
-        if (any_has(one))
+        if (has_any_nul(one))
             return true;
     return false;
 }
 
-static json_t *spell(const json_t *text)
+static json_t *spell_nul(const json_t *text)
 {
     const char *s = json_string_value(text);
     size_t n = json_string_length(text), at = 0;
@@ -50,24 +50,27 @@ static json_t *spell(const json_t *text)
     return v;
 }
 
-/* A copy; NULL: memory ran out. */
-static json_t *copy(const json_t *v)
+/* NULL: memory ran out. */
+static json_t *copy_with_visible_nul(const json_t *v)
 {
     json_t *out = json_is_array(v) ? json_array() : json_object();
 
     if (json_is_string(v)) {
         json_decref(out);
-        return has_nul(v) ? spell(v) : json_incref(mortise_json_unconst(v));
+        return has_embedded_nul(v) ? spell_nul(v)
+                                   : json_incref(mortise_json_unconst(v));
     }
     if (!json_is_array(v) && !json_is_object(v)) {
         json_decref(out);
         return json_incref(mortise_json_unconst(v));
     }
     MORTISE_JSON_EACH (one, i, v)
-        if (out != NULL && json_array_append_new(out, copy(one)) != 0)
+        if (out != NULL &&
+            json_array_append_new(out, copy_with_visible_nul(one)) != 0)
             mortise_json_drop(&out);
     MORTISE_JSON_MEMBERS (key, one, v)
-        if (out != NULL && json_object_set_new(out, key, copy(one)) != 0)
+        if (out != NULL &&
+            json_object_set_new(out, key, copy_with_visible_nul(one)) != 0)
             mortise_json_drop(&out);
     return out;
 }
@@ -76,9 +79,9 @@ json_t *mortise_visible(json_t *v)
 {
     json_t *out;
 
-    if (v == NULL || !any_has(v))
+    if (v == NULL || !has_any_nul(v))
         return v;
-    out = copy(v);
+    out = copy_with_visible_nul(v);
     json_decref(v);
     return out;
 }

@@ -1,11 +1,11 @@
-/* visible.h -- texts with a NUL in them, for people. */
+/* visible.h -- makes NULs in texts visible. */
 #ifndef MORTISE_CLI_VISIBLE_H
 #define MORTISE_CLI_VISIBLE_H
 
 #include <jansson.h>
 
-/* The same, or a copy in which each NUL of a text is spelled `\x00`.  Takes the
- * reference; NULL: memory ran out (or it was NULL). */
+/* Return v, or a copy in which each NUL in a text is written as `\x00`.  Takes
+ * the reference.  NULL: memory ran out (or v was NULL). */
 json_t *mortise_visible(json_t *v);
 
 #endif

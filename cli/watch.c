@@ -1,18 +1,18 @@
-/* watch.c -- a run going on: its events, how it stands, what would unblock it.
+/* watch.c -- watches a run: prints its events, its final state and the commands
+ * that unblock it.
  *
- * `run`, `resume` and every decision end here.  The promise to a person: when
- * the prompt comes back, the last lines say what the run is waiting for and
- * which command, word for word, lets it go on.  The promise to a script: the
- * exit code says the same (exit_code.c), and with --json the last line does.
+ * `run`, `resume` and all decisions end here.  When the prompt returns, the
+ * last lines name the reason why the run stopped and the commands that continue
+ * it.  For scripts, the exit code (exit_code.c) has the same information, and
+ * with --json the last line.
  *
- * SIGINT and SIGTERM pause the run, wherever it runs, and are waited for like
- * anything else that happens to it; a run that only waits is left as it is.
+ * SIGINT and SIGTERM pause the run, in whichever process it is active, and the
+ * command waits until it is paused.  A run that is not active is left as it is.
  *
- * The engine that the run is at work in may go away: session.c finds or becomes
- * another, and the run goes on there, watched from where it was.  A command
- * whose engine went away before it answered is looked for in the record, and
- * given again only when it is not there.
- */
+ * The process that executes the run may end.  Then session.c finds or becomes
+ * another engine, the run continues there, and watching continues after the
+ * last event.  If it ended before it answered a command, the command is
+ * repeated only if it is not recorded. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 #include "server/requests.h"
 #include "core/json/value.h"
 
-static int note_seq(void *ud, json_t *event)
+static int update_newest_seq(void *ud, json_t *event)
 {
     uint64_t *seq = ud, its = mortise_cli_integer(event, "seq");
 
@@ -43,11 +43,10 @@ int mortise_cli_recall(struct mortise_cli *cli, const char *run, uint64_t after,
                             fn, ud, NULL, err);
 }
 
-/* ---- how it stands --------------------------------------------------------
- */
+/* ---- final state -------------------------------------------------------- */
 
-static void headline(struct mortise_out *o, const char *run, const char *name,
-                     const char *reason)
+static void print_status_line(struct mortise_out *o, const char *run,
+                              const char *name, const char *reason)
 {
     enum mortise_exit_code code =
         mortise_exit_code_of_status(mortise_status_of_name(name));
@@ -61,8 +60,9 @@ static void headline(struct mortise_out *o, const char *run, const char *name,
     mortise_out_say(o, "%s%s\n", reason[0] != '\0' ? ": " : "", reason);
 }
 
-/* Did it end with an effect of which nobody knows?  Say of which. */
-static bool say_unsettled(struct mortise_cli *cli, const json_t *show)
+/* Print the effects in doubt of a run that has ended; returns whether there are
+ * any. */
+static bool print_unsettled_effects(struct mortise_cli *cli, const json_t *show)
 {
     const json_t *nodes = json_object_get(show, "nodes");
     bool any = false;
@@ -83,14 +83,14 @@ static bool say_unsettled(struct mortise_cli *cli, const json_t *show)
     return any;
 }
 
-static bool is_over(int status)
+static bool is_completed_or_cancelled(int status)
 {
     return status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_CANCELLED;
 }
 
-/* The node that a run would be led to again: the newest of the graph's own that
- * did not complete, or else the newest; NULL: it had none. */
-static const char *last_node(const json_t *show)
+/* Find the node to suggest for --goto: the newest of the run's own graph whose
+ * status is not "completed", or else the newest; NULL: there is none. */
+static const char *find_node_to_repeat(const json_t *show)
 {
     const json_t *nodes = json_object_get(show, "nodes");
     const char *newest = NULL, *undone = NULL;
@@ -107,7 +107,7 @@ static const char *last_node(const json_t *show)
     return undone != NULL ? undone : newest;
 }
 
-static int note_cancel(void *ud, json_t *event)
+static int keep_newest_cancel(void *ud, json_t *event)
 {
     json_t **newest = ud;
 
@@ -118,17 +118,17 @@ static int note_cancel(void *ud, json_t *event)
     return 0;
 }
 
-/* Nothing was done with a run because it had ended: that, by whom it was cancelled
- * and why, and what would have it go on. */
-static void say_over(struct mortise_cli *cli, const char *run, int status,
-                     const json_t *show)
+/* Print that nothing was done because the run had ended; if it was cancelled,
+ * by whom and why; and the command that continues it from a node. */
+static void print_already_ended(struct mortise_cli *cli, const char *run,
+                                int status, const json_t *show)
 {
-    const char *node = last_node(show), *reason;
+    const char *node = find_node_to_repeat(show), *reason;
     struct mortise_out *o = &cli->out;
     json_t *by = NULL;
 
     if (status == MORTISE_RUN_CANCELLED)
-        mortise_cli_recall(cli, run, 0, note_cancel, &by, NULL);
+        mortise_cli_recall(cli, run, 0, keep_newest_cancel, &by, NULL);
     reason = mortise_cli_text(by, "reason");
     mortise_out_puts(o, "  the run had already ended; nothing was done");
     if (by != NULL)
@@ -147,13 +147,14 @@ static void say_over(struct mortise_cli *cli, const char *run, int status,
     json_decref(by);
 }
 
-/* What a run that stopped says of itself, from `show`. */
-static void stand(struct mortise_cli *cli, const char *run, int status,
-                  const json_t *show)
+/* Print the state of a stopped run, from `show`. */
+static void print_stopped_run(struct mortise_cli *cli, const char *run,
+                              int status, const json_t *show)
 {
     const struct mortise_cli_way way = mortise_cli_way_on(
         cli, &cli->out, run,
-        is_over(status) ? NULL : json_object_get(show, "blocked"));
+        is_completed_or_cancelled(status) ? NULL
+                                          : json_object_get(show, "blocked"));
     const json_t *error = json_object_get(show, "error");
     const json_t *pending = json_object_get(show, "pending");
 
@@ -162,23 +163,25 @@ static void stand(struct mortise_cli *cli, const char *run, int status,
                         mortise_cli_text(error, "code"),
                         mortise_cli_text(error, "message"));
     MORTISE_JSON_EACH (one, i, pending) {
-        if (mortise_cli_is_offered(pending, i)) /* what helped it helps both */
+        if (mortise_cli_is_offered(pending, i)) /* same commands */
             mortise_cli_describe(&cli->out, one);
         else
             mortise_cli_print_request(&way, one);
     }
     if (status == MORTISE_RUN_FAILED && !way.stuck)
         mortise_cli_corrections(&way, show);
-    if (is_over(status) && mortise_cli_unsettled(show) == NULL)
+    if (is_completed_or_cancelled(status) &&
+        mortise_cli_unsettled(show) == NULL)
         mortise_cli_offer(&way, "show");
     else
         mortise_cli_unblock(&way, show);
 }
 
-/* A decision is on disk, and a plugin is in the way of what follows: words, the
- * commands that help, and the code that the plugin's refusal has. */
-static int conclude_blocked(struct mortise_cli *cli, const char *run,
-                            json_t *reply, const json_t *show)
+/* A decision was recorded, but a plugin prevents the run from continuing.
+ * Print the reason and the commands that help; the exit code is that of the
+ * plugin's error. */
+static int print_blocked_state(struct mortise_cli *cli, const char *run,
+                               json_t *reply, const json_t *show)
 {
     static const char *const members[] = {"status", "reason", "blocked",
                                           "pending", "error"};
@@ -194,15 +197,15 @@ static int conclude_blocked(struct mortise_cli *cli, const char *run,
         mortise_out_styled(&cli->out, MORTISE_BAD, "blocked", 0);
         mortise_out_puts(&cli->out, ": ");
         mortise_out_text(&cli->out, mortise_cli_text(blocked, "message"), 0);
-        stand(cli, run, MORTISE_RUN_BLOCKED, show);
+        print_stopped_run(cli, run, MORTISE_RUN_BLOCKED, show);
     }
     return (int)mortise_exit_code_of_result(
         mortise_requests_code(mortise_cli_text(blocked, "code")));
 }
 
-/* The end of it all: words and the code.  `idle`: nothing happened to it. */
-static int conclude(struct mortise_cli *cli, const char *run, json_t *reply,
-                    bool idle)
+/* Print the final state; returns the exit code.  `idle`: no event was seen. */
+static int print_final_state(struct mortise_cli *cli, const char *run,
+                             json_t *reply, bool idle)
 {
     const char *name = mortise_cli_text(reply, "status");
     int status = mortise_status_of_name(name);
@@ -214,11 +217,12 @@ static int conclude(struct mortise_cli *cli, const char *run, json_t *reply,
 
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
-    /* It kept the run from going on with what was decided, and still does. */
+    /* A plugin prevented the run from continuing after the decision, and still
+     * does. */
     blocked = json_is_true(json_object_get(reply, "blocked")) &&
               json_object_get(show, "blocked") != NULL;
     if (blocked) {
-        int its = conclude_blocked(cli, run, reply, show);
+        int its = print_blocked_state(cli, run, reply, show);
 
         json_decref(show);
         return its;
@@ -228,13 +232,15 @@ static int conclude(struct mortise_cli *cli, const char *run, json_t *reply,
         json_object_set(reply, "error", json_object_get(show, "error"));
         mortise_out_json(&cli->out, reply, false);
     } else {
-        headline(&cli->out, run, name, mortise_cli_text(reply, "reason"));
+        print_status_line(&cli->out, run, name,
+                          mortise_cli_text(reply, "reason"));
     }
-    doubt = is_over(status) && say_unsettled(cli, show);
-    if (!cli->args.json && idle && is_over(status) && !doubt)
-        say_over(cli, run, status, show);
+    doubt =
+        is_completed_or_cancelled(status) && print_unsettled_effects(cli, show);
+    if (!cli->args.json && idle && is_completed_or_cancelled(status) && !doubt)
+        print_already_ended(cli, run, status, show);
     if (!cli->args.json) {
-        stand(cli, run, status, show);
+        print_stopped_run(cli, run, status, show);
         mortise_cli_run_needs_engine(cli, show);
     }
     code = mortise_exit_code_of_status(status);
@@ -256,18 +262,17 @@ void mortise_watching_init(struct mortise_watching *w, struct mortise_cli *cli)
     mortise_progress_init(&w->progress, &cli->out, cli->args.json);
 }
 
-static int event(void *ud, json_t *item)
+static int on_watched_event(void *ud, json_t *item)
 {
     struct mortise_watching *w = ud;
 
-    note_seq(&w->seq, item);
-    mortise_progress_event(&w->progress, item); /* read or not, it goes on */
+    update_newest_seq(&w->seq, item);
+    mortise_progress_event(&w->progress, item); /* ignore errors */
     return 0;
 }
 
-/* The run has an id: it is printed, before anything of the run is.  Who talks
- * reads nothing but what is said. */
-static void announce(struct mortise_watching *w)
+/* Print the run's id before anything else; in a chat, to stderr. */
+static void print_run_id(struct mortise_watching *w)
 {
     struct mortise_out *o = w->progress.chat ? &w->cli->err : &w->cli->out;
 
@@ -276,16 +281,17 @@ static void announce(struct mortise_watching *w)
     mortise_out_flush(o);
 }
 
-/* What was asked for is on disk: from now on a signal pauses the run. */
-static int begun(struct mortise_watching *w)
+/* The request is on disk: from now on, a signal pauses the run. */
+static int start_pausing_on_signal(struct mortise_watching *w)
 {
     mortise_session_until(w->cli->session, mortise_stop_fd(), &w->err);
     return w->err.code != MORTISE_OK;
 }
 
-/* Findings in a graph that the command made, which are of what was asked for, or of
- * the deployment: without places. */
-static void report_made(struct mortise_cli *cli, const json_t *findings)
+/* Print findings in a graph that the command generated, without places, because
+ * the user cannot see that graph. */
+static void print_findings_without_places(struct mortise_cli *cli,
+                                          const json_t *findings)
 {
     static const char *const places[] = {"line", "col", "end_line", "end_col"};
 
@@ -308,84 +314,87 @@ static void report_made(struct mortise_cli *cli, const json_t *findings)
         mortise_cli_keep_findings(cli, findings);
 }
 
-/* What was found in the run's graph. */
-static void report(const struct mortise_watching *w, const json_t *item)
+/* Print the findings in the run's graph. */
+static void print_graph_findings(const struct mortise_watching *w,
+                                 const json_t *item)
 {
     const json_t *findings = json_object_get(item, "findings");
 
     if (w->made_graph)
-        report_made(w->cli, findings);
+        print_findings_without_places(w->cli, findings);
     else if (w->cli->args.json)
         mortise_cli_keep_findings(w->cli, findings);
     else
         mortise_out_text(&w->cli->err, mortise_cli_text(item, "text"), 0);
 }
 
-/* Of a request that carries none. */
-static int report_alone(void *ud, json_t *item)
+/* For a request without a watch. */
+static int on_unwatched_item(void *ud, json_t *item)
 {
     struct mortise_watching *w = ud;
 
     if (strcmp(mortise_cli_text(item, "type"), "report") == 0)
-        report(w, item);
+        print_graph_findings(w, item);
     return 0;
 }
 
-/* Items of a request that carries a watch: those of its own, then events. */
-static int item(void *ud, json_t *item)
+/* For a request with a watch: its own items, then events. */
+static int on_watch_item(void *ud, json_t *item)
 {
     struct mortise_watching *w = ud;
     const char *type = mortise_cli_text(item, "type");
 
     if (strcmp(type, "report") == 0) {
-        report(w, item);
+        print_graph_findings(w, item);
         return 0;
     }
     if (strcmp(type, "started") == 0) {
         snprintf(w->run, sizeof w->run, "%s", mortise_cli_text(item, "run"));
-        announce(w);
-        return begun(w);
+        print_run_id(w);
+        return start_pausing_on_signal(w);
     }
-    return strcmp(type, "recorded") == 0 ? begun(w) : event(w, item);
+    return strcmp(type, "recorded") == 0 ? start_pausing_on_signal(w)
+                                         : on_watched_event(w, item);
 }
 
-/* *reply NULL with MORTISE_OK: a signal came.  `go_on`: a run that its engine
- * left while it was at work goes on, with whoever holds the store now. */
-static int follow(struct mortise_cli *cli, const char *run, const char *until,
-                  bool go_on, struct mortise_watching *w, json_t **reply,
-                  struct mortise_err *err)
+/* Follow the run.  *reply NULL with MORTISE_OK: a signal arrived.  `go_on`: if
+ * the run was active when its engine ended, the new engine continues it. */
+static int follow_run(struct mortise_cli *cli, const char *run,
+                      const char *until, bool go_on, struct mortise_watching *w,
+                      json_t **reply, struct mortise_err *err)
 {
     return mortise_cli_call(cli, "follow",
                             json_pack("{s:s, s:I, s:s, s:b}", "run", run,
                                       "after", (json_int_t)w->seq, "until",
                                       until, "go_on", go_on),
-                            event, w, reply, err);
+                            on_watched_event, w, reply, err);
 }
 
-/* Would it go on by itself?  So does what waits for time while it is in memory,
- * whatever else it waits for. */
-static bool is_at_work(const json_t *show)
+/* Would the run continue by itself?  So does a run in memory that waits for a
+ * timer, even if it also waits for other requests. */
+static bool is_run_active(const json_t *show)
 {
     return strcmp(mortise_cli_text(show, "status"), "running") == 0 ||
            (json_is_true(json_object_get(show, "live")) &&
             mortise_cli_has_kind(json_object_get(show, "pending"), "timer"));
 }
 
-/* It does not take a pause: it has ended meanwhile, or it is being cancelled.
- * Of the latter its engine is not waited for: *reply is how it stands. */
-static int take_no_pause(struct mortise_cli *cli, const char *run,
-                         json_t **reply, struct mortise_err *err)
+/* The run cannot be paused because it has ended or is being cancelled.  If it
+ * is being cancelled, do not wait for its engine: *reply is the present state.
+ */
+static int get_state_without_pause(struct mortise_cli *cli, const char *run,
+                                   json_t **reply, struct mortise_err *err)
 {
     int rv = mortise_cli_show(cli, run, reply, err);
 
-    if (rv == MORTISE_OK && !is_at_work(*reply))
+    if (rv == MORTISE_OK && !is_run_active(*reply))
         mortise_json_drop(reply);
     return rv;
 }
 
-/* Pause it, if it is at work.  *reply NULL: it comes to rest. */
-static int pause_run(struct mortise_cli *cli, const char *run, json_t **reply,
-                     struct mortise_err *err)
+/* Pause the run if it is active.  *reply NULL: wait until it rests. */
+static int pause_active_run(struct mortise_cli *cli, const char *run,
+                            json_t **reply, struct mortise_err *err)
 {
     char order[MORTISE_UUID_TEXT];
     json_t *show = NULL;
@@ -396,7 +405,7 @@ static int pause_run(struct mortise_cli *cli, const char *run, json_t **reply,
 
     if (rv == MORTISE_OK)
         rv = mortise_cli_show(cli, run, &show, err);
-    works = rv == MORTISE_OK && is_at_work(show);
+    works = rv == MORTISE_OK && is_run_active(show);
     json_decref(show);
     if (rv != MORTISE_OK || !works)
         return rv;
@@ -406,40 +415,41 @@ static int pause_run(struct mortise_cli *cli, const char *run, json_t **reply,
                                     "no_continue", 1, "commands", "kind",
                                     "pause", "order", order),
                           NULL, NULL, NULL, err);
-    return rv == MORTISE_ESTATE ? take_no_pause(cli, run, reply, err) : rv;
+    return rv == MORTISE_ESTATE ? get_state_without_pause(cli, run, reply, err)
+                                : rv;
 }
 
-/* A signal came: pause our run, and see how it comes to rest.  While the runs
- * of others are at work here, a second signal means them (host.c); else it
- * kills. */
-static int pause_and_see(struct mortise_cli *cli, const char *run,
-                         struct mortise_watching *w, json_t **reply,
-                         struct mortise_err *err)
+/* A signal arrived: pause our run and watch until it rests.  If this process
+ * also executes others' runs, a second signal is for these (host.c); otherwise
+ * it kills the process. */
+static int pause_and_watch(struct mortise_cli *cli, const char *run,
+                           struct mortise_watching *w, json_t **reply,
+                           struct mortise_err *err)
 {
     bool hosts = mortise_cli_hosts(cli);
     int sig = mortise_stop_signal(), rv;
 
     if (hosts)
         mortise_stop_again();
-    rv = pause_run(cli, run, reply, err);
+    rv = pause_active_run(cli, run, reply, err);
     cli->hasty = sig == SIGTERM || *reply != NULL;
     if (rv != MORTISE_OK || *reply != NULL)
         return rv;
     if (rv == MORTISE_OK && hosts)
         rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
     if (rv == MORTISE_OK)
-        rv = follow(cli, run, "idle", false, w, reply, err);
+        rv = follow_run(cli, run, "idle", false, w, reply, err);
     if (rv != MORTISE_OK || *reply != NULL)
         return rv;
     cli->hasty = true;
     rv = mortise_session_until(cli->session, -1, err);
-    return rv == MORTISE_OK ? follow(cli, run, "idle", false, w, reply, err)
+    return rv == MORTISE_OK ? follow_run(cli, run, "idle", false, w, reply, err)
                             : rv;
 }
 
 /* The same as JSON: {error: {code, message, run, pending?, commands?}}. */
-static int refused_json(struct mortise_cli *cli, const char *run,
-                        const struct mortise_err *why)
+static int print_command_refusal_json(struct mortise_cli *cli, const char *run,
+                                      const struct mortise_err *why)
 {
     bool doubt = why->code == MORTISE_EINDOUBT;
     json_t *more = NULL, *show = NULL;
@@ -464,10 +474,10 @@ static int refused_json(struct mortise_cli *cli, const char *run,
     return mortise_cli_fail_with(cli, why, more);
 }
 
-/* A run does not take a command.  What is in doubt, or in the way, comes with
- * the commands that help. */
-static int refused(struct mortise_cli *cli, const char *run,
-                   const struct mortise_err *why)
+/* Print why the run rejected a command.  If an effect is in doubt or the run is
+ * blocked, also print the commands that help. */
+static int print_command_refusal(struct mortise_cli *cli, const char *run,
+                                 const struct mortise_err *why)
 {
     struct mortise_cli_way way;
     struct mortise_err err;
@@ -475,7 +485,7 @@ static int refused(struct mortise_cli *cli, const char *run,
     int code;
 
     if (cli->args.json)
-        return refused_json(cli, run, why);
+        return print_command_refusal_json(cli, run, why);
     code = mortise_cli_fail(cli, why);
     if (run[0] == '\0' ||
         (why->code != MORTISE_EINDOUBT && why->code != MORTISE_EBLOCKED) ||
@@ -493,10 +503,10 @@ int mortise_watch(struct mortise_watching *w, const char *what, json_t *body,
                   json_t **reply, struct mortise_err *err)
 {
     int rv =
-        mortise_session_until(w->cli->session, -1, err); /* as begun() is */
+        mortise_session_until(w->cli->session, -1, err); /* until `started` */
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_call(w->cli, what, body, item, w, reply, err);
+        rv = mortise_cli_call(w->cli, what, body, on_watch_item, w, reply, err);
     else
         json_decref(body);
     if (rv == MORTISE_OK && w->err.code != MORTISE_OK) {
@@ -504,7 +514,7 @@ int mortise_watch(struct mortise_watching *w, const char *what, json_t *body,
         rv = err->code;
     }
     if (rv == MORTISE_OK && *reply == NULL)
-        rv = pause_and_see(w->cli, w->run, w, reply, err);
+        rv = pause_and_watch(w->cli, w->run, w, reply, err);
     mortise_progress_end(&w->progress);
     return rv;
 }
@@ -521,8 +531,9 @@ int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
     w.seq = after;
     snprintf(w.run, sizeof w.run, "%s", run);
     rv = mortise_watch(&w, what, body, &reply, &err);
-    code = rv == MORTISE_OK ? conclude(cli, w.run, reply, w.seq == after)
-                            : refused(cli, w.run, &err);
+    code = rv == MORTISE_OK
+               ? print_final_state(cli, w.run, reply, w.seq == after)
+               : print_command_refusal(cli, w.run, &err);
     json_decref(reply);
     return code;
 }
@@ -530,8 +541,8 @@ int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
 /* ---- commands -------------------------------------------------------------
  */
 
-/* Which process goes on with it, when it is not this one. */
-static void say_who(struct mortise_cli *cli)
+/* Print the process that continues the run, if it is another one. */
+static void print_executing_process(struct mortise_cli *cli)
 {
     struct mortise_err err;
     json_t *engine = NULL;
@@ -544,11 +555,12 @@ static void say_who(struct mortise_cli *cli)
     json_decref(engine);
 }
 
-/* The commands are on disk, and nothing more is ours to do. */
-static int recorded(struct mortise_cli *cli, json_t *reply)
+/* The commands are recorded, and this process does nothing else. */
+static int print_recorded(struct mortise_cli *cli, json_t *reply)
 {
     if (json_is_true(json_object_get(reply, "blocked")))
-        return conclude(cli, mortise_cli_text(reply, "run"), reply, false);
+        return print_final_state(cli, mortise_cli_text(reply, "run"), reply,
+                                 false);
     if (cli->args.json) {
         mortise_out_json(&cli->out, reply, false);
         return MORTISE_EXIT_OK;
@@ -557,15 +569,15 @@ static int recorded(struct mortise_cli *cli, json_t *reply)
                     mortise_cli_text(reply, "run"),
                     mortise_cli_text(reply, "status"));
     if (!cli->args.no_continue && mortise_session_engine(cli->session) == NULL)
-        say_who(cli);
+        print_executing_process(cli);
     mortise_out_puts(&cli->out, "\n");
     return MORTISE_EXIT_OK;
 }
 
-/* The body of a `command` request to a run whose newest event is `last`, with a
- * watch or without.  Takes the commands. */
-static json_t *command_body(const struct mortise_cli *cli, const char *run,
-                            json_t *commands, uint64_t last, bool watch)
+/* Make the body of a `command` request, with or without a watch; `last` is the
+ * newest event of the run.  Takes the commands. */
+static json_t *make_command_body(const struct mortise_cli *cli, const char *run,
+                                 json_t *commands, uint64_t last, bool watch)
 {
     char order[MORTISE_UUID_TEXT];
 
@@ -580,7 +592,7 @@ static json_t *command_body(const struct mortise_cli *cli, const char *run,
 json_t *mortise_watch_command(const struct mortise_watching *w,
                               json_t *commands)
 {
-    return command_body(w->cli, w->run, commands, w->seq, true);
+    return make_command_body(w->cli, w->run, commands, w->seq, true);
 }
 
 int mortise_cli_command(struct mortise_cli *cli, const char *run,
@@ -590,7 +602,7 @@ int mortise_cli_command(struct mortise_cli *cli, const char *run,
                  (always || mortise_session_engine(cli->session) != NULL);
     struct mortise_watching w = {.cli = cli};
     json_t *body, *reply = NULL;
-    int rv = mortise_cli_recall(cli, run, 0, note_seq, &w.seq, err);
+    int rv = mortise_cli_recall(cli, run, 0, update_newest_seq, &w.seq, err);
 
     if (rv == MORTISE_OK && watch)
         rv = mortise_stop_begin(err);
@@ -598,12 +610,14 @@ int mortise_cli_command(struct mortise_cli *cli, const char *run,
         json_decref(commands);
         return rv;
     }
-    body = command_body(cli, run, commands, w.seq, watch);
+    body = make_command_body(cli, run, commands, w.seq, watch);
     if (watch)
         return mortise_cli_go(cli, "command", body, run, w.seq);
     snprintf(w.run, sizeof w.run, "%s", run);
-    rv = mortise_cli_call(cli, "command", body, report_alone, &w, &reply, err);
-    rv = rv == MORTISE_OK ? recorded(cli, reply) : refused(cli, run, err);
+    rv = mortise_cli_call(cli, "command", body, on_unwatched_item, &w, &reply,
+                          err);
+    rv = rv == MORTISE_OK ? print_recorded(cli, reply)
+                          : print_command_refusal(cli, run, err);
     json_decref(reply);
     return rv;
 }

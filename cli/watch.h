@@ -1,4 +1,4 @@
-/* watch.h -- a run going on, seen by whoever set it going. */
+/* watch.h -- watches a run that a command started or continued. */
 #ifndef MORTISE_CLI_WATCH_H
 #define MORTISE_CLI_WATCH_H
 
@@ -8,19 +8,19 @@
 struct mortise_watching {
     struct mortise_cli *cli;
     struct mortise_progress progress;
-    uint64_t seq;              /* the newest event that was shown */
-    char run[MORTISE_RUN_MAX]; /* "": it has yet to begin */
-    struct mortise_err err;    /* MORTISE_OK, or why signals are not heard */
-    bool made_graph; /* by the command: nobody can look at a place in it */
+    uint64_t seq;              /* the newest event shown */
+    char run[MORTISE_RUN_MAX]; /* "": not started yet */
+    struct mortise_err err;    /* not MORTISE_OK: signals cannot be watched */
+    bool made_graph; /* the command made the graph: omit places in findings */
 };
 
 void mortise_watching_init(struct mortise_watching *w, struct mortise_cli *cli);
-/* Ask for something that a run comes of, as mortise_cli_go() does, and show what
- * happens until it rests; a signal pauses it first.  *reply: how it rests, a new
- * reference.  Takes the body; NULL is out of memory. */
+/* Send a request that starts or continues a run, like mortise_cli_go(), and
+ * print its events until it rests; a signal pauses it first.  *reply is the
+ * final state, a new reference.  Takes the body (NULL: memory ran out). */
 int mortise_watch(struct mortise_watching *w, const char *what, json_t *body,
                   json_t **reply, struct mortise_err *err);
-/* The body of a command to the run that is watched.  Takes the list. */
+/* Make the body of a command to the watched run.  Takes the list. */
 json_t *mortise_watch_command(const struct mortise_watching *w,
                               json_t *commands);
 

@@ -1,4 +1,5 @@
-/* command.c -- `mortise store salvage`: copies the readable part of a damaged store. */
+/* command.c -- `mortise store salvage`: copies the readable part of a damaged
+ * store. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,27 +15,30 @@
 #include "tools/salvage/command.h"
 
 enum {
-    MOST_GRAPHS = sizeof((struct mortise_args *)0)->graphs / sizeof(char *)
+    MAX_SALVAGE_GRAPHS =
+        sizeof((struct mortise_args *)0)->graphs / sizeof(char *)
 };
 
-/* ---- what a store does not know of itself ------------------------------- */
+/* ---- callbacks of the salvage ------------------------------------------- */
 
-static void say(void *ud, const char *words)
+static void print_salvage_line(void *ud, const char *words)
 {
     struct mortise_cli *cli = ud;
 
     mortise_out_say(&cli->out, "  %s\n", words);
 }
 
-static void follow(void *ud, const struct mortise_checkpoint *cp,
-                   uint32_t *status)
+static void update_salvaged_status(void *ud,
+                                   const struct mortise_checkpoint *cp,
+                                   uint32_t *status)
 {
     (void)ud;
     mortise_run_follow_end(cp->entries, cp->size, status);
 }
 
-/* What it asks, it waits for; else it stands still, for a person to look at. */
-static void stand(void *ud, struct mortise_head *head)
+/* A salvaged run waits if it has pending requests, otherwise it is paused, so
+ * that a person checks it. */
+static void set_salvaged_status(void *ud, struct mortise_head *head)
 {
     (void)ud;
     head->reason = "";
@@ -45,9 +49,10 @@ static void stand(void *ud, struct mortise_head *head)
     head->reason = head->n_pending > 0 ? "human" : "operator";
 }
 
-/* Its metadata.name; nothing for a text that is no graph. */
-static void name(void *ud, const struct mortise_source *files, size_t n,
-                 struct mortise_buf *out)
+/* Get metadata.name; empty if the text is not a graph. */
+static void get_salvaged_graph_name(void *ud,
+                                    const struct mortise_source *files,
+                                    size_t n, struct mortise_buf *out)
 {
     const struct mortise_mem *mem = ((struct mortise_cli *)ud)->mem;
     const struct mortise_yaml *at = NULL;
@@ -70,11 +75,12 @@ static void name(void *ud, const struct mortise_source *files, size_t n,
     mortise_arena_finish(&arena);
 }
 
-/* ---- graphs that are handed in ------------------------------------------ */
+/* ---- graphs of --graph -------------------------------------------------- */
 
-static int load(struct mortise_cli *cli,
-                const struct mortise_settings *settings, const char *path,
-                struct mortise_graph **out, struct mortise_err *err)
+static int load_salvage_graph(struct mortise_cli *cli,
+                              const struct mortise_settings *settings,
+                              const char *path, struct mortise_graph **out,
+                              struct mortise_err *err)
 {
     struct mortise_diags diags;
     int rv;
@@ -89,10 +95,10 @@ static int load(struct mortise_cli *cli,
     return rv;
 }
 
-/* ---- the command -------------------------------------------------------- */
+/* ---- command ------------------------------------------------------------ */
 
-static void sum_up(struct mortise_cli *cli, const char *to,
-                   const struct mortise_salvaged *s)
+static void print_salvage_summary(struct mortise_cli *cli, const char *to,
+                                  const struct mortise_salvaged *s)
 {
     mortise_out_word(&cli->out, to);
     mortise_out_printf(&cli->out, ": %" PRIu64 " run%s", s->runs,
@@ -112,10 +118,10 @@ static void sum_up(struct mortise_cli *cli, const char *to,
     mortise_out_puts(&cli->out, "\n");
 }
 
-/* A memory plugin keeps its files beside the database.  They are no part of the
- * store, so the salvage copies none of them: print the command that does. */
-static bool is_memory_left(struct mortise_cli *cli, const char *from,
-                           const char *to)
+/* A memory plugin stores its files next to the database.  They are not part of
+ * the store, so they are not copied: print the command that copies them. */
+static bool print_memory_copy_command(struct mortise_cli *cli, const char *from,
+                                      const char *to)
 {
     char path[PATH_MAX];
 
@@ -135,15 +141,15 @@ static int salvage_into(struct mortise_cli *cli, const char *from,
                         struct mortise_graph **graphs,
                         struct mortise_salvaged *out, struct mortise_err *err)
 {
-    struct mortise_salvage_graph given[MOST_GRAPHS];
+    struct mortise_salvage_graph given[MAX_SALVAGE_GRAPHS];
     struct mortise_salvage_how how = {.ud = cli,
-                                      .say = say,
-                                      .follow = follow,
-                                      .stand = stand,
-                                      .name = name,
+                                      .say = print_salvage_line,
+                                      .follow = update_salvaged_status,
+                                      .stand = set_salvaged_status,
+                                      .name = get_salvaged_graph_name,
                                       .graphs = given};
 
-    for (; how.n_graphs < MOST_GRAPHS && graphs[how.n_graphs] != NULL;
+    for (; how.n_graphs < MAX_SALVAGE_GRAPHS && graphs[how.n_graphs] != NULL;
          how.n_graphs++) {
         const struct mortise_graph *g = graphs[how.n_graphs];
         struct mortise_salvage_graph *to = &given[how.n_graphs];
@@ -160,23 +166,25 @@ static int salvage_into(struct mortise_cli *cli, const char *from,
 
 int mortise_salvage_run(struct mortise_cli *cli, struct mortise_err *err)
 {
-    struct mortise_graph *graphs[MOST_GRAPHS] = {NULL};
+    struct mortise_graph *graphs[MAX_SALVAGE_GRAPHS] = {NULL};
     struct mortise_salvaged s;
     struct mortise_settings settings;
     bool left = false;
     int rv = mortise_cli_settings(cli, &settings, err);
 
-    for (int i = 0;
-         rv == MORTISE_OK && i < MOST_GRAPHS && cli->args.graphs[i] != NULL;
+    for (int i = 0; rv == MORTISE_OK && i < MAX_SALVAGE_GRAPHS &&
+                    cli->args.graphs[i] != NULL;
          i++)
-        rv = load(cli, &settings, cli->args.graphs[i], &graphs[i], err);
+        rv = load_salvage_graph(cli, &settings, cli->args.graphs[i], &graphs[i],
+                                err);
     if (rv == MORTISE_OK)
         rv = salvage_into(cli, settings.store, graphs, &s, err);
     if (rv == MORTISE_OK) {
-        sum_up(cli, cli->args.operands[0], &s);
-        left = is_memory_left(cli, settings.store, cli->args.operands[0]);
+        print_salvage_summary(cli, cli->args.operands[0], &s);
+        left = print_memory_copy_command(cli, settings.store,
+                                         cli->args.operands[0]);
     }
-    for (size_t i = 0; i < MOST_GRAPHS; i++)
+    for (size_t i = 0; i < MAX_SALVAGE_GRAPHS; i++)
         mortise_graph_unref(graphs[i]);
     mortise_settings_close(&settings);
     if (rv != MORTISE_OK)
