@@ -89,7 +89,7 @@ static bool is_completed_or_cancelled(int status)
 }
 
 /* Find the node to suggest for --goto: the newest of the run's own graph whose
- * status is not "completed", or else the newest; NULL: there is none. */
+ * status is not "done", or else the newest; NULL: there is none. */
 static const char *find_node_to_repeat(const json_t *show)
 {
     const json_t *nodes = json_object_get(show, "nodes");
@@ -101,7 +101,7 @@ static const char *find_node_to_repeat(const json_t *show)
         if (strncmp(path, "1.0/", 4) != 0 || strpbrk(path + 4, "/[") != NULL)
             continue;
         newest = mortise_cli_text(one, "node");
-        if (strcmp(mortise_cli_text(one, "status"), "completed") != 0)
+        if (strcmp(mortise_cli_text(one, "status"), "done") != 0)
             undone = newest;
     }
     return undone != NULL ? undone : newest;

@@ -8,7 +8,7 @@
 # to a code; and by its family, wherever it stands.  Words that stand in such a
 # place and are none are left out by name.
 set -eu
-makes='(_fail_(attempt|for_good|refused)|note_failure|set_failed|end_early'
+makes='(_fail_(attempt|for_good|refused)|note_failure|store_failure|set_failed|end_early'
 makes="$makes|mortise_call_error|[a-z]_fail|STAGE_JUDGES)\\([^;{\"]*"
 class='"(permanent|transient|timeout|cancelled)", *'
 reason='struct reason [a-z_]+ *= *\{ *'

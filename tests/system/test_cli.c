@@ -1058,6 +1058,24 @@ START_TEST(cancelling)
 }
 END_TEST
 
+/* The suggested node is one that did not finish, if there is one: `c` is newer, but
+ * done. */
+START_TEST(a_goto_is_suggested_to_an_unfinished_node)
+{
+    put("fork.yaml",
+        "apiVersion: mortise/v1\nkind: Graph\n"
+        "metadata: {name: fork, version: 1.0.0}\nstart: a\nnodes:\n"
+        "  a: {type: pass, next: [b, c]}\n"
+        "  b: {type: human, prompt: \"well?\"}\n"
+        "  c: {type: pass}\n");
+    child_run("$MORTISE run fork.yaml --id f");
+    expect_code(4);
+    ok(child_run("$MORTISE cancel f"));
+    child_run("$MORTISE resume f");
+    expect_out(" resume f --goto b\n");
+}
+END_TEST
+
 /* ---- crashes
  * ------------------------------------------------------------------------- */
 
@@ -1611,6 +1629,7 @@ static Suite *suite(void)
     tcase_add_test(tc, resumes_with_another_state);
     tcase_add_test(tc, scheduled_pause);
     tcase_add_test(tc, cancelling);
+    tcase_add_test(tc, a_goto_is_suggested_to_an_unfinished_node);
     tcase_add_test(tc, kill_and_resume);
     tcase_add_test(tc, kill_while_waiting);
     tcase_add_test(tc, two_terminals);
