@@ -6,8 +6,8 @@
 #   make check-peers ... with programs of others: npm's, rustc; PEER="http" some
 #   make unit       the test programs alone; ONLY="yaml cli" some of them
 #   make programs   build them all and run none
-#   make asan       under AddressSanitizer and UBSan: the suites that run what they
-#                   test in their own process; `make asan-all`: all suites
+#   make asan       unit and simulation suites under AddressSanitizer and UBSan;
+#                   `make asan-all`: all suites
 #   make tsan       all suites under ThreadSanitizer
 #   make valgrind   ... under valgrind's memcheck
 #   make spawns     10,000 spawns under random kills, and 10,000 native children;
@@ -720,10 +720,10 @@ SANITIZE = CFLAGS="-O1 -g1 -fno-omit-frame-pointer -fsanitize=$(1) \
 asan asan-all: export ASAN_OPTIONS = verify_asan_link_order=0:quarantine_size_mb=16
 # Its leak checker attaches to the process like a debugger.
 asan asan-all: export MORTISE_CORE_DUMPS = 1
-# What runs in the process of its test; ASAN="api run": these.
-ASAN ?= $(call names_of,$(call tests_in,unit/* sim)) \
-        $(filter-out api_memory cli% docs embed man model_author newcomer package pages typos, \
-            $(call names_of,$(call tests_in,system)))
+# For each change, with a fifth of the random graphs; `make asan-all`, a part of `make
+# nightly`, runs all suites with all graphs.  ASAN="api run": these suites.
+ASAN ?= $(call names_of,$(call tests_in,unit/* sim))
+asan: export MORTISE_WORLDS = 200
 asan: plain
 	+$(Q)$(AGAIN) B=$(B)/asan LIKE=$(B) $(call SANITIZE,address$(comma)undefined) \
 	    BESIDE=runs ONLY="$(ASAN)" unit

@@ -4,8 +4,9 @@
 #     MORTISE_BUILD=build scripts/peers.sh [NAME...]
 #
 # tests/peers/ has a package.json, for peers that come with npm, and a script
-# NAME.sh for each: it ends with 0 when all went well, and says in a line what
-# that was.  It finds in its environment
+# NAME.sh for each peer.  As many scripts run at the same time as there are
+# processors.  A script exits with 0 if everything went well; its last line says
+# what it did.  Its environment has
 #
 #     MORTISE   the command                  PEERS   with node_modules/ in it
 #     TESTS     with tests/peers/NAME, if    HERE    tests/peers
@@ -21,6 +22,20 @@ TESTS=$build
 export HERE PEERS MORTISE TESTS WORK XDG_STATE_HOME
 unset MORTISE_DEPLOYMENT http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY
 
+if [ "${1:-}" = --one ]; then
+    name=$2
+    WORK=$build/tests/peers/$name.work
+    rm -rf "$WORK"
+    mkdir -p "$WORK"
+    XDG_STATE_HOME=$WORK/state # without the plugins that another build recorded
+    if sh "$HERE/$name.sh" >"$WORK.log" 2>&1; then
+        printf '  OK    %s: %s\n' "$name" "$(tail -n 1 "$WORK.log")"
+        exit 0
+    fi
+    printf '  FAIL  %s\n%s\n' "$name" "$(cat "$WORK.log")"
+    exit 1
+fi
+
 missing=
 for c in node npm openssl rustc; do
     command -v $c >/dev/null || missing="$missing $c"
@@ -30,7 +45,7 @@ done
     exit 1
 }
 
-# Anew when the lock file is another one.
+# Install again if the lock file has changed.
 if ! cmp -s "$HERE/package-lock.json" "$PEERS/installed"; then
     mkdir -p "$PEERS"
     cp "$HERE/package.json" "$HERE/package-lock.json" "$HERE/.npmrc" "$PEERS"
@@ -38,22 +53,8 @@ if ! cmp -s "$HERE/package-lock.json" "$PEERS/installed"; then
     cp "$HERE/package-lock.json" "$PEERS/installed"
 fi
 
-failed=
 [ $# -gt 0 ] || set -- $(cd "$HERE" && ls ./*.sh | sed 's|^\./||; s|\.sh$||; /^lib$/d')
-for name; do
-    WORK=$build/tests/peers/$name.work
-    rm -rf "$WORK"
-    mkdir -p "$WORK"
-    XDG_STATE_HOME=$WORK/state # what another build's plugins were is not ours
-    if sh "$HERE/$name.sh" >"$WORK.log" 2>&1; then
-        printf '  OK    %s: %s\n' "$name" "$(tail -n 1 "$WORK.log")"
-    else
-        printf '  FAIL  %s\n' "$name"
-        cat "$WORK.log"
-        failed="$failed $name"
-    fi
-done
-[ -z "$failed" ] || {
-    echo "failed:$failed" >&2
+printf '%s\n' "$@" | xargs -P "$(nproc)" -I{} sh scripts/peers.sh --one {} || {
+    echo "peers: some failed, see above" >&2
     exit 1
 }
