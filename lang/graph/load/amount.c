@@ -1,7 +1,7 @@
 /* amount.c -- durations that may be templates: `timeout` and `wait`.
  *
- * One that is written is read here and costs nothing at run time.  A template is
- * evaluated when its node starts, and judged then (core/run/outcome/judge.c).
+ * A literal duration is parsed when the graph is loaded.  A template is
+ * evaluated and checked when its node starts (core/run/outcome/judge.c).
  */
 #include "lang/graph/load/node.h"
 

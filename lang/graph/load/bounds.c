@@ -1,33 +1,34 @@
 /* bounds.c -- the keys `limits` and `defaults` of a graph.
  *
- * A graph's limits are those that it says; where it says nothing, those of the
- * deployment; else ours.  What it says may not pass what the deployment says:
- * the stricter wins, and a graph that wants more is told so rather than cut.
- * People who raise a limit of a run are held to the same.
+ * Each limit has the graph's value, or else the deployment's, or else the
+ * built-in default.  A graph cannot exceed a limit of the deployment: a larger
+ * value is an error, not cut silently.  The deployment's limits also bound an
+ * operator who raises the limit of a run.
  */
 #include "lang/graph/load/loader.h"
 
 #include <string.h>
 
-/* What a graph has when nobody says anything; of `spawn`, spawn.h has it. */
-static const uint64_t ours[MORTISE_LIMIT_SPAWN] = {
+/* The built-in defaults.  The limits of `spawn` have theirs in spawn.h. */
+static const uint64_t builtin_limits[MORTISE_LIMIT_SPAWN] = {
     [MORTISE_LIMIT_CONCURRENCY] = 8,   [MORTISE_LIMIT_EXPR_COST] = 1000000,
     [MORTISE_LIMIT_NODES] = 100000,    [MORTISE_LIMIT_STEPS] = 256,
     [MORTISE_LIMIT_VISITS] = 32,       [MORTISE_LIMIT_DEPTH] = 8,
     [MORTISE_LIMIT_STATE] = 64u << 20, [MORTISE_LIMIT_TIMEOUT] = 0};
 
-/* What the deployment says, or 0. */
-static uint64_t ceiling(const struct mortise_loader *ld,
-                        enum mortise_limit which)
+/* The deployment's limit, or 0 if it sets none. */
+static uint64_t deployment_limit(const struct mortise_loader *ld,
+                                 enum mortise_limit which)
 {
     const struct mortise_bounds *b = ld->catalog->limits;
 
     return b != NULL && b->said[which] != NULL ? b->value[which] : 0;
 }
 
-/* Each limit where it is looked for: what the graph says of it, else the
- * deployment, else we. */
-static void set(struct mortise_loader *ld, const struct mortise_bounds *graph)
+/* Set each limit: the graph's value, else the deployment's, else the built-in
+ * one. */
+static void set_graph_limits(struct mortise_loader *ld,
+                             const struct mortise_bounds *graph)
 {
     const struct mortise_bounds *b = ld->catalog->limits;
     struct mortise_graph *g = ld->g;
@@ -35,7 +36,7 @@ static void set(struct mortise_loader *ld, const struct mortise_bounds *graph)
 
     for (int i = 0; i < MORTISE_N_LIMITS; i++) {
         v[i] = i < MORTISE_LIMIT_SPAWN
-                   ? ours[i]
+                   ? builtin_limits[i]
                    : mortise_spawn_default_caps.most[i - MORTISE_LIMIT_SPAWN];
         if (b != NULL && b->said[i] != NULL)
             v[i] = b->value[i];
@@ -51,15 +52,15 @@ static void set(struct mortise_loader *ld, const struct mortise_bounds *graph)
         .visits = (uint32_t)v[MORTISE_LIMIT_VISITS],
         .state = v[MORTISE_LIMIT_STATE],
         .timeout_ms = v[MORTISE_LIMIT_TIMEOUT],
-        .most_steps = ceiling(ld, MORTISE_LIMIT_STEPS),
-        .most_visits = ceiling(ld, MORTISE_LIMIT_VISITS)};
+        .most_steps = deployment_limit(ld, MORTISE_LIMIT_STEPS),
+        .most_visits = deployment_limit(ld, MORTISE_LIMIT_VISITS)};
     memcpy(g->limits.spawn.most, v + MORTISE_LIMIT_SPAWN,
            sizeof g->limits.spawn.most);
 }
 
 void mortise_load_limit_defaults(struct mortise_loader *ld)
 {
-    set(ld, &(struct mortise_bounds){.said = {NULL}});
+    set_graph_limits(ld, &(struct mortise_bounds){.said = {NULL}});
 }
 
 void mortise_load_check_limit(struct mortise_loader *ld,
@@ -79,7 +80,8 @@ void mortise_load_check_limit(struct mortise_loader *ld,
 
 /* ---- defaults -------------------------------------------------------- */
 
-static void read_llm(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_default_llm(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_defaults *d = into;
@@ -91,8 +93,8 @@ static void read_llm(void *ctx, void *into, const struct mortise_slot *slot)
     d->llm = llm;
 }
 
-static void read_tool_errors(void *ctx, void *into,
-                             const struct mortise_slot *slot)
+static void read_default_tool_errors(void *ctx, void *into,
+                                     const struct mortise_slot *slot)
 {
     struct mortise_defaults *d = into;
 
@@ -120,12 +122,12 @@ static const struct mortise_key default_keys[] = {
      .about = "The default llm of nodes.",
      .value = MORTISE_V_MAP,
      .place = &mortise_llm_place,
-     .read = read_llm},
+     .read = read_default_llm},
     {.name = "tool_errors",
      .about = "The default tool_errors of nodes.",
      .value = MORTISE_V_WORD,
      .words = mortise_tool_error_words,
-     .read = read_tool_errors},
+     .read = read_default_tool_errors},
 };
 
 const struct mortise_place mortise_defaults_place = {
@@ -133,7 +135,8 @@ const struct mortise_place mortise_defaults_place = {
 
 /* ---- entry ----------------------------------------------------------- */
 
-/* The run has its own limits: those of a graph in it are read for nothing. */
+/* A run has the limits of its outermost graph.  Those of an inner graph are
+ * parsed for errors, but not used. */
 void mortise_load_limits(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
@@ -147,7 +150,7 @@ void mortise_load_limits(void *ctx, void *into, const struct mortise_slot *slot)
         if (b.said[i] != NULL)
             mortise_load_check_limit(ld, (enum mortise_limit)i, b.value[i],
                                      b.said[i]);
-    set(ld, &b);
+    set_graph_limits(ld, &b);
 }
 
 void mortise_load_defaults(void *ctx, void *into,

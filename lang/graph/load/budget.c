@@ -1,9 +1,10 @@
-/* budget.c -- the key `budget`: what a graph may spend, and what becomes of it
- * when that is used up.
+/* budget.c -- the key `budget`: how much a graph may spend, and the reaction
+ * when the budget is used up.
  *
- * A budget is one graph's own.  A graph inside another has what its own says
- * and draws on those around it as well: both hold (core/run/spend/budget.c), so there is
- * nothing to compare here, and no default: what is not said is not bounded.
+ * Each graph has its own budget.  An inner graph draws on its own budget and on
+ * those of the graphs around it, and all of them apply
+ * (core/run/spend/budget.c).  So this file compares no budgets and has no
+ * defaults: an amount without a limit is unlimited.
  */
 #include "core/model/spend.h"
 
@@ -11,7 +12,8 @@
 
 #include "lang/graph/load/node.h"
 
-static void read_most(void *ctx, void *into, const struct mortise_slot *slot);
+static void read_limit_amount(void *ctx, void *into,
+                              const struct mortise_slot *slot);
 
 static const struct mortise_word on_exceededs[] = {
     {"pause", MORTISE_EXCEEDED_PAUSE, false},
@@ -25,8 +27,9 @@ static const struct mortise_word unpriceds[] = {
     {NULL, 0, false},
 };
 
-/* An edge from START, which nothing takes but this. */
-static void read_goto(void *ctx, void *into, const struct mortise_slot *slot)
+/* The goto is an edge from START that only an exceeded budget takes. */
+static void read_budget_goto(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_budget *b = into;
@@ -43,7 +46,7 @@ static const struct mortise_key goto_keys[] = {
          "The node at which the graph continues when the budget is used up.",
      .value = MORTISE_V_ID,
      .required = true,
-     .read = read_goto},
+     .read = read_budget_goto},
 };
 
 MORTISE_PLACE(goto, "on_exceeded");
@@ -67,7 +70,7 @@ static void read_on_exceeded(void *ctx, void *into,
 #define COUNTED(word, words)                                                   \
     {                                                                          \
         .name = (word), .about = (words), .value = MORTISE_V_INT, .min = 1,    \
-        .max = MORTISE_USAGE_MAX, .read = read_most                            \
+        .max = MORTISE_USAGE_MAX, .read = read_limit_amount                    \
     }
 
 static const struct mortise_key budget_keys[] = {
@@ -78,13 +81,13 @@ static const struct mortise_key budget_keys[] = {
          .value = MORTISE_V_INT,
          .min = 1,
          .max = 1e15,
-         .read = read_most},
+         .read = read_limit_amount},
     [MORTISE_SPEND_WALL] = {.name = "wall",
                             .about = "The total time with calls in flight; "
                                      "time without a call does not count.",
                             .value = MORTISE_V_DURATION,
                             .min = 1,
-                            .read = read_most},
+                            .read = read_limit_amount},
     [MORTISE_SPEND_MODEL_CALLS] =
         COUNTED("model_calls", "The highest number of calls of models."),
     [MORTISE_SPEND_INPUT_TOKENS] = COUNTED(
@@ -99,7 +102,7 @@ static const struct mortise_key budget_keys[] = {
                            .value = MORTISE_V_NUMBER,
                            .min = 1.0 / MORTISE_NANO,
                            .max = (double)MORTISE_USAGE_MAX / MORTISE_NANO,
-                           .read = read_most},
+                           .read = read_limit_amount},
     [MORTISE_N_SPENDS] =
         {.name = "on_exceeded",
          .about = "The reaction to a call that would exceed the budget: pause "
@@ -117,7 +120,8 @@ static const struct mortise_key budget_keys[] = {
 const struct mortise_place mortise_budget_place = {
     MORTISE_PLACE_OF("a budget", budget_keys)};
 
-static void read_most(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_limit_amount(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_budget *b = into;
     size_t i = (size_t)(slot->key - budget_keys);
@@ -187,11 +191,11 @@ bool mortise_spend_read(enum mortise_spend what, const json_t *value,
     return true;
 }
 
-/* ---- what nobody bounds ------------------------------------------------- */
+/* ---- usage without a bound ---------------------------------------------- */
 
-/* Does a call of it use any amount of that, for all that anybody knows?  Then
- * what is missing; else NULL. */
-static const char *lacks(const struct mortise_node *n, size_t what)
+/* The reason why a call of the node may use an unknown amount of this kind of
+ * usage; "" if one of its choices may; NULL if every amount is bounded. */
+static const char *missing_usage(const struct mortise_node *n, size_t what)
 {
     bool is_output = what == MORTISE_USED_OUTPUT,
          is_usd = what == MORTISE_USED_USD;
@@ -203,29 +207,31 @@ static const char *lacks(const struct mortise_node *n, size_t what)
     if (n->open_ended && (is_output || is_usd))
         return "asks models, but has no max_tokens";
     for (size_t i = 0; i < n->n_choices; i++)
-        if (lacks(&n->choices[i], what) != NULL)
+        if (missing_usage(&n->choices[i], what) != NULL)
             return "";
     return n->op->usage.present && !n->op->usage.said[what] ? "" : NULL;
 }
 
-/* For graphs around this one, and for its own budget. */
-static void find_unbounded(struct mortise_graph *g)
+/* The first node with unbounded usage, per kind.  The budget of this graph and
+ * those of the graphs around it use the result. */
+static void find_unbounded_nodes(struct mortise_graph *g)
 {
     for (size_t k = 0; k < MORTISE_USED_N; k++) {
         g->unbounded[k] = MORTISE_NOWHERE;
         for (uint32_t i = g->n_nodes; i-- > 0;) {
             const struct mortise_node *n = &g->nodes[i];
 
-            if (lacks(n, k) != NULL ||
+            if (missing_usage(n, k) != NULL ||
                 (n->sub != NULL && n->sub->unbounded[k] != MORTISE_NOWHERE))
                 g->unbounded[k] = i;
         }
     }
 }
 
-/* "sub/inner", and the node at its end. */
-static const struct mortise_node *spell(struct mortise_buf *path,
-                                        const struct mortise_graph *g, size_t k)
+/* Print the path to the unbounded node ("sub/inner") and return that node. */
+static const struct mortise_node *
+print_unbounded_path(struct mortise_buf *path, const struct mortise_graph *g,
+                     size_t k)
 {
     const struct mortise_node *n = &g->nodes[g->unbounded[k]];
 
@@ -238,9 +244,9 @@ static const struct mortise_node *spell(struct mortise_buf *path,
     return n;
 }
 
-/* The first way out declares what is missing; `unpriced` gives up the
- * reservation, so it comes last. */
-static const char *remedy(const struct mortise_node *n, size_t what)
+/* How to bound the usage.  Prefer to declare the missing value: `unpriced:
+ * allow` gives up the reservation, so it comes last. */
+static const char *get_usage_remedy(const struct mortise_node *n, size_t what)
 {
     if (what == MORTISE_USED_USD && n->unpriced && n->open_ended)
         return "set max_tokens: N on the node, and price: on the model alias "
@@ -259,8 +265,8 @@ static const char *remedy(const struct mortise_node *n, size_t what)
                : NULL;
 }
 
-static void report_unbounded(struct mortise_loader *ld, enum mortise_spend what,
-                             size_t k)
+static void report_unbounded_node(struct mortise_loader *ld,
+                                  enum mortise_spend what, size_t k)
 {
     const struct mortise_yaml *budget = mortise_yaml_get(ld->g->tree, "budget");
     const struct mortise_span at =
@@ -271,8 +277,8 @@ static void report_unbounded(struct mortise_loader *ld, enum mortise_spend what,
     struct mortise_buf path;
 
     mortise_buf_init(&path, ld->mem);
-    n = spell(&path, ld->g, k);
-    words = lacks(n, k);
+    n = print_unbounded_path(&path, ld->g, k);
+    words = missing_usage(n, k);
     if (words[0] != '\0')
         d = mortise_diag_add(ld->diags, "E0319", at, "node '%s' %s",
                              path.failed ? "" : mortise_buf_cstr(&path), words);
@@ -283,13 +289,13 @@ static void report_unbounded(struct mortise_loader *ld, enum mortise_spend what,
                              path.failed ? "" : mortise_buf_cstr(&path),
                              n->plugin, n->operation,
                              mortise_used_name((enum mortise_used)k));
-    if (remedy(n, k) != NULL)
-        mortise_diag_help(ld->diags, d, "%s", remedy(n, k));
+    if (get_usage_remedy(n, k) != NULL)
+        mortise_diag_help(ld->diags, d, "%s", get_usage_remedy(n, k));
     mortise_buf_finish(&path);
 }
 
-/* What the i-th bound of a budget counts of usage. */
-static bool counts(enum mortise_spend what, size_t k)
+/* Does this limit of a budget count this kind of usage? */
+static bool spend_counts_usage(enum mortise_spend what, size_t k)
 {
     uint64_t one[MORTISE_USED_N] = {0}, is[MORTISE_N_SPENDS];
 
@@ -302,13 +308,13 @@ void mortise_check_budget(struct mortise_loader *ld)
 {
     const struct mortise_budget *b = &ld->g->budget;
 
-    find_unbounded(ld->g);
+    find_unbounded_nodes(ld->g);
     for (int i = MORTISE_SPEND_FIRST_USED; i < MORTISE_N_SPENDS; i++) {
         for (size_t k = 0; b->said[i] && k < MORTISE_USED_N; k++) {
             if (ld->g->unbounded[k] != MORTISE_NOWHERE &&
-                counts((enum mortise_spend)i, k) &&
+                spend_counts_usage((enum mortise_spend)i, k) &&
                 !(i == MORTISE_SPEND_USD && b->unpriced))
-                report_unbounded(ld, (enum mortise_spend)i, k);
+                report_unbounded_node(ld, (enum mortise_spend)i, k);
         }
     }
 }

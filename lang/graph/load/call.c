@@ -1,9 +1,10 @@
-/* call.c -- what nodes that call an operation run, and with which arguments.
+/* call.c -- nodes that call an operation: which operation, with which
+ * arguments.
  *
- * The catalogue knows the operation; what it says of itself (how strict, how
- * long, whether it can tell if it happened) is the floor that the graph may
- * only raise.  Arguments are checked as far as they are written down: a template
- * in them may become anything, so only its own place is not checked.
+ * The catalogue supplies the operation.  Its declared effect class, timeout and
+ * support of reconcile are a floor: the graph can only make them stricter.
+ * Literal arguments are checked against the operation's schema.  A template may
+ * produce any value, so the checks skip each place that holds a template.
  */
 #include "lang/graph/load/node.h"
 
@@ -13,8 +14,10 @@
 #include "lang/config/policy.h"
 #include "lang/config/tool_pins.h"
 
-/* Runs of the graph pin the plugin, and the definition of a tool of the lock. */
-static void pin(struct mortise_loader *ld, const struct mortise_node *n)
+/* A run of the graph pins the plugin.  If the tool's definition comes from the
+ * lock file, the run pins the definition too. */
+static void pin_operation(struct mortise_loader *ld,
+                          const struct mortise_node *n)
 {
     char tool[MORTISE_TOOL_MAX];
 
@@ -41,7 +44,7 @@ void mortise_node_find_operation(struct mortise_loader *ld,
     }
     if (why.code == MORTISE_EINVAL)
         mortise_diag_add(ld->diags, "E0607", at, "%s", why.msg);
-    pin(ld, r->node);
+    pin_operation(ld, r->node);
     r->node->effect = r->node->op->effect;
     r->node->timeout_ms = r->node->op->timeout_ms;
     r->node->timeout_of =
@@ -134,7 +137,7 @@ void mortise_node_read_effect_class(void *ctx, void *into,
                       "remove effect_class, or set a stricter class");
 }
 
-/* The number of a resource, which is the same in all graphs of the run. */
+/* The number of a resource.  All graphs of a run share these numbers. */
 static uint32_t resource_number(struct mortise_loader *ld, const char *name)
 {
     const struct mortise_named *one = ld->root->resources;
@@ -178,8 +181,9 @@ void mortise_node_check_resource(struct mortise_loader *ld,
         "'resource'");
 }
 
-/* Whose word the effect class is. */
-static const char *effect_from(const struct mortise_reading *r, char room[320])
+/* The source of the effect class, for messages. */
+static const char *describe_effect_source(const struct mortise_reading *r,
+                                          char room[320])
 {
     const struct mortise_node *n = r->node;
 
@@ -205,7 +209,7 @@ void mortise_node_check_cache(struct mortise_loader *ld,
                          "'%s' has 'cache', but its effect class is '%s' (%s): "
                          "only outputs of pure operations can be cached",
                          n->id, mortise_effect_name(n->effect),
-                         effect_from(r, room));
+                         describe_effect_source(r, room));
     mortise_diag_help(ld->diags, d, "remove 'cache'");
 }
 
@@ -234,8 +238,8 @@ void mortise_node_read_output_schema(void *ctx, void *into,
         ld->names[MORTISE_IN_OUTPUT].schema = r->node->output_schema;
 }
 
-static void late_args(struct mortise_loader *ld,
-                      const struct mortise_late *late)
+static void compile_late_args(struct mortise_loader *ld,
+                              const struct mortise_late *late)
 {
     const struct mortise_node *node = &ld->g->nodes[late->node];
 
@@ -255,8 +259,8 @@ void mortise_node_take_args(struct mortise_loader *ld,
                             const struct mortise_yaml *args)
 {
     r->args = args;
-    mortise_load_late(ld, late_args, &r->node->args, args, r->node->index,
-                      MORTISE_IN_OUTPUT);
+    mortise_load_late(ld, compile_late_args, &r->node->args, args,
+                      r->node->index, MORTISE_IN_OUTPUT);
 }
 
 void mortise_node_read_args(void *ctx, void *into,
@@ -267,11 +271,13 @@ void mortise_node_read_args(void *ctx, void *into,
 
 /* ---- arguments against the operation's schema ------------------------ */
 
-/* A value, in which templates may become anything; NULL stands for {}.  `name` is its
- * key when it is not the whole of the arguments. */
-static void check_value(struct mortise_loader *ld, struct mortise_reading *r,
-                        const struct mortise_schema *schema,
-                        const struct mortise_yaml *v, const char *name)
+/* Check a value in which templates may become anything.  NULL stands for {}.
+ * `name` is the argument's key, or NULL if `v` is the whole of the
+ * arguments. */
+static void check_arg_value(struct mortise_loader *ld,
+                            struct mortise_reading *r,
+                            const struct mortise_schema *schema,
+                            const struct mortise_yaml *v, const char *name)
 {
     json_t *unknown = json_string("${");
     json_t *json = NULL;
@@ -300,20 +306,21 @@ static void check_value(struct mortise_loader *ld, struct mortise_reading *r,
                          r->node->plugin, r->node->operation, err.msg);
 }
 
-/* Is there a template in a key?  It has a finding of its own. */
-static bool has_open_key(const struct mortise_yaml *v)
+/* Is there a template in a key?  Another check reports it. */
+static bool has_template_key(const struct mortise_yaml *v)
 {
     for (size_t i = 0; i < v->n; i++)
         if ((v->kind == MORTISE_YAML_MAP && mortise_tmpl_in(v->keys[i])) ||
-            has_open_key(v->items[i]))
+            has_template_key(v->items[i]))
             return true;
     return false;
 }
 
-static void check_member(struct mortise_loader *ld, struct mortise_reading *r,
-                         const struct mortise_schema *schema,
-                         const struct mortise_yaml *key,
-                         const struct mortise_yaml *v)
+static void check_arg_member(struct mortise_loader *ld,
+                             struct mortise_reading *r,
+                             const struct mortise_schema *schema,
+                             const struct mortise_yaml *key,
+                             const struct mortise_yaml *v)
 {
     const struct mortise_schema *s = mortise_schema_member(schema, key->str);
     struct mortise_diag *d;
@@ -328,13 +335,13 @@ static void check_member(struct mortise_loader *ld, struct mortise_reading *r,
             mortise_diag_help(ld->diags, d, "did you mean '%s'?", near);
         return;
     }
-    if (s != NULL && !has_open_key(v))
-        check_value(ld, r, s, v, key->str);
+    if (s != NULL && !has_template_key(v))
+        check_arg_value(ld, r, s, v, key->str);
 }
 
-/* Are the arguments written down that its name is made of? */
-static bool has_name(const struct mortise_operation *op,
-                     const struct mortise_yaml *args)
+/* Are all arguments that form the judged name of the call literals? */
+static bool has_name_args(const struct mortise_operation *op,
+                          const struct mortise_yaml *args)
 {
     const char *at = op->judged_as;
 
@@ -353,16 +360,16 @@ static bool has_name(const struct mortise_operation *op,
     return args != NULL && args->kind == MORTISE_YAML_MAP;
 }
 
-/* What the deployment denies is a finding where it is known; other calls are
- * judged when they are made. */
-static void check_named(struct mortise_loader *ld,
-                        const struct mortise_reading *r)
+/* Report a call that the deployment denies if its arguments are literals.  The
+ * engine judges other calls when it makes them. */
+static void check_denied_name(struct mortise_loader *ld,
+                              const struct mortise_reading *r)
 {
     const struct mortise_operation *op = r->node->op;
     struct mortise_err why;
     json_t *args;
 
-    if (op == NULL || op->judged_as == NULL || !has_name(op, r->args))
+    if (op == NULL || op->judged_as == NULL || !has_name_args(op, r->args))
         return;
     args = mortise_yaml_json(r->args, false);
     ld->nomem |= args == NULL;
@@ -371,10 +378,10 @@ static void check_named(struct mortise_loader *ld,
     json_decref(args);
 }
 
-/* x-program: the argument names a program of the deployment.  In the schema of a
- * tool of an MCP server, the mark is that server's, and means nothing. */
-static void check_programs(struct mortise_loader *ld,
-                           const struct mortise_reading *r)
+/* x-program: the argument names a program of the deployment.  In the schema of
+ * an MCP tool the mark comes from the server and has no meaning here. */
+static void check_program_args(struct mortise_loader *ld,
+                               const struct mortise_reading *r)
 {
     const struct mortise_catalog *catalog = ld->catalog;
     const struct mortise_operation *op = r->node->op;
@@ -401,8 +408,9 @@ static void check_programs(struct mortise_loader *ld,
     }
 }
 
-/* If a member is a template, each member has a finding of its own, and the rules of
- * the whole (a missing member) are looked at when the members are right. */
+/* If the arguments contain a template, check each member separately.  The rules
+ * for the whole object (such as a missing member) are checked only if no member
+ * has an error. */
 void mortise_node_check_args(struct mortise_loader *ld,
                              struct mortise_reading *r,
                              const struct mortise_schema *schema)
@@ -410,13 +418,13 @@ void mortise_node_check_args(struct mortise_loader *ld,
     const struct mortise_yaml *v = r->args;
     size_t before;
 
-    check_named(ld, r);
-    check_programs(ld, r);
+    check_denied_name(ld, r);
+    check_program_args(ld, r);
     before = ld->diags->n_errors;
     if (v != NULL && v->kind == MORTISE_YAML_MAP && mortise_tmpl_in(v))
         for (size_t i = 0; i < v->n; i++)
             if (!mortise_tmpl_in(v->keys[i]))
-                check_member(ld, r, schema, v->keys[i], v->items[i]);
-    if (ld->diags->n_errors == before && (v == NULL || !has_open_key(v)))
-        check_value(ld, r, schema, v, NULL);
+                check_arg_member(ld, r, schema, v->keys[i], v->items[i]);
+    if (ld->diags->n_errors == before && (v == NULL || !has_template_key(v)))
+        check_arg_value(ld, r, schema, v, NULL);
 }

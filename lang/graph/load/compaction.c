@@ -1,23 +1,26 @@
-/* compaction.c -- whose outputs leaves are told, and what makes them short.
+/* compaction.c -- which predecessors a leaf receives, and how outputs are
+ * shortened.
  *
- *   (1) A leaf is told of each node of its depends_on, in that order, and of no
- *       other, however it is led to.
- *   (2) What is told of a node is short: its output, or what an operation makes of
- *       that.  Which one, a leaf may say of itself (`compaction`), and it is asked
- *       whatever the output is; of any other node it is agent/compact, for what is
- *       long, where that is installed.
- *   (3) The operation only reads: it is asked again after a crash.
- *   (4) It is told of the model of the node itself where that says `compaction`,
- *       else of the leaf's that is told, the first one's in the order of the file.
+ *   (1) A leaf receives the outputs of the nodes in its depends_on, in that
+ *       order, and no others, whichever edges lead to it.
+ *   (2) The output of a predecessor is shortened by an operation.  A leaf can
+ *       name the operation for its own output (`compaction`); then every output
+ *       of the leaf passes through it.  For any other node, agent/compact
+ *       shortens long outputs if it is installed.
+ *   (3) The operation only reads, so that it can be called again after a crash.
+ *   (4) The operation gets the model of the node itself if that node has
+ *       `compaction`, else the model of the first leaf that depends on the
+ *       node, in the order of the file.
  */
 #include "lang/graph/load/node.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The text of {provider_id, ...}, which lives with the graph; NULL: none. */
-static const char *text_of(struct mortise_loader *ld,
-                           const struct mortise_yaml *llm)
+/* The JSON text of {provider_id, ...}, in the graph's arena; NULL if `llm` is
+ * NULL. */
+static const char *get_llm_text(struct mortise_loader *ld,
+                                const struct mortise_yaml *llm)
 {
     json_t *json = llm != NULL ? mortise_yaml_json(llm, false) : NULL;
     const char *text = llm != NULL ? mortise_load_json(ld, json) : NULL;
@@ -26,11 +29,12 @@ static const char *text_of(struct mortise_loader *ld,
     return text;
 }
 
-/* ---- of a leaf that says which -------------------------------------------- */
+/* ---- compaction of a leaf ------------------------------------------------ */
 
 /* (3) */
-static void check_effect(struct mortise_loader *ld,
-                         const struct mortise_aside *c, struct mortise_span at)
+static void check_compaction_effect(struct mortise_loader *ld,
+                                    const struct mortise_aside *c,
+                                    struct mortise_span at)
 {
     if (c->op->effect <= MORTISE_READ)
         return;
@@ -79,7 +83,7 @@ static void read_compaction(void *ctx, void *into,
     }
     if (why.code == MORTISE_EINVAL)
         mortise_diag_add(ld->diags, "E0607", slot->value->span, "%s", why.msg);
-    check_effect(ld, c, slot->value->span);
+    check_compaction_effect(ld, c, slot->value->span);
     mortise_load_plugin(ld, "", c->plugin);
     r->node->compaction = c;
 }
@@ -91,10 +95,11 @@ const struct mortise_key mortise_compaction_row = {
     .value = MORTISE_V_STRING,
     .read = read_compaction};
 
-/* ---- of any that is told of (2) --------------------------------------------- */
+/* ---- the default compaction (2) ------------------------------------------ */
 
-static struct mortise_aside *usual(struct mortise_loader *ld,
-                                   const struct mortise_yaml *llm)
+static struct mortise_aside *
+new_default_compaction(struct mortise_loader *ld,
+                       const struct mortise_yaml *llm)
 {
     struct mortise_aside *c = mortise_load_alloc(ld, sizeof *c);
     struct mortise_err why = {0};
@@ -103,21 +108,23 @@ static struct mortise_aside *usual(struct mortise_loader *ld,
         return NULL;
     c->plugin = "agent";
     c->operation = "compact";
-    c->llm = text_of(ld, llm);
+    c->llm = get_llm_text(ld, llm);
     c->op =
         ld->catalog->operation(ld->catalog->ud, c->plugin, c->operation, &why);
     ld->nomem |= why.code == MORTISE_ENOMEM;
     if (why.code != MORTISE_OK)
-        c->op = NULL; /* it is cut */
+        c->op = NULL; /* without the operation, long outputs are cut */
     if (c->op != NULL)
         mortise_load_plugin(ld, "", c->plugin);
     return c;
 }
 
-/* Of one of depends_on; what that says of a node that is none was said. */
-static void hear(struct mortise_loader *ld, struct mortise_reading *r,
-                 uint32_t *list, const struct mortise_yaml *id,
-                 const struct mortise_yaml *llm)
+/* Add one entry of depends_on.  An unknown node has been reported by the reader
+ * of that key. */
+static void add_leaf_predecessor(struct mortise_loader *ld,
+                                 struct mortise_reading *r, uint32_t *list,
+                                 const struct mortise_yaml *id,
+                                 const struct mortise_yaml *llm)
 {
     const struct mortise_node *found = id->kind == MORTISE_YAML_STRING
                                            ? mortise_graph_node(ld->g, id->str)
@@ -132,7 +139,7 @@ static void hear(struct mortise_loader *ld, struct mortise_reading *r,
             return;
     list[r->node->n_hears++] = of->index;
     if (of->compaction == NULL)
-        of->compaction = usual(ld, llm);
+        of->compaction = new_default_compaction(ld, llm);
 }
 
 void mortise_node_finish_hearing(struct mortise_loader *ld,
@@ -146,9 +153,10 @@ void mortise_node_finish_hearing(struct mortise_loader *ld,
     uint32_t *list = n > 0 ? mortise_load_alloc(ld, n * sizeof *list) : NULL;
 
     if (r->node->compaction != NULL && r->node->compaction->is_said)
-        r->node->compaction->llm = text_of(ld, llm);
+        r->node->compaction->llm = get_llm_text(ld, llm);
     for (size_t i = 0; list != NULL && i < n && !ld->nomem; i++)
-        hear(ld, r, list,
-             n > 1 || ids->kind == MORTISE_YAML_SEQ ? ids->items[i] : ids, llm);
+        add_leaf_predecessor(
+            ld, r, list,
+            n > 1 || ids->kind == MORTISE_YAML_SEQ ? ids->items[i] : ids, llm);
     r->node->hears = list;
 }

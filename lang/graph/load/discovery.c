@@ -1,21 +1,21 @@
-/* discovery.c -- capabilities, and the edges that look for one.
+/* discovery.c -- capabilities, and discovery edges, which search for one.
  *
- * A discovery edge leads to the node whose `capability` is ranked first for its
- * query.  Which that is shows in a run, so there is an edge to each node that
- * it may be (of its `kind`, and not the source itself) and one to the fallback,
- * for when nothing is found; exactly one of them is taken.  They are edges in
- * every respect: what cannot be entered from where the edge stands, such as the
- * middle of a loop, is refused as for any other edge.  So that a file of some
- * size cannot be a graph of its square, all of them have a bound.
+ * A discovery edge leads to the node whose `capability` ranks first for the
+ * edge's query.  The run decides which node that is.  The loader therefore adds
+ * an edge to each candidate (a node of the right `kind` other than the source)
+ * and an edge to the fallback for an empty result; a run takes exactly one of
+ * them.  All checks apply to them as to any edge: for example, none may lead
+ * into the middle of a loop.  Their number grows with the square of the nodes,
+ * so MAX_FOUND bounds it.
  *
- * Who ranks are the deployment's discovery plugins, when a run comes there
- * (core/run/outcome/sought.c).  Where it has none, nothing is found, a run says so
- * (discovery_result), and the fallback is taken: it must be there.  `check`
- * warns of it.
+ * The deployment's discovery plugins rank the candidates when a run reaches the
+ * edge (core/run/outcome/sought.c).  Without a plugin the result is empty: the
+ * run records that (discovery_result) and takes the fallback, which is
+ * required.  `check` warns about a missing plugin.
  */
 #include "lang/graph/load/node.h"
 
-enum { MAX_FOUND = 100000 }; /* edges to what may be found, in a graph */
+enum { MAX_FOUND = 100000 }; /* discovery edges of a graph, without fallbacks */
 
 struct reading {
     struct mortise_edge_discovery *d;
@@ -25,14 +25,14 @@ struct reading {
 
 /* ---- capabilities ------------------------------------------------------- */
 
-static bool looks(const struct mortise_graph *g)
+static bool uses_capabilities(const struct mortise_graph *g)
 {
     for (uint32_t i = 0; i < g->n_edges; i++)
         if (g->edges[i].kind == MORTISE_EDGE_FALLBACK)
             return true;
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (g->nodes[i].tools != NULL && g->nodes[i].tools->n_handovers > 0)
-            return true; /* models are told what they hand over to */
+            return true; /* models see the capabilities of handover targets */
     return false;
 }
 
@@ -40,7 +40,7 @@ void mortise_check_capabilities(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
 
-    if (looks(g))
+    if (uses_capabilities(g))
         return;
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (g->nodes[i].capability != NULL) {
@@ -57,7 +57,8 @@ void mortise_check_capabilities(struct mortise_loader *ld)
 
 /* ---- keys --------------------------------------------------------------- */
 
-static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_discovery_kind(void *ctx, void *into,
+                                const struct mortise_slot *slot)
 {
     struct reading *r = into;
 
@@ -89,7 +90,7 @@ static const struct mortise_key keys[] = {
               "voice or any (the default).",
      .value = MORTISE_V_WORD,
      .words = kinds,
-     .read = read_kind},
+     .read = read_discovery_kind},
     {.name = "fallback",
      .about = "The next node if nothing is found.",
      .value = MORTISE_V_ID,
@@ -102,8 +103,8 @@ const struct mortise_place mortise_discovery_place = {
 
 /* ---- edges -------------------------------------------------------------- */
 
-static bool may_find(const struct reading *r, const struct mortise_node *node,
-                     uint32_t from)
+static bool can_find_node(const struct reading *r,
+                          const struct mortise_node *node, uint32_t from)
 {
     return node->capability != NULL && node->index != from &&
            (r->type == 0 || node->type == r->type);
@@ -119,9 +120,9 @@ static void list_capable(struct mortise_loader *ld)
             ld->capable[ld->n_capable++] = i;
 }
 
-static void add_one(struct mortise_loader *ld, uint32_t from,
-                    const struct mortise_node *to, const struct reading *r,
-                    struct mortise_span span)
+static void add_found_edge(struct mortise_loader *ld, uint32_t from,
+                           const struct mortise_node *to,
+                           const struct reading *r, struct mortise_span span)
 {
     const struct mortise_yaml id = {.str = to->id, .span = span};
     struct mortise_draft *draft =
@@ -131,9 +132,10 @@ static void add_one(struct mortise_loader *ld, uint32_t from,
         draft->edge.discovery = r->d;
 }
 
-/* An edge to each, as far as the bound goes; how many are there? */
-static size_t add_found(struct mortise_loader *ld, uint32_t from,
-                        const struct reading *r, struct mortise_span span)
+/* Add an edge to each candidate.  Return their number, or SIZE_MAX if the graph
+ * reached MAX_FOUND. */
+static size_t add_found_edges(struct mortise_loader *ld, uint32_t from,
+                              const struct reading *r, struct mortise_span span)
 {
     size_t n = 0;
 
@@ -141,20 +143,21 @@ static size_t add_found(struct mortise_loader *ld, uint32_t from,
     for (uint32_t i = 0; i < ld->n_capable && !ld->nomem; i++) {
         const struct mortise_node *node = &ld->g->nodes[ld->capable[i]];
 
-        if (!may_find(r, node, from))
+        if (!can_find_node(r, node, from))
             continue;
         if (ld->n_found >= MAX_FOUND)
             return SIZE_MAX;
         ld->n_found++;
-        add_one(ld, from, node, r, span);
+        add_found_edge(ld, from, node, r, span);
         n++;
     }
     return n;
 }
 
-/* Once for a graph: `n` is SIZE_MAX for all that come behind. */
-static void check_found(struct mortise_loader *ld, const struct reading *r,
-                        size_t n, struct mortise_span span)
+/* The excess is reported once a graph: later edges get SIZE_MAX too. */
+static void check_found_count(struct mortise_loader *ld,
+                              const struct reading *r, size_t n,
+                              struct mortise_span span)
 {
     struct mortise_diag *d;
 
@@ -176,7 +179,7 @@ static void check_found(struct mortise_loader *ld, const struct reading *r,
     }
 }
 
-static void use_plugin(void *into, const char *name)
+static void use_discovery_plugin(void *into, const char *name)
 {
     mortise_load_plugin(into, "", name);
 }
@@ -184,18 +187,20 @@ static void use_plugin(void *into, const char *name)
 int mortise_load_answerers(struct mortise_loader *ld, struct mortise_err *why)
 {
     const struct mortise_catalog *catalog = ld->catalog;
-    int rv = catalog->discovery != NULL
-                 ? catalog->discovery(catalog->ud, use_plugin, ld, why)
-                 : MORTISE_OK;
+    int rv =
+        catalog->discovery != NULL
+            ? catalog->discovery(catalog->ud, use_discovery_plugin, ld, why)
+            : MORTISE_OK;
 
     ld->nomem |= rv == MORTISE_ENOMEM;
     return rv;
 }
 
-/* Nobody is no error: the graph says where to go then.  Who checks it may have
- * meant something else. */
-static void find_answerers(struct mortise_loader *ld, const struct reading *r,
-                           struct mortise_span span)
+/* A missing plugin is no error, because the graph has a fallback.  `check`
+ * warns, since the author may have meant something else. */
+static void find_discovery_plugins(struct mortise_loader *ld,
+                                   const struct reading *r,
+                                   struct mortise_span span)
 {
     struct mortise_err why = {0};
 
@@ -210,13 +215,14 @@ static void find_answerers(struct mortise_loader *ld, const struct reading *r,
     ld->nomem |= r->d->nobody == NULL;
 }
 
-static void add_edges(struct mortise_loader *ld, uint32_t from,
-                      const struct reading *r, struct mortise_span span)
+static void add_discovery_edges(struct mortise_loader *ld, uint32_t from,
+                                const struct reading *r,
+                                struct mortise_span span)
 {
     struct mortise_draft *draft;
 
-    find_answerers(ld, r, span);
-    check_found(ld, r, add_found(ld, from, r, span), span);
+    find_discovery_plugins(ld, r, span);
+    check_found_count(ld, r, add_found_edges(ld, from, r, span), span);
     draft = mortise_load_edge(ld, from, r->fallback, MORTISE_EDGE_FALLBACK);
     if (draft != NULL)
         draft->edge.discovery = r->d;
@@ -234,5 +240,5 @@ void mortise_load_discovery(struct mortise_loader *ld, uint32_t from,
     r.d->kind = "any";
     mortise_keys_enter(slot, ld, &r, ld->diags);
     if (from != MORTISE_NOWHERE && r.query != NULL && r.fallback != NULL)
-        add_edges(ld, from, &r, slot->name->span);
+        add_discovery_edges(ld, from, &r, slot->name->span);
 }

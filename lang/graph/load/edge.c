@@ -1,10 +1,10 @@
-/* edge.c -- edges: who leads where, from all the keys that say so.
+/* edge.c -- edges, from all the keys that define them.
  *
- * An edge may be written at its source (next, routes, targets ...), at its
- * target (depends_on) or apart (edges, start).  All become drafts in one list,
- * in the order of the file, and mortise_load_link() deals them out to the
- * nodes at the end.  An id that names nothing is reported once, at the place
- * where it stands, with the node that was probably meant.
+ * An edge is written at its source (next, routes, targets ...), at its target
+ * (depends_on), or separately (edges, start).  The loader collects all edges as
+ * drafts in one list, in the order of the file.  At the end mortise_load_link()
+ * assigns them to the nodes.  An unknown id is reported once, where it is
+ * written, with a suggestion.
  */
 #include "lang/graph/load/node.h"
 
@@ -13,8 +13,8 @@
 
 /* ---- ids ------------------------------------------------------------- */
 
-static void unknown_node(struct mortise_loader *ld,
-                         const struct mortise_yaml *id, const char *what)
+static void report_unknown_node(struct mortise_loader *ld,
+                                const struct mortise_yaml *id, const char *what)
 {
     const struct mortise_node *node;
     struct mortise_diag *d = mortise_diag_add(ld->diags, "E0301", id->span,
@@ -36,12 +36,13 @@ static void unknown_node(struct mortise_loader *ld,
 }
 
 /* A node's index, MORTISE_START, MORTISE_END, or MORTISE_NOWHERE. */
-static uint32_t find(struct mortise_loader *ld, const struct mortise_yaml *id,
-                     const char *unknown)
+static uint32_t find_edge_node(struct mortise_loader *ld,
+                               const struct mortise_yaml *id,
+                               const char *unknown)
 {
     const struct mortise_node *node;
 
-    if (ld->g->nodes_map == NULL) /* `nodes` is missing: said already */
+    if (ld->g->nodes_map == NULL) /* `nodes` is missing: already reported */
         return MORTISE_NOWHERE;
     if (strcmp(id->str, "START") == 0)
         return MORTISE_START;
@@ -50,16 +51,16 @@ static uint32_t find(struct mortise_loader *ld, const struct mortise_yaml *id,
     node = mortise_graph_node(ld->g, id->str);
     if (node != NULL)
         return node->index;
-    unknown_node(ld, id, unknown);
+    report_unknown_node(ld, id, unknown);
     return MORTISE_NOWHERE;
 }
 
 /* The node that a scalar names, MORTISE_END, or MORTISE_NOWHERE after a
  * finding. */
-static uint32_t find_target(struct mortise_loader *ld,
-                            const struct mortise_yaml *scalar)
+static uint32_t find_edge_target(struct mortise_loader *ld,
+                                 const struct mortise_yaml *scalar)
 {
-    uint32_t i = find(ld, scalar, "edge to unknown node");
+    uint32_t i = find_edge_node(ld, scalar, "edge to unknown node");
 
     if (i != MORTISE_START)
         return i;
@@ -71,7 +72,7 @@ static uint32_t find_target(struct mortise_loader *ld,
 uint32_t mortise_load_node_id(struct mortise_loader *ld,
                               const struct mortise_yaml *scalar)
 {
-    uint32_t i = find(ld, scalar, "unknown node");
+    uint32_t i = find_edge_node(ld, scalar, "unknown node");
 
     if (i != MORTISE_START && i != MORTISE_END)
         return i;
@@ -82,9 +83,9 @@ uint32_t mortise_load_node_id(struct mortise_loader *ld,
 
 /* ---- drafts ---------------------------------------------------------- */
 
-static struct mortise_draft *add(struct mortise_loader *ld, uint32_t from,
-                                 uint32_t to, enum mortise_edge_kind kind,
-                                 struct mortise_span span)
+static struct mortise_draft *add_draft(struct mortise_loader *ld, uint32_t from,
+                                       uint32_t to, enum mortise_edge_kind kind,
+                                       struct mortise_span span)
 {
     struct mortise_draft *list = mortise_grow(ld->mem, ld->edges, ld->n_edges,
                                               &ld->cap_edges, sizeof *list);
@@ -104,16 +105,18 @@ struct mortise_draft *mortise_load_edge(struct mortise_loader *ld,
                                         const struct mortise_yaml *to,
                                         enum mortise_edge_kind kind)
 {
-    uint32_t target = find_target(ld, to);
+    uint32_t target = find_edge_target(ld, to);
 
-    return target != MORTISE_NOWHERE ? add(ld, from, target, kind, to->span)
-                                     : NULL;
+    return target != MORTISE_NOWHERE
+               ? add_draft(ld, from, target, kind, to->span)
+               : NULL;
 }
 
-/* One with a condition; NULL: it has none. */
-static void add_when(struct mortise_loader *ld, uint32_t from,
-                     const struct mortise_yaml *to, enum mortise_edge_kind kind,
-                     const struct mortise_yaml *when)
+/* An edge with a condition; `when` is NULL if it has none. */
+static void add_when_edge(struct mortise_loader *ld, uint32_t from,
+                          const struct mortise_yaml *to,
+                          enum mortise_edge_kind kind,
+                          const struct mortise_yaml *when)
 {
     struct mortise_draft *draft = mortise_load_edge(ld, from, to, kind);
 
@@ -133,7 +136,7 @@ const struct mortise_yaml *mortise_load_id(const struct mortise_slot *slot,
 
 /* ---- routes ---------------------------------------------------------- */
 
-/* A `{when, to}` being read: the edge is made when both are known. */
+/* A `{when, to}` while it is read.  The edge is created when both are known. */
 struct route {
     const struct mortise_yaml *when, *to;
     struct mortise_slot map, policy; /* the key is NULL: none */
@@ -164,9 +167,10 @@ static const struct mortise_key route_keys[] = {
 
 MORTISE_PLACE(route, "a route");
 
-/* One of the two says where it leads. */
-static void check_way(struct mortise_loader *ld, const struct mortise_yaml *v,
-                      const struct route *route)
+/* A route needs exactly one of `to` and `map`. */
+static void check_route_target(struct mortise_loader *ld,
+                               const struct mortise_yaml *v,
+                               const struct route *route)
 {
     if (route->map.key != NULL && route->to != NULL)
         mortise_diag_add(
@@ -187,11 +191,11 @@ static void read_route(struct mortise_loader *ld, struct mortise_node *node,
     size_t first = ld->n_edges;
 
     mortise_keys_read(&route_place, v, v->span, ld, &route, ld->diags);
-    check_way(ld, v, &route);
+    check_route_target(ld, v, &route);
     if (route.map.key != NULL)
         mortise_load_map(ld, node->index, kind, route.when, &route.map);
     else if (route.to != NULL)
-        add_when(ld, node->index, route.to, kind, route.when);
+        add_when_edge(ld, node->index, route.to, kind, route.when);
     if (route.policy.key != NULL)
         mortise_load_edge_policy(ld, node->index, first, &route.policy);
 }
@@ -253,23 +257,25 @@ void mortise_node_read_routes(void *ctx, void *into,
 
 /* ---- `edges` --------------------------------------------------------- */
 
-/* An entry of the list. */
+/* An entry of `edges` while it is read. */
 struct entry {
     const struct mortise_yaml *to, *when;
-    const struct mortise_yaml *form; /* the key of what it is, if not plain */
+    const struct mortise_yaml *form; /* the key of its form; NULL: a plain
+                                      * edge */
     struct mortise_slot policy;      /* its key is NULL: none */
     uint32_t from;                   /* MORTISE_NOWHERE: missing or unknown */
     int type; /* enum mortise_edge_kind, or A_MAP; 0: not given */
 };
 
-enum { A_MAP = -1 }; /* it is of any kind */
+enum { A_MAP = -1 }; /* an edge with a map has any kind */
 
-static void read_from(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_edge_from(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct entry *e = into;
 
-    e->from = find(ld, slot->value, "edge from unknown node");
+    e->from = find_edge_node(ld, slot->value, "edge from unknown node");
     if (e->from == MORTISE_END) {
         mortise_diag_add(ld->diags, "E0302", slot->value->span,
                          "an edge cannot leave END");
@@ -277,7 +283,8 @@ static void read_from(void *ctx, void *into, const struct mortise_slot *slot)
     }
 }
 
-static void read_when(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_edge_when(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct entry *e = into;
@@ -288,13 +295,13 @@ static void read_when(void *ctx, void *into, const struct mortise_slot *slot)
                          "a static edge cannot have 'when'");
 }
 
-/* Edges of these forms say by themselves where they lead. */
+/* The forms of an edge that define the target in a mapping of their own. */
 static const struct form {
     const char *key, *what;
     int kind;
-    bool leaves_node; /* it needs an execution there: START has none */
+    bool leaves_node; /* the form needs a source execution, which START lacks */
     void (*load)(struct mortise_loader *ld, uint32_t from,
-                 const struct mortise_slot *slot); /* NULL: of a map */
+                 const struct mortise_slot *slot); /* NULL: a map */
 } forms[] = {
     {"map", "a map", A_MAP, false, NULL},
     {"personality", "a personality edge", MORTISE_EDGE_ABOVE, false,
@@ -303,15 +310,15 @@ static const struct form {
      mortise_load_discovery},
 };
 
-static enum mortise_edge_kind kind_of(const struct entry *e)
+static enum mortise_edge_kind get_plain_edge_kind(const struct entry *e)
 {
     return e->when != NULL ? MORTISE_EDGE_WHEN : MORTISE_EDGE_STATIC;
 }
 
-/* Where it leaves from. */
-static uint32_t source_of(struct mortise_loader *ld, const struct entry *e,
-                          const struct form *form,
-                          const struct mortise_slot *slot)
+/* The source of the edge; MORTISE_NOWHERE after a finding. */
+static uint32_t get_form_source(struct mortise_loader *ld,
+                                const struct entry *e, const struct form *form,
+                                const struct mortise_slot *slot)
 {
     if (e->from != MORTISE_START || !form->leaves_node)
         return e->from;
@@ -320,15 +327,17 @@ static uint32_t source_of(struct mortise_loader *ld, const struct entry *e,
     return MORTISE_NOWHERE;
 }
 
-/* Read after all the others: what the edge is, is known. */
-static void read_form(void *ctx, void *into, const struct mortise_slot *slot)
+/* The keys of the forms are read last, so that `from`, `to`, `type` and `when`
+ * are known. */
+static void read_edge_form(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct entry *e = into;
     const struct form *form = forms;
 
     while (strcmp(form->key, slot->key->name) != 0)
-        form++; /* each key is one of them */
+        form++; /* every key with this reader is in forms */
     if (e->form != NULL)
         mortise_diag_add(ld->diags, "E0307", slot->name->span,
                          "an edge with '%s' cannot have '%s'", e->form->str,
@@ -343,9 +352,9 @@ static void read_form(void *ctx, void *into, const struct mortise_slot *slot)
                          "an edge with '%s' must have the type %s",
                          slot->name->str, slot->name->str);
     if (form->load == NULL)
-        mortise_load_map(ld, e->from, kind_of(e), e->when, slot);
+        mortise_load_map(ld, e->from, get_plain_edge_kind(e), e->when, slot);
     else
-        form->load(ld, source_of(ld, e, form, slot), slot);
+        form->load(ld, get_form_source(ld, e, form, slot), slot);
 }
 
 static const struct mortise_word edge_types[] = {
@@ -362,7 +371,7 @@ static const struct mortise_key edge_keys[] = {
      .about = "The node that the edge leaves, or START.",
      .value = MORTISE_V_ID,
      .required = true,
-     .read = read_from},
+     .read = read_edge_from},
     {.name = "to",
      .about = "The node that the edge leads to, or END.",
      .value = MORTISE_V_ID,
@@ -375,24 +384,24 @@ static const struct mortise_key edge_keys[] = {
     {.name = "when",
      .about = "An expression: the edge is taken if it is true.",
      .value = MORTISE_V_EXPR,
-     .read = read_when},
+     .read = read_edge_when},
     {.name = "discovery",
      .about =
          "The edge leads to the node whose capability matches a query best.",
      .value = MORTISE_V_MAP,
      .place = &mortise_discovery_place,
-     .read = read_form},
+     .read = read_edge_form},
     {.name = "personality",
      .about = "The edge leads to one of two nodes, depending on a trait of the "
               "persona.",
      .value = MORTISE_V_MAP,
      .place = &mortise_personality_place,
-     .read = read_form},
+     .read = read_edge_form},
     {.name = "map",
      .about = "One execution for each element of a list.",
      .value = MORTISE_V_MAP,
      .place = &mortise_map_place,
-     .read = read_form},
+     .read = read_edge_form},
     {.name = "guardrail_policy",
      .about = "Guardrails that check the value that passes along the edge.",
      .value = MORTISE_V_MAP,
@@ -405,9 +414,11 @@ MORTISE_PLACE(edge, "an edge");
 const struct mortise_key mortise_edge_row = {.value = MORTISE_V_MAP,
                                              .place = &edge_place};
 
-/* Does it say where it leads?  One with a form that has findings does. */
-static void check_to(struct mortise_loader *ld, const struct mortise_yaml *v,
-                     const struct entry *e)
+/* The entry must define a target.  An entry with a key of a form does, even if
+ * the form has errors. */
+static void check_edge_target(struct mortise_loader *ld,
+                              const struct mortise_yaml *v,
+                              const struct entry *e)
 {
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         if (mortise_keys_meant(&edge_place, v, forms[i].key))
@@ -424,26 +435,28 @@ static void check_to(struct mortise_loader *ld, const struct mortise_yaml *v,
                          "an edge needs the key 'to'");
 }
 
-static void check_parts(struct mortise_loader *ld, const struct mortise_yaml *v,
-                        const struct entry *e)
+static void check_edge_parts(struct mortise_loader *ld,
+                             const struct mortise_yaml *v,
+                             const struct entry *e)
 {
     if (e->type == MORTISE_EDGE_WHEN && e->when == NULL &&
         !mortise_keys_meant(&edge_place, v, "when"))
         mortise_diag_add(ld->diags, "E0307", mortise_yaml_get(v, "type")->span,
                          "a conditional edge needs 'when'");
     if (v->kind == MORTISE_YAML_MAP)
-        check_to(ld, v, e);
+        check_edge_target(ld, v, e);
 }
 
-static void read_edge(struct mortise_loader *ld, const struct mortise_yaml *v)
+static void read_edge_entry(struct mortise_loader *ld,
+                            const struct mortise_yaml *v)
 {
     struct entry e = {.from = MORTISE_NOWHERE};
     size_t first = ld->n_edges;
 
     mortise_keys_read(&edge_place, v, v->span, ld, &e, ld->diags);
-    check_parts(ld, v, &e);
+    check_edge_parts(ld, v, &e);
     if (e.from != MORTISE_NOWHERE && e.to != NULL && e.form == NULL)
-        add_when(ld, e.from, e.to, kind_of(&e), e.when);
+        add_when_edge(ld, e.from, e.to, get_plain_edge_kind(&e), e.when);
     if (e.policy.key != NULL)
         mortise_load_edge_policy(ld, e.from, first, &e.policy);
 }
@@ -454,7 +467,7 @@ void mortise_load_edges(void *ctx, void *into, const struct mortise_slot *slot)
 
     (void)into;
     for (size_t i = 0; i < slot->value->n && !ld->nomem; i++)
-        read_edge(ld, slot->value->items[i]);
+        read_edge_entry(ld, slot->value->items[i]);
 }
 
 /* ---- `start` --------------------------------------------------------- */
@@ -480,14 +493,14 @@ void mortise_load_start(void *ctx, void *into, const struct mortise_slot *slot)
         uint32_t node = mortise_load_node_id(ld, id);
 
         if (node != MORTISE_NOWHERE)
-            add(ld, MORTISE_START, node, MORTISE_EDGE_STATIC, id->span);
+            add_draft(ld, MORTISE_START, node, MORTISE_EDGE_STATIC, id->span);
     }
 }
 
 /* ---- linking --------------------------------------------------------- */
 
-/* Slices of one array: the graph's starts, then each node's edges out. */
-static void deal_out(struct mortise_graph *g, uint32_t *room)
+/* `g->start` and each node's `out` are slices of the one array `room`. */
+static void set_out_edges(struct mortise_graph *g, uint32_t *room)
 {
     for (uint32_t i = 0; i < g->n_edges; i++) {
         if (g->edges[i].from == MORTISE_START)
@@ -513,8 +526,8 @@ static void deal_out(struct mortise_graph *g, uint32_t *room)
     }
 }
 
-/* An edge has its place now; those of a policy stand beside each other. */
-static void link_policy(struct mortise_loader *ld, uint32_t i)
+/* Copy the draft to its final place.  The edges of one policy are adjacent. */
+static void link_edge_policy(struct mortise_loader *ld, uint32_t i)
 {
     struct mortise_edge_policy *p = ld->edges[i].policy;
     struct mortise_edge *e = &ld->g->edges[i];
@@ -528,8 +541,9 @@ static void link_policy(struct mortise_loader *ld, uint32_t i)
     p->end = e->kind == MORTISE_EDGE_DETOUR ? i : i + 1;
 }
 
-/* A node's own list of all guardrails on its edges out. */
-static void list_guards(struct mortise_loader *ld, struct mortise_node *node)
+/* Collect the guardrails of all edges that leave the node. */
+static void collect_edge_guards(struct mortise_loader *ld,
+                                struct mortise_node *node)
 {
     struct mortise_guard_list *all = &node->guards[MORTISE_GUARD_EDGE];
     const struct mortise_edge *edges = ld->g->edges;
@@ -562,19 +576,19 @@ void mortise_load_link(struct mortise_loader *ld)
     if (ld->nomem)
         return;
     for (size_t i = 0; i < ld->n_edges; i++)
-        link_policy(ld, (uint32_t)i);
+        link_edge_policy(ld, (uint32_t)i);
     g->n_edges = (uint32_t)ld->n_edges;
-    deal_out(g, room);
+    set_out_edges(g, room);
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        list_guards(ld, &g->nodes[i]);
+        collect_edge_guards(ld, &g->nodes[i]);
 }
 
-static bool counts(const struct mortise_edge *e)
+static bool is_in_edge(const struct mortise_edge *e)
 {
     return e->to != MORTISE_END && !e->yields;
 }
 
-/* Back edges stand behind the others. */
+/* The back edges come after the others. */
 void mortise_load_link_in(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
@@ -583,7 +597,7 @@ void mortise_load_link_in(struct mortise_loader *ld)
     if (room == NULL)
         return;
     for (uint32_t i = 0; i < g->n_edges; i++)
-        if (counts(&g->edges[i]))
+        if (is_in_edge(&g->edges[i]))
             g->nodes[g->edges[i].to].n_in++;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         g->nodes[i].in = room;
@@ -595,7 +609,7 @@ void mortise_load_link_in(struct mortise_loader *ld)
             const struct mortise_edge *e = &g->edges[i];
             struct mortise_node *to;
 
-            if (!counts(e) || e->back != (back == 1))
+            if (!is_in_edge(e) || e->back != (back == 1))
                 continue;
             to = &g->nodes[e->to];
             to->in[to->n_in + to->n_back_in] = i;

@@ -1,10 +1,11 @@
-/* expr_types.c -- expressions whose result cannot be what their place takes.
+/* expr_types.c -- expressions whose result type cannot fit their place.
  *
- * A condition takes a bool, `over` a list, a router's condition a string, and a
- * path of the state what its schema lets in; a reducer works on values of some
- * types.  The checker in cel/ knows which kinds a result may have, from the
- * text and from schemas.  Where none of them will do, it would fail whenever it
- * is evaluated, so the file is refused; where one may, the run decides.
+ * A condition needs a bool, `over` a list, the condition of a router a string,
+ * a path of the state a value that its schema allows; each reducer works on
+ * some types.  The type checker in cel/ derives the possible result types from
+ * the expression and the schemas.  If none of them fits, the expression would
+ * fail in every run, so it is an error here.  If one of them fits, the run
+ * decides.
  */
 #include "lang/graph/load/loader.h"
 
@@ -12,8 +13,8 @@
 
 enum { WORDS = 80 };
 
-/* "integer or null", as schemas say it. */
-static const char *words(unsigned types, char out[WORDS])
+/* "integer or null", in the terms of JSON Schema. */
+static const char *print_types(unsigned types, char out[WORDS])
 {
     size_t n = 0;
 
@@ -44,16 +45,18 @@ void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
     unsigned types = s != NULL ? mortise_schema_types(s) : MORTISE_T_ANY;
     char what[256], takes[WORDS];
 
-    if (types == 0) /* the place has its finding */
+    if (types == 0) /* the schema has its own finding */
         return;
     snprintf(what, sizeof what, "%s must be %s", place,
-             types != MORTISE_T_ANY ? words(types, takes) : "a JSON value");
+             types != MORTISE_T_ANY ? print_types(types, takes)
+                                    : "a JSON value");
     mortise_load_takes(ld, e, types, what);
 }
 
-/* Of an expression that mentions no name, and can be evaluated.  NULL: of none
- * other. */
-static json_t *constant(struct mortise_loader *ld, const struct mortise_expr *e)
+/* The value of an expression that uses no names; NULL if it uses any or cannot
+ * be evaluated. */
+static json_t *eval_constant_expr(struct mortise_loader *ld,
+                                  const struct mortise_expr *e)
 {
     const json_t *nothing[MORTISE_IN_N] = {NULL};
     struct mortise_cel_env env = {nothing, ld->g->expr_cost};
@@ -79,10 +82,10 @@ bool mortise_load_output_fits(struct mortise_loader *ld,
     if (e->cel == NULL || types == 0)
         return true;
     snprintf(what, sizeof what, "the output of '%s' must be %s", node->id,
-             words(types, takes));
+             print_types(types, takes));
     if (!mortise_load_takes(ld, e, types, what))
         return false;
-    v = constant(ld, e);
+    v = eval_constant_expr(ld, e);
     fits = v == NULL || mortise_schema_check(s, v, &why) != MORTISE_EINVAL;
     if (!fits)
         mortise_diag_add(
@@ -93,7 +96,7 @@ bool mortise_load_output_fits(struct mortise_loader *ld,
     return fits;
 }
 
-static void fill(void *ud, const struct mortise_tmpl_place *p)
+static void check_arg_place(void *ud, const struct mortise_tmpl_place *p)
 {
     struct mortise_loader *ld = ud;
     unsigned types =
@@ -105,7 +108,7 @@ static void fill(void *ud, const struct mortise_tmpl_place *p)
     else if (types != 0 && (types & MORTISE_T_STRING) == 0)
         mortise_diag_add(ld->diags, "E0403", p->at->span,
                          "this argument must be %s, not string",
-                         words(types, takes));
+                         print_types(types, takes));
 }
 
 void mortise_load_args_fit(struct mortise_loader *ld,
@@ -113,11 +116,11 @@ void mortise_load_args_fit(struct mortise_loader *ld,
                            const struct mortise_schema *s)
 {
     if (args != NULL && s != NULL)
-        mortise_tmpl_each(args, s, fill, ld);
+        mortise_tmpl_each(args, s, check_arg_place, ld);
 }
 
-/* What it takes of old values, and of new ones. */
-static unsigned reduces(const struct mortise_reducer *r)
+/* The types that the reducer can combine. */
+static unsigned get_reducer_types(const struct mortise_reducer *r)
 {
     switch (r->reduce) {
     case MORTISE_REDUCE_CONCAT:
@@ -146,10 +149,11 @@ void mortise_load_reducer_fits(struct mortise_loader *ld,
 
     if (r->reduce == MORTISE_REDUCE_EXPR)
         mortise_load_fits(ld, &r->expr, r->path.text, s);
-    if (types == 0 || types & reduces(r))
+    if (types == 0 || types & get_reducer_types(r))
         return;
     mortise_diag_add(ld->diags, "E0212", r->span,
                      "%s combines %s, but the schema of %s allows only %s",
                      r->max_items > 0 ? "max_items" : "this reducer",
-                     words(reduces(r), wants), r->path.text, words(types, is));
+                     print_types(get_reducer_types(r), wants), r->path.text,
+                     print_types(types, is));
 }

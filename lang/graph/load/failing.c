@@ -1,5 +1,5 @@
-/* failing.c -- errors of the graph author's: `code` and `message` of a fail node,
- * and of on_error: {fail}. */
+/* failing.c -- errors that the author of a graph defines: `code` and `message`
+ * of a fail node and of on_error: {fail}. */
 #include "lang/graph/load/node.h"
 
 #include <string.h>
@@ -8,9 +8,9 @@
 
 enum { CODE_MAX = 64 };
 
-/* "refund.too_late": small letters, digits, '_' and '.', as codes of plugins, and
- * none of the engine's own. */
-static bool is_code(const char *text)
+/* "refund.too_late": lowercase letters, digits, '_' and '.', like the codes of
+ * plugins.  The codes of the engine are reserved. */
+static bool is_author_code(const char *text)
 {
     size_t n = strlen(text);
 
@@ -27,7 +27,8 @@ void mortise_node_begin_failing(struct mortise_loader *ld,
         r->node->failing->code = "failed";
 }
 
-static void read_code(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_fail_code(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
@@ -35,7 +36,7 @@ static void read_code(void *ctx, void *into, const struct mortise_slot *slot)
 
     if (r->node->failing != NULL)
         r->node->failing->code = code;
-    if (!is_code(code))
+    if (!is_author_code(code))
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(ld->diags, "E0211", slot->value->span,
@@ -45,8 +46,9 @@ static void read_code(void *ctx, void *into, const struct mortise_slot *slot)
             "rejected are reserved");
 }
 
-/* In on_error it sees `error`. */
-static void read_message(void *ctx, void *into, const struct mortise_slot *slot)
+/* The message in on_error can use `error`; that of a fail node cannot. */
+static void read_fail_message(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
@@ -62,10 +64,10 @@ const struct mortise_key mortise_failing_rows[2] = {
     {.name = "code",
      .about = "The code of the error (default: failed).",
      .value = MORTISE_V_STRING,
-     .read = read_code},
+     .read = read_fail_code},
     {.name = "message",
      .about = "The message of the error: a template.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_message},
+     .read = read_fail_message},
 };

@@ -1,19 +1,19 @@
-/* files.c -- graphs that stand in files of their own, while they are loaded.
+/* files.c -- loading of graphs that are in files of their own.
  *
- *   (1) A file is read and parsed, and a directory listed, once for each load,
- *       however many nodes ask for it; findings are reported once.
- *   (2) What a reference means depends on the path of the file that it stands
- *       in and on texts, never on the place where we are: the sources that a
- *       run pins, under the paths that they had, load to the same graph on
- *       any machine.
- *   (4) Names are looked for in the directory of the file that says them, and
- *       nowhere else.  A file there that cannot be parsed has no name; that is
- *       no finding, since nobody asked for it.
- *   (3) Runs record what went wrong where, and nothing that they record may
- *       depend on how a path was spelled, or from which directory: there a file
- *       is called as it is seen from the directory of the graph's own file.
- *   (5) The digest of a graph covers those of the graphs that it names, by
- *       content: a file that is moved is the same graph still.
+ *   (1) Each file is read and parsed once a load, and each directory listed
+ *       once, however many nodes refer to it.  Findings are reported once.
+ *   (2) The meaning of a reference depends on the path of the file that
+ *       contains it and on the texts, never on the current directory.  The
+ *       sources that a run pins, under their original paths, load to the same
+ *       graph on any machine.
+ *   (3) Runs record errors with a location.  The record must not depend on how
+ *       a path was spelled or from which directory: it names each file relative
+ *       to the directory of the graph's own file.
+ *   (4) A name is looked up in the directory of the file that contains the
+ *       reference, and nowhere else.  A file there that cannot be parsed has no
+ *       name; this is no finding, because nobody asked for that file.
+ *   (5) The digest of a graph covers the content of the graphs that it refers
+ *       to, not their paths: a graph that is moved keeps its digest.
  */
 #include "lang/graph/load/files.h"
 
@@ -25,8 +25,8 @@
 
 /* ---- paths ----------------------------------------------------------- */
 
-/* Take "." and "x/.." out, in place. */
-static void clean(char *path)
+/* Remove "." and "x/.." from the path, in place. */
+static void normalize_path(char *path)
 {
     char *to = path, *root = path + (path[0] == '/');
     const char *from = root;
@@ -53,7 +53,7 @@ static void clean(char *path)
     *to = '\0';
 }
 
-/* The bytes of a path that are its directory, the slash included. */
+/* The length of the directory part of a path, including the slash. */
 static size_t dir_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -61,52 +61,55 @@ static size_t dir_of(const char *path)
     return slash != NULL ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* `name` as it is seen from the file `from`; (2) */
-static const char *beside(struct mortise_loader *ld, const char *from,
-                          const char *name)
+/* The path of `name` as the file `from` refers to it (2). */
+static const char *resolve_path(struct mortise_loader *ld, const char *from,
+                                const char *name)
 {
     size_t dir = name[0] == '/' ? 0 : dir_of(from), n = strlen(name);
-    char *path = mortise_load_alloc(ld, dir + n + 2); /* clean() adds a '/' */
+    /* normalize_path() may add a '/' */
+    char *path = mortise_load_alloc(ld, dir + n + 2);
 
     if (path == NULL)
         return NULL;
     memcpy(path, from, dir);
     memcpy(path + dir, name, n);
-    clean(path);
+    normalize_path(path);
     return path;
 }
 
-static const char *last_of(const char *path)
+static const char *get_base_name(const char *path)
 {
     return path + dir_of(path);
 }
 
 void mortise_load_call_root(const struct mortise_yaml *root)
 {
-    mortise_yaml_call(root, last_of(root->span.file->path));
+    mortise_yaml_call(root, get_base_name(root->span.file->path));
 }
 
-/* What the file is called in records (3): `name` as the file at `from` says it.
- * By the first who says so. */
-static void call_it(struct mortise_loader *ld,
-                    const struct mortise_graph_file *f,
-                    const struct mortise_yaml *from, const char *name)
+/* Set the name of the file in records (3): `name`, relative to the file that
+ * contains `from`.  The first reference sets it. */
+static void set_file_alias(struct mortise_loader *ld,
+                           const struct mortise_graph_file *f,
+                           const struct mortise_yaml *from, const char *name)
 {
     if (f->tree != NULL && f->tree->span.file->alias == NULL)
         mortise_yaml_call(
-            f->tree, beside(ld, mortise_yaml_called(from->span.file), name));
+            f->tree,
+            resolve_path(ld, mortise_yaml_called(from->span.file), name));
 }
 
 /* ---- references ------------------------------------------------------ */
 
-/* What a reference says; NULL: it does not. */
+/* A reference while it is read; NULL: the key is missing. */
 struct ref {
     const struct mortise_yaml *at, *file, *name, *version, *digest;
     const char *id;   /* of `name`, without its version */
-    const char *want; /* version */
+    const char *want; /* the version, as text */
 };
 
-static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_ref_digest(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct ref *ref = into;
@@ -135,7 +138,7 @@ static const struct mortise_key ref_keys[] = {
     {.name = "digest",
      .about = "The digest that the graph must have.",
      .value = MORTISE_V_STRING,
-     .read = read_digest},
+     .read = read_ref_digest},
 };
 
 const struct mortise_place mortise_graph_ref_place = {
@@ -149,9 +152,9 @@ bool mortise_load_is_ref(const struct mortise_yaml *v)
              mortise_yaml_get(v, "name") != NULL));
 }
 
-/* "x.graph.yaml", "dir/x" are files; "x", "x@1.2.0" are names. */
-static void read_string(struct mortise_loader *ld, struct ref *ref,
-                        const struct mortise_yaml *v)
+/* "x.graph.yaml" and "dir/x" are files; "x" and "x@1.2.0" are names. */
+static void read_ref_string(struct mortise_loader *ld, struct ref *ref,
+                            const struct mortise_yaml *v)
 {
     const char *at = strchr(v->str, '@');
     char *id;
@@ -176,15 +179,15 @@ static void read_string(struct mortise_loader *ld, struct ref *ref,
 }
 
 /* False after a finding. */
-static bool read_ref(struct mortise_loader *ld, struct ref *ref,
-                     const struct mortise_yaml *v)
+static bool read_file_ref(struct mortise_loader *ld, struct ref *ref,
+                          const struct mortise_yaml *v)
 {
     size_t errors = ld->diags->n_errors;
 
     *ref = (struct ref){.at = v};
     if (v->kind == MORTISE_YAML_STRING && v->len > 0 &&
         strlen(v->str) == v->len) {
-        read_string(ld, ref, v);
+        read_ref_string(ld, ref, v);
     } else if (v->kind != MORTISE_YAML_MAP) {
         mortise_diag_add(ld->diags, "E0203", v->span,
                          "'graph' must be a graph, the path of a file or the "
@@ -203,8 +206,8 @@ static bool read_ref(struct mortise_loader *ld, struct ref *ref,
 
 /* ---- files ----------------------------------------------------------- */
 
-static struct mortise_graph_file *known(struct mortise_loader *ld,
-                                        const char *path)
+static struct mortise_graph_file *find_known_file(struct mortise_loader *ld,
+                                                  const char *path)
 {
     struct mortise_graph_file *f = ld->root->files;
 
@@ -213,8 +216,8 @@ static struct mortise_graph_file *known(struct mortise_loader *ld,
     return f;
 }
 
-static struct mortise_graph_file *add(struct mortise_loader *ld,
-                                      const char *path)
+static struct mortise_graph_file *add_graph_file(struct mortise_loader *ld,
+                                                 const char *path)
 {
     struct mortise_graph_file *f = mortise_load_alloc(ld, sizeof *f), **at;
 
@@ -227,16 +230,19 @@ static struct mortise_graph_file *add(struct mortise_loader *ld,
     return f;
 }
 
-static void keep(struct mortise_graph_file *f, const struct mortise_yaml *tree)
+static void keep_parsed_file(struct mortise_graph_file *f,
+                             const struct mortise_yaml *tree)
 {
     f->tree = tree;
     f->source.text = tree->span.file->text;
     f->source.size = tree->span.file->size;
 }
 
-/* Read and parse; findings of the text go to `diags`. */
-static int fetch(struct mortise_loader *ld, struct mortise_graph_file *f,
-                 struct mortise_diags *diags, struct mortise_err *why)
+/* Read and parse the file; findings of the parser go to `diags`. */
+static int fetch_graph_file(struct mortise_loader *ld,
+                            struct mortise_graph_file *f,
+                            struct mortise_diags *diags,
+                            struct mortise_err *why)
 {
     const struct mortise_graph_files *files = ld->catalog->files;
     struct mortise_yaml *tree;
@@ -254,24 +260,27 @@ static int fetch(struct mortise_loader *ld, struct mortise_graph_file *f,
         rv = mortise_yaml_parse(&tree, ld->arena, f->source.path, text.p,
                                 text.n, diags);
     if (rv == MORTISE_OK)
-        keep(f, tree);
+        keep_parsed_file(f, tree);
     mortise_buf_finish(&text);
     ld->nomem |= rv == MORTISE_ENOMEM;
     return rv;
 }
 
-static struct mortise_graph_file *by_path(struct mortise_loader *ld,
-                                          const struct ref *ref)
+static struct mortise_graph_file *find_file_by_path(struct mortise_loader *ld,
+                                                    const struct ref *ref)
 {
-    const char *path = beside(ld, ref->at->span.file->path, ref->file->str);
-    struct mortise_graph_file *f = path != NULL ? known(ld, path) : NULL;
+    const char *path =
+        resolve_path(ld, ref->at->span.file->path, ref->file->str);
+    struct mortise_graph_file *f =
+        path != NULL ? find_known_file(ld, path) : NULL;
     struct mortise_err why;
     int rv;
 
-    if (path == NULL || (f == NULL && (f = add(ld, path)) == NULL))
+    if (path == NULL || (f == NULL && (f = add_graph_file(ld, path)) == NULL))
         return NULL;
-    rv = f->tree != NULL || f->bad ? MORTISE_OK : fetch(ld, f, ld->diags, &why);
-    call_it(ld, f, ref->at, ref->file->str);
+    rv = f->tree != NULL || f->bad ? MORTISE_OK
+                                   : fetch_graph_file(ld, f, ld->diags, &why);
+    set_file_alias(ld, f, ref->at, ref->file->str);
     if (rv == MORTISE_OK)
         return f;
     f->bad = true;
@@ -283,7 +292,8 @@ static struct mortise_graph_file *by_path(struct mortise_loader *ld,
 
 /* ---- names (4) ------------------------------------------------------- */
 
-static const char *metadata(const struct mortise_graph_file *f, const char *key)
+static const char *get_metadata_text(const struct mortise_graph_file *f,
+                                     const char *key)
 {
     const struct mortise_yaml *v =
         f->tree != NULL
@@ -293,29 +303,29 @@ static const char *metadata(const struct mortise_graph_file *f, const char *key)
     return v != NULL && v->kind == MORTISE_YAML_STRING ? v->str : "";
 }
 
-static int look_at(void *into, const char *path)
+static int load_listed_file(void *into, const char *path)
 {
     struct mortise_loader *ld = into;
     struct mortise_diags unasked;
     struct mortise_graph_file *f;
     struct mortise_err why;
-    const char *clean_path = beside(ld, "", path);
+    const char *plain_path = resolve_path(ld, "", path);
 
-    if (clean_path == NULL)
+    if (plain_path == NULL)
         return MORTISE_ENOMEM;
-    if (known(ld, clean_path) != NULL)
+    if (find_known_file(ld, plain_path) != NULL)
         return MORTISE_OK;
-    f = add(ld, clean_path);
+    f = add_graph_file(ld, plain_path);
     if (f == NULL)
         return MORTISE_ENOMEM;
     mortise_diags_init(&unasked, ld->mem);
-    fetch(ld, f, &unasked, &why);
+    fetch_graph_file(ld, f, &unasked, &why);
     mortise_diags_finish(&unasked);
     return ld->nomem ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
-/* All graph files of the directory of `from`, unless they are there already. */
-static void look_beside(struct mortise_loader *ld, const char *from)
+/* Load all graph files in the directory of `from`, once. */
+static void load_directory(struct mortise_loader *ld, const char *from)
 {
     const struct mortise_graph_files *files = ld->catalog->files;
     size_t n = dir_of(from);
@@ -334,39 +344,42 @@ static void look_beside(struct mortise_loader *ld, const char *from)
     d->path = memcpy(path, from, n);
     d->next = ld->root->dirs;
     ld->root->dirs = d;
-    files->list(files->ud, path, look_at, ld, &why);
+    files->list(files->ud, path, load_listed_file, ld, &why);
 }
 
-/* Is it in the directory of `from`, however that is spelled? */
-static bool is_in(struct mortise_loader *ld, const struct mortise_graph_file *f,
-                  const char *from)
+/* Is the file in the directory of `from`, however that is spelled? */
+static bool is_in_directory_of(struct mortise_loader *ld,
+                               const struct mortise_graph_file *f,
+                               const char *from)
 {
-    const char *plain = beside(ld, "", from);
+    const char *plain = resolve_path(ld, "", from);
     size_t n = plain != NULL ? dir_of(plain) : 0;
 
     return plain != NULL && dir_of(f->source.path) == n &&
            memcmp(f->source.path, plain, n) == 0;
 }
 
-static bool fits(struct mortise_loader *ld, const struct mortise_graph_file *f,
-                 const struct ref *ref)
+static bool file_fits_ref(struct mortise_loader *ld,
+                          const struct mortise_graph_file *f,
+                          const struct ref *ref)
 {
-    return is_in(ld, f, ref->at->span.file->path) &&
-           strcmp(metadata(f, "name"), ref->id) == 0 &&
+    return is_in_directory_of(ld, f, ref->at->span.file->path) &&
+           strcmp(get_metadata_text(f, "name"), ref->id) == 0 &&
            (ref->want == NULL ||
-            strcmp(metadata(f, "version"), ref->want) == 0);
+            strcmp(get_metadata_text(f, "version"), ref->want) == 0);
 }
 
-/* Among those that were read; *n how many fit. */
-static struct mortise_graph_file *named(struct mortise_loader *ld,
-                                        const struct ref *ref, size_t *n)
+/* Find the reference among the files that were read; *n is the number of
+ * matches. */
+static struct mortise_graph_file *
+find_named_file(struct mortise_loader *ld, const struct ref *ref, size_t *n)
 {
     struct mortise_graph_file *found = NULL;
 
     *n = 0;
     for (struct mortise_graph_file *f = ld->root->files; f != NULL;
          f = f->next) {
-        if (!fits(ld, f, ref))
+        if (!file_fits_ref(ld, f, ref))
             continue;
         if (found == NULL)
             found = f;
@@ -375,23 +388,23 @@ static struct mortise_graph_file *named(struct mortise_loader *ld,
     return found;
 }
 
-/* A name that differs in its version alone, or by a slip of the pen. */
-static void suggest(struct mortise_loader *ld, const struct ref *ref,
-                    struct mortise_diag *d)
+/* Suggest another version of the same graph, or a similar name. */
+static void suggest_graph_name(struct mortise_loader *ld, const struct ref *ref,
+                               struct mortise_diag *d)
 {
     const char *names[64], *near;
     size_t n = 0;
 
     for (const struct mortise_graph_file *f = ld->root->files;
          f != NULL && n < 64; f = f->next) {
-        if (!is_in(ld, f, ref->at->span.file->path))
+        if (!is_in_directory_of(ld, f, ref->at->span.file->path))
             continue;
-        if (strcmp(metadata(f, "name"), ref->id) == 0) {
+        if (strcmp(get_metadata_text(f, "name"), ref->id) == 0) {
             mortise_diag_help(ld->diags, d, "%s has the version '%s'",
-                              f->source.path, metadata(f, "version"));
+                              f->source.path, get_metadata_text(f, "version"));
             return;
         }
-        names[n++] = metadata(f, "name");
+        names[n++] = get_metadata_text(f, "name");
     }
     near = mortise_nearest(ref->id, names, n);
     if (near != NULL)
@@ -403,20 +416,20 @@ static void suggest(struct mortise_loader *ld, const struct ref *ref,
             "directory; a path contains '/' or ends with .yaml");
 }
 
-static struct mortise_graph_file *by_name(struct mortise_loader *ld,
-                                          const struct ref *ref)
+static struct mortise_graph_file *find_file_by_name(struct mortise_loader *ld,
+                                                    const struct ref *ref)
 {
     struct mortise_graph_file *f;
     size_t n;
 
-    look_beside(ld, ref->at->span.file->path);
+    load_directory(ld, ref->at->span.file->path);
     if (ld->nomem)
         return NULL;
-    f = named(ld, ref, &n);
+    f = find_named_file(ld, ref, &n);
     if (f != NULL)
-        call_it(ld, f, ref->at, last_of(f->source.path));
+        set_file_alias(ld, f, ref->at, get_base_name(f->source.path));
     if (n == 0)
-        suggest(
+        suggest_graph_name(
             ld, ref,
             mortise_diag_add(ld->diags, "E0315", ref->name->span,
                              "no graph '%s'%s%s in the directory of this file",
@@ -435,15 +448,16 @@ static struct mortise_graph_file *by_name(struct mortise_loader *ld,
 
 /* ---- pins ------------------------------------------------------------ */
 
-static bool has_version(struct mortise_loader *ld, const struct ref *ref,
-                        const struct mortise_graph_file *f)
+static bool check_graph_version(struct mortise_loader *ld,
+                                const struct ref *ref,
+                                const struct mortise_graph_file *f)
 {
     if (ref->want == NULL || f->tree == NULL ||
-        strcmp(metadata(f, "version"), ref->want) == 0)
+        strcmp(get_metadata_text(f, "version"), ref->want) == 0)
         return true;
     mortise_diag_add(ld->diags, "E0317", ref->version->span,
                      "%s has the version '%s', not '%s'", f->source.path,
-                     metadata(f, "version"), ref->want);
+                     get_metadata_text(f, "version"), ref->want);
     return false;
 }
 
@@ -467,14 +481,15 @@ void mortise_load_check_digest(struct mortise_loader *ld,
 
 /* ---- entry ----------------------------------------------------------- */
 
-/* Does the graph that is being loaded stand inside of one from this file? */
-static bool contains_itself(struct mortise_loader *ld, const struct ref *ref,
-                            const struct mortise_graph_file *f)
+/* Is the graph that is being loaded inside one from this file? */
+static bool check_file_recursion(struct mortise_loader *ld,
+                                 const struct ref *ref,
+                                 const struct mortise_graph_file *f)
 {
     const struct mortise_loader *at = ld;
     const char *path = f->source.path;
 
-    while (at != NULL && (path = beside(ld, "", at->g->path)) != NULL &&
+    while (at != NULL && (path = resolve_path(ld, "", at->g->path)) != NULL &&
            strcmp(path, f->source.path) != 0)
         at = at->outer;
     if (at == NULL)
@@ -491,11 +506,12 @@ struct mortise_graph_file *mortise_load_file(struct mortise_loader *ld,
     struct mortise_graph_file *f;
     struct ref ref;
 
-    if (!read_ref(ld, &ref, v))
+    if (!read_file_ref(ld, &ref, v))
         return NULL;
-    f = ref.file != NULL ? by_path(ld, &ref) : by_name(ld, &ref);
-    if (f == NULL || f->bad || !has_version(ld, &ref, f) ||
-        contains_itself(ld, &ref, f))
+    f = ref.file != NULL ? find_file_by_path(ld, &ref)
+                         : find_file_by_name(ld, &ref);
+    if (f == NULL || f->bad || !check_graph_version(ld, &ref, f) ||
+        check_file_recursion(ld, &ref, f))
         return NULL;
     f->used = true;
     return f;
@@ -508,12 +524,12 @@ mortise_load_known_file(struct mortise_loader *ld, const struct mortise_yaml *v)
     struct ref ref;
     size_t n;
 
-    if (!read_ref(ld, &ref, v))
+    if (!read_file_ref(ld, &ref, v))
         return NULL;
     if (ref.file == NULL)
-        return named(ld, &ref, &n);
-    path = beside(ld, v->span.file->path, ref.file->str);
-    return path != NULL ? known(ld, path) : NULL;
+        return find_named_file(ld, &ref, &n);
+    path = resolve_path(ld, v->span.file->path, ref.file->str);
+    return path != NULL ? find_known_file(ld, path) : NULL;
 }
 
 void mortise_load_sources(struct mortise_loader *ld)

@@ -1,12 +1,11 @@
-/* graph_keys.c -- the keys of a graph: of a file, or inside a node.
+/* graph_keys.c -- the keys of a graph, in a file or inside a node.
  *
- * The tables share most of their rows.  A file that a node names is
- * read like any other; of its limits the run has its own already, so they are
- * checked and hold when it runs by itself.
+ * Both tables share most rows.  A file that a node names is read like any other
+ * file.  Its `limits` are checked, but they apply only when the file runs by
+ * itself: a run has the limits of its outermost graph.
  *
- * Their order in the table is the order in which they are read: what others
- * build on (schemas, limits, defaults) before the nodes, and what names nodes
- * after them.
+ * Keys are read in the order of the table: first the keys that others build on
+ * (schemas, limits, defaults), then the nodes, then the keys that name nodes.
  */
 #include <string.h>
 
@@ -14,8 +13,8 @@
 
 #include "lang/yaml/header.h"
 
-static void read_metadata(void *ctx, void *into,
-                          const struct mortise_slot *slot)
+static void read_graph_metadata(void *ctx, void *into,
+                                const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_graph *g = into;
@@ -35,15 +34,16 @@ static void read_hitl_mode(void *ctx, void *into,
     struct mortise_graph *g = into;
 
     (void)ctx;
-    /* What a graph around it says holds as well. */
+    /* The mode of the graph around this one applies too. */
     g->approve_tools |= slot->word >= APPROVE_TOOLS;
     g->approve_nodes |= slot->word >= APPROVE_NODES;
     g->approve_plan |= slot->word >= APPROVE_PLAN;
 }
 
-/* In each of the nodes, the field of the row, which is no field of `into`. */
-static void read_interrupt(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+/* Set the field of the row in each listed node.  The field is one of the node,
+ * not of `into`. */
+static void read_interrupt_nodes(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     const struct mortise_yaml *id;
@@ -65,7 +65,7 @@ static const struct mortise_word hitl_modes[] = {
     {NULL, 0, false},
 };
 
-/* A node that says so is written under either of the latter. */
+/* Under `explicit` and `none`, the `checkpoint` of a node still applies. */
 static const struct mortise_word checkpoint_policies[] = {
     {"every_node", 0, false},
     {"explicit", 1, false},
@@ -87,7 +87,7 @@ static const struct mortise_word ends[] = {
 
 static const struct mortise_word kinds[] = {{.word = "Graph"}, {.word = NULL}};
 
-/* What every graph has, in three parts: files have keys of their own between
+/* The rows of every graph, in three parts: files have further keys between
  * them. */
 static const struct mortise_key mode_keys[] = {
     {.name = "hitl_mode",
@@ -157,12 +157,12 @@ static const struct mortise_key node_keys[] = {
     {.name = "interrupt_before",
      .about = "Nodes before which the run pauses.",
      .value = MORTISE_V_IDS,
-     .read = read_interrupt,
+     .read = read_interrupt_nodes,
      MORTISE_AT(bool, struct mortise_node, interrupt_before)},
     {.name = "interrupt_after",
      .about = "Nodes after which the run pauses.",
      .value = MORTISE_V_IDS,
-     .read = read_interrupt,
+     .read = read_interrupt_nodes,
      MORTISE_AT(bool, struct mortise_node, interrupt_after)},
     {.name = "budget",
      .about = "The budget of the graph, including its inner graphs.",
@@ -178,7 +178,7 @@ static const struct mortise_key file_keys[] = {
      .value = MORTISE_V_MAP,
      .required = true,
      .place = &mortise_metadata_place,
-     .read = read_metadata},
+     .read = read_graph_metadata},
     {.name = "goal",
      .about = "The purpose of the graph, for people.",
      .value = MORTISE_V_STRING},
@@ -206,7 +206,8 @@ static const struct mortise_key inner_keys[] = {
 const struct mortise_place mortise_graph_place = {
     MORTISE_PLACE_OF("a graph", file_keys)};
 
-/* A graph in a node, for which a key may be the file's. */
+/* A graph in a node, for the suggestions on misspelled keys: a key may be one
+ * that only files have. */
 static const struct mortise_place any_graph;
 static const struct mortise_place file_place = {
     MORTISE_PLACE_OF("a graph", file_keys), .type = "the graph of a file",

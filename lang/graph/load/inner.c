@@ -1,10 +1,10 @@
-/* inner.c -- a graph inside another one: made, and loaded.
+/* inner.c -- creating and loading a graph inside another one.
  *
- * The same readers load it, with a loader of its own, into the arena of the
- * outer one, with which it dies.  Limits, name and version are the outermost
- * graph's; of hitl_mode the stricter holds.  `defaults` of a file hold in the
- * graphs that are written in it, each key until one of those says another; a
- * file that is named has its own.
+ * The same readers load the inner graph, with a loader of its own, into the
+ * arena of the outer graph.  Limits, name and version are those of the
+ * outermost graph.  The stricter hitl_mode of both applies.  The `defaults` of
+ * a file also apply to the graphs written in it, except for the keys that such
+ * a graph sets itself.  A file that a node names has only its own defaults.
  */
 #include "lang/graph/load/files.h"
 #include "lang/graph/load/node.h"
@@ -40,18 +40,19 @@ struct mortise_graph *mortise_inner_new(struct mortise_loader *ld,
     g->approve_tools = outer->approve_tools;
     g->approve_nodes = outer->approve_nodes;
     g->approve_plan = outer->approve_plan;
-    g->coarse = outer->coarse;           /* unless it says otherwise */
-    g->consistency = outer->consistency; /* likewise */
+    g->coarse = outer->coarse;           /* unless the graph sets it */
+    g->consistency = outer->consistency; /* unless the graph sets it */
     g->concurrency = outer->concurrency;
     g->expr_cost = outer->expr_cost;
     g->limits = outer->limits;
     return g;
 }
 
-/* Leave what the expressions of output_mapping see. */
-static void keep_names(struct mortise_loader *inner, struct mortise_reading *r)
+/* Keep the names that the expressions of output_mapping see. */
+static void keep_inner_scope(struct mortise_loader *inner,
+                             struct mortise_reading *r)
 {
-    if (inner->g->nodes_map == NULL) /* it was never told: a finding */
+    if (inner->g->nodes_map == NULL) /* the names were never set: a finding */
         return;
     mortise_load_stand_at(inner, MORTISE_START);
     inner->names[MORTISE_IN_OUTPUT].schema = inner->g->artifacts;
@@ -60,10 +61,10 @@ static void keep_names(struct mortise_loader *inner, struct mortise_reading *r)
         memcpy(r->inner, inner->names, sizeof inner->names);
 }
 
-/* A loader for g, which stands in what ld loads, or (`apart`) in a file of its
- * own. */
-static struct mortise_loader loader_of(struct mortise_loader *ld,
-                                       struct mortise_graph *g, bool apart)
+/* A loader for `g`, which is written in the graph of `ld`, or in a file of its
+ * own (`apart`). */
+static struct mortise_loader
+new_inner_loader(struct mortise_loader *ld, struct mortise_graph *g, bool apart)
 {
     struct mortise_loader inner = {
         .root = ld->root,
@@ -84,24 +85,26 @@ static struct mortise_loader loader_of(struct mortise_loader *ld,
     };
 
     if (!apart)
-        inner.defaults = ld->defaults; /* what it says itself comes first */
+        inner.defaults = ld->defaults; /* its own keys override these */
     return inner;
 }
 
-static bool is_own(const struct mortise_graph *g, const struct mortise_node *n)
+static bool is_graph_node(const struct mortise_graph *g,
+                          const struct mortise_node *n)
 {
     return n->index < g->n_nodes && &g->nodes[n->index] == n;
 }
 
-/* Its keys were read. */
-static void end(struct mortise_loader *ld, struct mortise_loader *inner,
-                struct mortise_reading *r)
+/* Finish the inner graph after its keys were read. */
+static void finish_inner_graph(struct mortise_loader *ld,
+                               struct mortise_loader *inner,
+                               struct mortise_reading *r)
 {
     if (!inner->nomem)
         ld->root->whole(inner);
     if (!inner->nomem)
-        keep_names(inner, r);
-    if (is_own(ld->g, r->node)) /* and none of its nodes' tools */
+        keep_inner_scope(inner, r);
+    if (is_graph_node(ld->g, r->node)) /* not for a tool of a node */
         ld->known_of[r->node->index] = inner->known;
     ld->suggestions = inner->suggestions;
     ld->n_inner_doubts += mortise_check_doubts(inner);
@@ -112,18 +115,20 @@ static void end(struct mortise_loader *ld, struct mortise_loader *inner,
 void mortise_inner_load(struct mortise_loader *ld, struct mortise_reading *r,
                         const struct mortise_slot *slot)
 {
-    struct mortise_loader inner = loader_of(ld, r->node->sub, slot == NULL);
+    struct mortise_loader inner =
+        new_inner_loader(ld, r->node->sub, slot == NULL);
 
     mortise_load_persona_defaults(&inner);
     if (slot != NULL)
         mortise_load_inner(&inner, slot->value, slot->name->span);
     else
         mortise_load_file_keys(&inner);
-    end(ld, &inner, r);
+    finish_inner_graph(ld, &inner, r);
 }
 
-/* A file is loaded anew for each node that runs it, since what stands around
- * it counts; its own findings would be the same again. */
+/* A file is loaded again for each node that runs it, because the scope around
+ * the node matters.  Its own findings would be the same, so a file with
+ * findings is not loaded twice. */
 void mortise_inner_load_named(struct mortise_loader *ld,
                               struct mortise_reading *r,
                               const struct mortise_yaml *ref)

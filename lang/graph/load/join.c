@@ -1,15 +1,16 @@
 /* join.c -- how nodes are entered: join, losers, on_branch_error.
  *
- * `join: best_effort` is another word for waiting for all and dropping what
- * failed, so a run knows three kinds of joins and not four.
+ * `join: best_effort` waits for all branches and drops those that failed.  It
+ * is stored as `all` with `drop`, so runs know one kind of join less.
  *
- * `settled` waits for all, too, and then starts whatever became of them, unless
- * none of them ran.  What failed is listed, and is not mended by that: it fails
- * the run in the end, unless the graph says `collect`.  (`drop` would be neither.)
+ * `settled` waits for all branches too.  It then starts whatever the results
+ * were, unless no branch ran.  It lists the failed branches, but does not
+ * handle their errors: they fail the run at its end unless the graph sets
+ * `collect`.  (`drop` would do neither.)
  *
- * `any` and `quorum` ask for some of their branches, so a failed one is nothing
- * to them while enough others may come: they drop it unless the graph says
- * something else.  At the join of a map they count its elements.
+ * `any` and `quorum` need only some of their branches.  While enough others may
+ * succeed, a failed branch does not matter, so they drop it unless the graph
+ * sets something else.  The join of a map counts the map's elements.
  */
 #include "lang/graph/load/node.h"
 
@@ -21,7 +22,8 @@ static const struct mortise_word joins[] = {
     {NULL, 0, false},
 };
 
-static void read_quorum(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_join_quorum(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
@@ -39,7 +41,7 @@ static const struct mortise_key quorum_keys[] = {
      .required = true,
      .min = 1,
      .max = 1e9,
-     .read = read_quorum},
+     .read = read_join_quorum},
 };
 
 MORTISE_PLACE(quorum, "join");
@@ -106,24 +108,24 @@ void mortise_node_read_on_branch_error(void *ctx, void *into,
     r->node->join.on_branch_error = how;
 }
 
-/* Each element of a map counts, and nobody knows yet how many there are. */
-static bool ends_a_map(const struct mortise_graph *g,
-                       const struct mortise_node *node)
+/* Each element of a map counts, and their number is not known yet. */
+static bool is_map_join(const struct mortise_graph *g,
+                        const struct mortise_node *node)
 {
-    /* What gathers a map stands behind what people wrote. */
+    /* The edges that gather a map come after the written ones. */
     return node->n_in > 0 &&
            g->edges[node->in[node->n_in - 1]].kind == MORTISE_EDGE_GATHER;
 }
 
-/* More than lead here can never be taken. */
-static void check_quorum(struct mortise_loader *ld,
-                         const struct mortise_node *node)
+/* A quorum larger than the number of edges can never be reached. */
+static void check_join_quorum(struct mortise_loader *ld,
+                              const struct mortise_node *node)
 {
     const struct mortise_yaml *map =
         mortise_yaml_get(ld->g->nodes_map, node->id);
 
     if (node->join.kind == MORTISE_JOIN_QUORUM &&
-        node->join.quorum > node->n_in && !ends_a_map(ld->g, node))
+        node->join.quorum > node->n_in && !is_map_join(ld->g, node))
         mortise_diag_add(
             ld->diags, "E0208",
             mortise_yaml_get(mortise_yaml_get(map, "join"), "quorum")->span,
@@ -133,10 +135,9 @@ static void check_quorum(struct mortise_loader *ld,
             node->n_in == 1 ? " leads" : "s lead", node->id);
 }
 
-/* An element begins by its map alone: where that came to nothing there is none.
- */
-static void check_settled(struct mortise_loader *ld,
-                          const struct mortise_node *node)
+/* Only the map starts an element, so no element can start if the map fails. */
+static void check_join_settled(struct mortise_loader *ld,
+                               const struct mortise_node *node)
 {
     if (node->join.kind == MORTISE_JOIN_SETTLED && node->n_in > 0 &&
         mortise_edge_is_map(&ld->g->edges[node->in[0]]))
@@ -156,7 +157,7 @@ static void check_settled(struct mortise_loader *ld,
 void mortise_check_joins(struct mortise_loader *ld)
 {
     for (uint32_t i = 0; i < ld->g->n_nodes; i++) {
-        check_quorum(ld, &ld->g->nodes[i]);
-        check_settled(ld, &ld->g->nodes[i]);
+        check_join_quorum(ld, &ld->g->nodes[i]);
+        check_join_settled(ld, &ld->g->nodes[i]);
     }
 }

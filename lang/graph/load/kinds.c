@@ -1,5 +1,5 @@
-/* kinds.c -- the rows of node_kinds.def as tables.  They name what reads the
- * nodes of each kind, wherever that stands, and nothing else does. */
+/* kinds.c -- tables of the node kinds in node_kinds.def.  Only this file refers
+ * to the readers of all kinds, wherever they are defined. */
 #include "lang/graph/load/node.h"
 
 #define NODE_KIND(KIND, word, gives)                                           \

@@ -1,17 +1,18 @@
-/* llm.c -- the key `llm`, of a node that asks models or of defaults: which one.
+/* llm.c -- the key `llm`, of a node that asks models or of `defaults`: the
+ * model.
  *
  *     llm: {provider_id: default, model: small, fallback: [other]}
  *     llm: {tiers: {low: small, high: large}}      with the node's complexity
  *     llm: {provider_id: "${input.size}", allowlist: [small, large]}
  *
- * A provider_id that is a template is found with the arguments of its node, of
- * which it is one; the node fails if the allowlist lacks it (run/outcome/
- * arguments.c).  So each alias that a run may ask is known when the graph is
- * loaded.
+ * A provider_id that is a template is evaluated together with the arguments of
+ * its node.  The node fails if the result is not in the allowlist
+ * (run/outcome/arguments.c).  So every alias that a run may use is known when
+ * the graph is loaded.
  *
- * What the operation is told is {provider_id, model, fallback}, as far as that is
- * said; of tiers the one that the node's complexity comes to (graph.md 4) is the
- * provider_id.  `reason` is for who reads the graph, and what `show` says.
+ * The operation receives the members {provider_id, model, fallback} that are
+ * set.  With `tiers`, the provider_id is the tier for the node's complexity
+ * (graph.md 4).  `reason` is for people; only `show` prints it.
  */
 #include <math.h>
 
@@ -39,14 +40,16 @@ bool mortise_llm_check(struct mortise_loader *ld, const char *alias,
 
 /* ---- keys ------------------------------------------------------------------ */
 
-static void read_own(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_llm_member(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     struct mortise_llm *llm = into;
 
     mortise_made_put(ctx, &llm->told, slot->name, slot->value);
 }
 
-static void read_alias(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_provider_id(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_llm *llm = into;
 
@@ -56,11 +59,11 @@ static void read_alias(void *ctx, void *into, const struct mortise_slot *slot)
     else
         llm->unpriced |=
             !mortise_llm_check(ctx, slot->value->str, slot->value->span);
-    read_own(ctx, into, slot);
+    read_llm_member(ctx, into, slot);
 }
 
-static void read_allowlist(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+static void read_model_allowlist(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
 {
     struct mortise_llm *llm = into;
 
@@ -70,17 +73,19 @@ static void read_allowlist(void *ctx, void *into,
                                             slot->value->items[i]->span);
 }
 
-static void read_aliases(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_fallback_aliases(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct mortise_llm *llm = into;
 
     for (size_t i = 0; i < slot->value->n; i++)
         llm->unpriced |= !mortise_llm_check(ctx, slot->value->items[i]->str,
                                             slot->value->items[i]->span);
-    read_own(ctx, into, slot);
+    read_llm_member(ctx, into, slot);
 }
 
-static void read_tier(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_tier_alias(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     struct mortise_llm *llm = into;
 
@@ -92,7 +97,7 @@ static void read_tier(void *ctx, void *into, const struct mortise_slot *slot)
 #define TIER(word, k, words)                                                   \
     {                                                                          \
         .name = (word), .about = (words), .value = MORTISE_V_STRING,           \
-        .read = read_tier,                                                     \
+        .read = read_tier_alias,                                               \
         MORTISE_AT(const struct mortise_yaml *, struct mortise_llm, tiers[k])  \
     }
 
@@ -104,7 +109,8 @@ static const struct mortise_key tier_keys[] = {
 };
 MORTISE_PLACE(tier, "tiers of llm");
 
-static void read_tiers(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_llm_tiers(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_llm *llm = into;
     struct mortise_loader *ld = ctx;
@@ -121,27 +127,27 @@ static const struct mortise_key llm_keys[] = {
      .about = "An alias of the deployment's models (default: default), or a "
               "template with an allowlist.",
      .value = MORTISE_V_STRING,
-     .read = read_alias},
+     .read = read_provider_id},
     {.name = "allowlist",
      .about = "The aliases that a template in provider_id can choose.",
      .value = MORTISE_V_STRINGS,
      .min = 1,
-     .read = read_allowlist},
+     .read = read_model_allowlist},
     {.name = "tiers",
      .about = "Instead of provider_id: one alias for each level of the node's "
               "complexity.",
      .value = MORTISE_V_MAP,
      .min = 1,
      .place = &tier_place,
-     .read = read_tiers},
+     .read = read_llm_tiers},
     {.name = "model",
      .about = "The server's name for the model (default: the alias's).",
      .value = MORTISE_V_STRING,
-     .read = read_own},
+     .read = read_llm_member},
     {.name = "fallback",
      .about = "Aliases to try in order if the model fails.",
      .value = MORTISE_V_STRINGS,
-     .read = read_aliases},
+     .read = read_fallback_aliases},
     {.name = "reason",
      .about = "The reason for this choice; 'mortise show' prints it.",
      MORTISE_INTO_TEXT(struct mortise_llm, reason)},
@@ -182,10 +188,10 @@ const struct mortise_yaml *mortise_llm_named(struct mortise_loader *ld,
     return mortise_made_map(ld, &told, map->span);
 }
 
-/* ---- what the operation is told -------------------------------------------- */
+/* ---- the mapping for the operation --------------------------------------- */
 
-static const struct mortise_yaml *tier_for(const struct mortise_llm *llm,
-                                           double complexity)
+static const struct mortise_yaml *find_tier_alias(const struct mortise_llm *llm,
+                                                  double complexity)
 {
     const char *aliases[MORTISE_N_TIERS] = {NULL}, *picked;
 
@@ -199,13 +205,13 @@ static const struct mortise_yaml *tier_for(const struct mortise_llm *llm,
     return NULL;
 }
 
-/* defaults.llm is told of several nodes: each has a mapping of its own. */
+/* Several nodes share defaults.llm, so each gets a mapping of its own. */
 const struct mortise_yaml *mortise_llm_map(struct mortise_loader *ld,
                                            const struct mortise_llm *llm,
                                            double complexity,
                                            const struct mortise_yaml *at)
 {
-    const struct mortise_yaml *tier = tier_for(llm, complexity);
+    const struct mortise_yaml *tier = find_tier_alias(llm, complexity);
     struct mortise_made told = {.n = 0};
 
     for (size_t i = 0; i < llm->told.n; i++)
@@ -218,5 +224,5 @@ const struct mortise_yaml *mortise_llm_map(struct mortise_loader *ld,
 
 bool mortise_llm_says_which(const struct mortise_llm *llm)
 {
-    return llm->provider != NULL || tier_for(llm, NAN) != NULL;
+    return llm->provider != NULL || find_tier_alias(llm, NAN) != NULL;
 }

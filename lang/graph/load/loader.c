@@ -1,5 +1,5 @@
-/* loader.c -- what all that reads a graph uses: memory, lists and schemas in the
- * graph's arena, and how much was found so far.
+/* loader.c -- services for all readers of a graph: memory, lists and schemas in
+ * the graph's arena, and the number of errors so far.
  */
 #include "lang/graph/load/loader.h"
 
@@ -54,9 +54,9 @@ bool mortise_load_is_pinned(const struct mortise_loader *ld)
     return ld->catalog->files != NULL && ld->catalog->files->pinned;
 }
 
-/* The graph gives up its schemas when it dies. */
-static struct mortise_schema *keep_schema(struct mortise_loader *ld,
-                                          struct mortise_schema *s)
+/* Register the schema with the graph, which frees it at its end. */
+static struct mortise_schema *add_graph_schema(struct mortise_loader *ld,
+                                               struct mortise_schema *s)
 {
     struct mortise_graph *g = ld->root->g;
     struct mortise_kept_schema *kept = mortise_load_alloc(ld, sizeof *kept);
@@ -80,7 +80,7 @@ void mortise_load_schema(void *ctx, void *into, const struct mortise_slot *slot)
     (void)into;
     ld->nomem |= rv == MORTISE_ENOMEM;
     *(struct mortise_schema **)slot->field =
-        rv == MORTISE_OK ? keep_schema(ld, s) : NULL;
+        rv == MORTISE_OK ? add_graph_schema(ld, s) : NULL;
 }
 
 struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
@@ -93,9 +93,9 @@ struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
                           : MORTISE_ENOMEM;
 
     json_decref(json);
-    assert(rv == MORTISE_OK || rv == MORTISE_ENOMEM); /* it is ours */
+    assert(rv == MORTISE_OK || rv == MORTISE_ENOMEM); /* the schema is ours */
     ld->nomem |= rv == MORTISE_ENOMEM;
-    return rv == MORTISE_OK ? keep_schema(ld, s) : NULL;
+    return rv == MORTISE_OK ? add_graph_schema(ld, s) : NULL;
 }
 
 void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
@@ -114,22 +114,22 @@ void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
     root->g->n_plugins++;
 }
 
-/* Does trust or quarantine refuse the plugin, whatever is asked of it? */
-static bool is_of_plugin(const struct mortise_err *why)
+/* Does trust or quarantine refuse the plugin as a whole? */
+static bool is_plugin_refusal(const struct mortise_err *why)
 {
     return why->code == MORTISE_EDENIED || why->code == MORTISE_EBLOCKED;
 }
 
 static const struct mortise_refusal *
-same_refusal(const struct mortise_refusal *list, const char *words)
+find_refusal(const struct mortise_refusal *list, const char *words)
 {
     while (list != NULL && strcmp(list->words, words) != 0)
         list = list->next;
     return list;
 }
 
-static void keep_refusal(struct mortise_loader *ld, struct mortise_span at,
-                         const char *words)
+static void add_refusal(struct mortise_loader *ld, struct mortise_span at,
+                        const char *words)
 {
     struct mortise_refusal *one = mortise_load_alloc(ld, sizeof *one);
     char *copy = mortise_arena_strdup(ld->arena, words);
@@ -147,7 +147,8 @@ void mortise_load_refuse(struct mortise_loader *ld, const char *code,
                          const struct mortise_err *why)
 {
     const struct mortise_refusal *said =
-        is_of_plugin(why) ? same_refusal(ld->root->refusals, why->msg) : NULL;
+        is_plugin_refusal(why) ? find_refusal(ld->root->refusals, why->msg)
+                               : NULL;
 
     if (said != NULL)
         mortise_diag_add(ld->diags, code, at,
@@ -157,8 +158,8 @@ void mortise_load_refuse(struct mortise_loader *ld, const char *code,
     else
         mortise_diag_add(ld->diags, code, at, "%s", why->msg);
     mortise_diags_because(ld->diags, why);
-    if (said == NULL && is_of_plugin(why))
-        keep_refusal(ld, at, why->msg);
+    if (said == NULL && is_plugin_refusal(why))
+        add_refusal(ld, at, why->msg);
 }
 
 void mortise_load_model(struct mortise_loader *ld, const char *alias)

@@ -1,14 +1,14 @@
-/* made.c -- mappings that nobody wrote: of keys that somebody did, or of texts
- * of our own, which are reported where what they stand for stands.
+/* made.c -- mappings that the loader builds from written keys and from texts of
+ * its own.  A built text has the position of the value that it stands for.
  */
 #include "lang/graph/load/node.h"
 
 #include <string.h>
 
-/* Twice as many as there were, in the arena. */
-static struct mortise_yaml **more(struct mortise_loader *ld,
-                                  struct mortise_yaml **list, size_t n,
-                                  size_t cap)
+/* Copy the list into a larger one in the arena. */
+static struct mortise_yaml **grow_made_list(struct mortise_loader *ld,
+                                            struct mortise_yaml **list,
+                                            size_t n, size_t cap)
 {
     struct mortise_yaml **out = mortise_load_alloc(ld, cap * sizeof *out);
 
@@ -24,8 +24,8 @@ void mortise_made_put(struct mortise_loader *ld, struct mortise_made *m,
     if (m->n == m->cap) {
         size_t cap = m->cap != 0 ? 2 * m->cap : 8;
 
-        m->keys = more(ld, m->keys, m->n, cap);
-        m->items = more(ld, m->items, m->n, cap);
+        m->keys = grow_made_list(ld, m->keys, m->n, cap);
+        m->items = grow_made_list(ld, m->items, m->n, cap);
         m->cap = cap;
     }
     if (ld->nomem)

@@ -1,14 +1,16 @@
-/* map.c -- the key `map` of a node, a route, an edge or `start`: what is written
- * there.  An edge of any kind may lead into a map; the kind says when it does.
+/* map.c -- the key `map` of a node, a route, an edge or `start`.
  *
- * Where the body of a map ends is map_body.c's to find.
+ * An edge of any kind may lead into a map; the kind decides when the edge is
+ * taken.
+ *
+ * map_body.c finds the nodes of a map's body.
  */
 #include "lang/graph/load/node.h"
 
 #include <string.h>
 
-/* Names that expressions have anyway, or will have. */
-static bool is_taken(const char *name)
+/* Names that expressions already have, or may get in a later version. */
+static bool is_reserved_item_name(const char *name)
 {
     static const char *const taken[] = {
         "input", "scratch", "artifacts", "state",   "memory", "diagnostics",
@@ -21,8 +23,8 @@ static bool is_taken(const char *name)
     return false;
 }
 
-/* Can an expression say it? */
-static bool is_sayable(struct mortise_loader *ld, const char *name)
+/* Can an expression use this name? */
+static bool is_item_name(struct mortise_loader *ld, const char *name)
 {
     struct mortise_cel_name names = {name, NULL};
     struct mortise_cel_scope scope = {.names = &names, .n = 1};
@@ -39,7 +41,7 @@ static bool is_sayable(struct mortise_loader *ld, const char *name)
     return rv == MORTISE_OK && mortise_cel_uses(cel) == 1;
 }
 
-static void read_as(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_map_as(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_map *map = into;
@@ -47,16 +49,16 @@ static void read_as(void *ctx, void *into, const struct mortise_slot *slot)
 
     map->as = name;
     map->as_at = slot->value;
-    if (is_taken(name))
+    if (is_reserved_item_name(name))
         mortise_diag_add(
             ld->diags, "E0314", slot->value->span,
             "'%s' is already a name in expressions: choose another", name);
-    else if (!is_sayable(ld, name))
+    else if (!is_item_name(ld, name))
         mortise_diag_add(ld->diags, "E0211", slot->value->span,
                          "'%s' cannot be a name in expressions", name);
 }
 
-static void read_to(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_map_to(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_map *map = into;
 
@@ -64,7 +66,8 @@ static void read_to(void *ctx, void *into, const struct mortise_slot *slot)
     map->to = mortise_load_node_id(ctx, slot->value);
 }
 
-static void read_join(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_map_join(void *ctx, void *into,
+                          const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_map *map = into;
@@ -82,8 +85,8 @@ static const struct mortise_key parallel_forms[] = {
     {.value = MORTISE_V_FILLED},
 };
 
-static void read_parallel(void *ctx, void *into,
-                          const struct mortise_slot *slot)
+static void read_max_parallel(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_map *map = into;
@@ -103,29 +106,30 @@ static const struct mortise_key keys[] = {
     {.name = "as",
      .about = "The name of an element in expressions (default: item).",
      .value = MORTISE_V_STRING,
-     .read = read_as},
+     .read = read_map_as},
     {.name = "to",
      .about = "The node that runs for each element.",
      .value = MORTISE_V_ID,
      .required = true,
-     .read = read_to},
+     .read = read_map_to},
     {.name = "join",
      .about = "The node that starts when all elements have ended.",
      .value = MORTISE_V_ID,
      .required = true,
-     .read = read_join},
+     .read = read_map_join},
     {.name = "max_parallel",
      .about = "The number of elements that run at once (default: 16).",
      MORTISE_FORMS(parallel_forms),
-     .read = read_parallel},
+     .read = read_max_parallel},
 };
 
 const struct mortise_place mortise_map_place = {
     MORTISE_PLACE_OF("a map", keys)};
 
-/* The map is not made, and its body has its names all the same: that which it
- * gives, and what a key that is misspelt may be for. */
-static void lose(struct mortise_loader *ld, const char *name)
+/* The map is not created, but its body should not get findings for the map's
+ * names: the name in `as`, and each value of an unknown key that may be a
+ * misspelled `as`. */
+static void add_lost_item(struct mortise_loader *ld, const char *name)
 {
     struct mortise_named *one = mortise_load_alloc(ld, sizeof *one);
 
@@ -135,15 +139,16 @@ static void lose(struct mortise_loader *ld, const char *name)
     ld->lost_items = one;
 }
 
-static void lose_names(struct mortise_loader *ld, const struct mortise_map *map,
-                       const struct mortise_yaml *written)
+static void add_lost_items(struct mortise_loader *ld,
+                           const struct mortise_map *map,
+                           const struct mortise_yaml *written)
 {
-    lose(ld, map->as);
+    add_lost_item(ld, map->as);
     for (size_t i = 0; written->kind == MORTISE_YAML_MAP && i < written->n; i++)
         if (written->items[i]->kind == MORTISE_YAML_STRING &&
             mortise_place_row(&mortise_map_place, written->keys[i]->str) ==
                 NULL)
-            lose(ld, written->items[i]->str);
+            add_lost_item(ld, written->items[i]->str);
 }
 
 void mortise_load_map(struct mortise_loader *ld, uint32_t from,
@@ -164,7 +169,7 @@ void mortise_load_map(struct mortise_loader *ld, uint32_t from,
                                 .max_parallel = 16};
     mortise_keys_enter(slot, ld, map, ld->diags);
     if (ld->diags->n_errors > errors)
-        lose_names(ld, map, slot->value);
+        add_lost_items(ld, map, slot->value);
     if (from == MORTISE_NOWHERE || map->over == NULL ||
         map->to == MORTISE_NOWHERE || map->join == MORTISE_NOWHERE)
         return;

@@ -1,21 +1,22 @@
-/* matches.c -- what patterns of tools stand for, while a graph is loaded.
+/* matches.c -- the tools that patterns match, while a graph is loaded.
  *
- * Which operations `mail/` and a star name depends on what is installed, and on
- * what the deployment denies.  What a run began with it goes on with: its tools
- * are told apart by where they stand.  So what each pattern stood for is a
- * source of the graph, like the files that it names: it is pinned with them, and
- * a run's graph takes it from there, whatever is installed by then.  What is
- * denied or gone since blocks the run, as if it had been named. */
+ * The operations that `mail/` and a star match depend on the installed plugins
+ * and on the operations that the deployment denies.  A run must keep the tools
+ * that it began with, because it identifies them by their position.  So the
+ * matches of each pattern are a source of the graph, like the files that it
+ * names: runs pin them, and a run's graph reads them from there, whatever is
+ * installed later.  A tool that was since denied or removed blocks the run, as
+ * if the graph named it. */
 #include <string.h>
 
 #include "core/base/hash.h"
 #include "lang/graph/load/loader.h"
 
-/* As no file is called that a graph can name. */
-static const char path[] = ":tools";
+/* No file of a graph can have this name. */
+static const char matches_path[] = ":tools";
 
-/* {PATTERN: [tool ...]}, of a run's sources. */
-static void read_pinned(struct mortise_loader *root)
+/* {PATTERN: [tool ...]}, from the run's sources. */
+static void read_pinned_matches(struct mortise_loader *root)
 {
     const struct mortise_graph_files *files = root->catalog->files;
     struct mortise_err why = {0};
@@ -25,7 +26,7 @@ static void read_pinned(struct mortise_loader *root)
     if (files == NULL || !files->pinned)
         return;
     mortise_buf_init(&text, root->mem);
-    if (files->read(files->ud, path, &text, &why) == MORTISE_OK)
+    if (files->read(files->ud, matches_path, &text, &why) == MORTISE_OK)
         mortise_json_read(&root->matches, text.p, text.n, &why);
     root->nomem |= why.code == MORTISE_ENOMEM;
     mortise_buf_finish(&text);
@@ -36,7 +37,7 @@ const json_t *mortise_load_matches(struct mortise_loader *ld,
                                    const char *pattern)
 {
     if (!ld->root->looked_for_matches)
-        read_pinned(ld->root);
+        read_pinned_matches(ld->root);
     return ld->root->has_pinned_matches
                ? json_object_get(ld->root->matches, pattern)
                : NULL;
@@ -61,7 +62,7 @@ void mortise_load_note_match(struct mortise_loader *ld, const char *pattern,
     root->nomem |= json_array_append_new(list, json_string(tool)) != 0;
 }
 
-/* As a source, and in the digest of what the graph is here. */
+/* The matches as a source; they also enter the digest of the graph. */
 bool mortise_load_matches_source(struct mortise_loader *ld,
                                  struct mortise_source *out)
 {
@@ -78,7 +79,7 @@ bool mortise_load_matches_source(struct mortise_loader *ld,
         ld->nomem = true;
         return false;
     }
-    *out = (struct mortise_source){path, kept, strlen(kept)};
+    *out = (struct mortise_source){matches_path, kept, strlen(kept)};
     mortise_hasher_init(&h);
     mortise_hasher_field(&h, g->content, sizeof g->content);
     mortise_hasher_field(&h, kept, strlen(kept));

@@ -1,19 +1,20 @@
-/* memory.c -- memory_policy of nodes: what is read before a node runs, and what
- * becomes of its output.
+/* memory.c -- memory_policy of nodes: the traces that are read before a node
+ * runs, and the storage of its output.
  *
  *     memory_policy:
  *       session: ${input.customer}
  *       read: {scope: session, semantic_query: "${input.message}"}
  *       write: {auto_encode: true, type: episodic, scope: session}
  *
- * Whose memory it is goes by scope: `global` is everybody's of the tenant,
- * `persona` that of the graph's name, `session` that of the text that the policy
- * says, or else of the run, and `conversation` that of the node's conversation
- * in the session.
+ * The scope decides which runs share a trace.  `global` is shared by the
+ * tenant, `persona` by the runs of graphs with this name.  `session` is shared
+ * by the nodes with the same `session` text of the policy, or within the run if
+ * there is none.  `conversation` is shared within the node's conversation in the
+ * session.
  *
- * A policy that neither reads nor writes says nothing, and is refused; so is a
- * snapshot of what cannot be read as of an earlier time, and what stands in a
- * key whose companion is missing.
+ * A policy that neither reads nor writes is an error.  So are a snapshot from a
+ * memory that cannot read as of an earlier time, and a key whose companion is
+ * missing.
  */
 #include <math.h>
 #include <string.h>
@@ -21,7 +22,7 @@
 #include "lang/config/deploy_memory.h"
 #include "lang/graph/load/node.h"
 
-enum { MAX_TRACES = 8 }; /* of a read that says nothing */
+enum { MAX_TRACES = 8 }; /* the default of max_traces */
 
 /* ---- words --------------------------------------------------------------- */
 
@@ -46,14 +47,15 @@ static const struct mortise_word types[] = {
 
 /* ---- keys ---------------------------------------------------------------- */
 
-/* What is read: into the policy, and what needs more than that. */
+/* A policy while it is read; the members besides `policy` need further work. */
 struct reading {
     struct mortise_memory_policy policy;
     const struct mortise_yaml *session, *query, *read, *write;
     const struct mortise_yaml *consistency, *conversation, *encoded;
 };
 
-static void read_types(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_trace_types(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct reading *r = into;
@@ -65,20 +67,21 @@ static void read_types(void *ctx, void *into, const struct mortise_slot *slot)
     r->policy.n_types = slot->value->n;
 }
 
-static void note_conversation(struct reading *r,
-                              const struct mortise_slot *slot)
+static void note_conversation_scope(struct reading *r,
+                                    const struct mortise_slot *slot)
 {
     if (slot->word == MORTISE_SCOPE_CONVERSATION)
         r->conversation = slot->value;
 }
 
-static void read_scope(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_memory_scope(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct reading *r = into;
 
     (void)ctx;
     r->policy.scope = (enum mortise_memory_scope)slot->word;
-    note_conversation(r, slot);
+    note_conversation_scope(r, slot);
 }
 
 static const struct mortise_key read_keys[] = {
@@ -86,13 +89,13 @@ static const struct mortise_key read_keys[] = {
      .about = "Read only traces of these types: episodic, semantic, "
               "procedural, prospective, relational (default: all).",
      .value = MORTISE_V_STRINGS,
-     .read = read_types},
+     .read = read_trace_types},
     {.name = "scope",
      .about = "Read only traces of this scope: global, persona, session or "
               "conversation (default: all that apply).",
      .value = MORTISE_V_WORD,
      .words = scopes,
-     .read = read_scope},
+     .read = read_memory_scope},
     {.name = "max_traces",
      .about = "The highest number of traces (default: 8).",
      .min = 1,
@@ -112,7 +115,8 @@ static const struct mortise_key read_keys[] = {
 };
 MORTISE_PLACE(read, "read of memory_policy");
 
-static void read_read(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_memory_read(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct reading *r = into;
@@ -122,7 +126,8 @@ static void read_read(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_keys_enter(slot, ld, into, ld->diags);
 }
 
-static void read_type(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_trace_type(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     struct reading *r = into;
 
@@ -131,15 +136,15 @@ static void read_type(void *ctx, void *into, const struct mortise_slot *slot)
     r->encoded = slot->name;
 }
 
-static void read_write_scope(void *ctx, void *into,
-                             const struct mortise_slot *slot)
+static void read_memory_write_scope(void *ctx, void *into,
+                                    const struct mortise_slot *slot)
 {
     struct reading *r = into;
 
     (void)ctx;
     r->policy.write_scope = (enum mortise_memory_scope)slot->word;
     r->encoded = slot->name;
-    note_conversation(r, slot);
+    note_conversation_scope(r, slot);
 }
 
 static const struct mortise_key write_keys[] = {
@@ -152,25 +157,26 @@ static const struct mortise_key write_keys[] = {
               "procedural, prospective or relational.",
      .value = MORTISE_V_WORD,
      .words = types,
-     .read = read_type},
+     .read = read_trace_type},
     {.name = "scope",
      .about = "The scope of the trace: session (the default), global, persona "
               "or conversation.",
      .value = MORTISE_V_WORD,
      .words = scopes,
-     .read = read_write_scope},
+     .read = read_memory_write_scope},
 };
 MORTISE_PLACE(write, "write of memory_policy");
 
-/* auto_encode is missing, or no bool: a finding already. */
-static bool says_not_whether(const struct mortise_yaml *write)
+/* auto_encode is missing, or no bool: another check reports it. */
+static bool lacks_auto_encode(const struct mortise_yaml *write)
 {
     const struct mortise_yaml *said = mortise_yaml_get(write, "auto_encode");
 
     return said == NULL || said->kind != MORTISE_YAML_BOOL;
 }
 
-static void read_write(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_memory_write(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct reading *r = into;
@@ -178,7 +184,7 @@ static void read_write(void *ctx, void *into, const struct mortise_slot *slot)
     r->write = slot->name;
     mortise_keys_enter(slot, ld, into, ld->diags);
     if (!r->policy.encodes && r->encoded != NULL &&
-        !says_not_whether(slot->value))
+        !lacks_auto_encode(slot->value))
         mortise_diag_help(ld->diags,
                           mortise_diag_add(ld->diags, "E0212", r->encoded->span,
                                            "'%s' has no effect here",
@@ -186,8 +192,8 @@ static void read_write(void *ctx, void *into, const struct mortise_slot *slot)
                           "set auto_encode: true, or remove the key");
 }
 
-static void read_consistency(void *ctx, void *into,
-                             const struct mortise_slot *slot)
+static void read_memory_consistency(void *ctx, void *into,
+                                    const struct mortise_slot *slot)
 {
     struct reading *r = into;
 
@@ -205,7 +211,7 @@ static const struct mortise_key policy_keys[] = {
               "memory_consistency.",
      .value = MORTISE_V_WORD,
      .words = mortise_consistency_words,
-     .read = read_consistency},
+     .read = read_memory_consistency},
     {.name = "session",
      .about = "The key of the session: a template (default: the run's own).",
      .value = MORTISE_V_STRING,
@@ -215,36 +221,38 @@ static const struct mortise_key policy_keys[] = {
               "expressions, and part of the prompt of a gmi.",
      .value = MORTISE_V_MAP,
      .place = &read_place,
-     .read = read_read},
+     .read = read_memory_read},
     {.name = "write",
      .about = "What the node writes after it completes.",
      .value = MORTISE_V_MAP,
      .place = &write_place,
-     .read = read_write},
+     .read = read_memory_write},
 };
 
 const struct mortise_place mortise_memory_policy_place = {
     MORTISE_PLACE_OF("memory_policy", policy_keys)};
 
-/* ---- what it needs ------------------------------------------------------- */
+/* ---- requirements -------------------------------------------------------- */
 
-static bool is_meant(const struct mortise_yaml *policy, const char *key)
+static bool has_policy_key(const struct mortise_yaml *policy, const char *key)
 {
     return mortise_keys_meant(&mortise_memory_policy_place, policy, key);
 }
 
-/* Nothing is encoded, and that is a finding by itself: who reads on does not know
- * what was meant. */
+/* auto_encode may be meant to be true, because its key has a finding: do not
+ * report consequences. */
 static bool may_encode(const struct mortise_yaml *policy)
 {
     const struct mortise_yaml *write = mortise_yaml_get(policy, "write");
 
-    return write != NULL ? says_not_whether(write) : is_meant(policy, "write");
+    return write != NULL ? lacks_auto_encode(write)
+                         : has_policy_key(policy, "write");
 }
 
-/* Is there a memory, and one that can do what the policy wants? */
-static void check_memory(struct mortise_loader *ld, const struct reading *r,
-                         const struct mortise_yaml *name)
+/* Check that there is a memory, and that it supports the policy. */
+static void check_memory_support(struct mortise_loader *ld,
+                                 const struct reading *r,
+                                 const struct mortise_yaml *name)
 {
     const struct mortise_catalog *catalog = ld->catalog;
     const struct mortise_yaml *at =
@@ -270,21 +278,21 @@ static void check_memory(struct mortise_loader *ld, const struct reading *r,
                           "use consistency: live or journaled");
 }
 
-/* A query does not see what it asks for. */
-static void late_query(struct mortise_loader *ld,
-                       const struct mortise_late *late)
+/* A query cannot use the traces that it searches for. */
+static void compile_memory_query(struct mortise_loader *ld,
+                                 const struct mortise_late *late)
 {
     ld->names[MORTISE_IN_MEMORY].name = "";
     mortise_load_late_tmpl(ld, late);
 }
 
-static void put_template(struct mortise_loader *ld,
-                         const struct mortise_reading *r,
-                         struct mortise_tmpl **into,
-                         const struct mortise_yaml *at)
+static void defer_memory_template(struct mortise_loader *ld,
+                                  const struct mortise_reading *r,
+                                  struct mortise_tmpl **into,
+                                  const struct mortise_yaml *at)
 {
     if (at != NULL)
-        mortise_load_late(ld, late_query, into, at, r->node->index,
+        mortise_load_late(ld, compile_memory_query, into, at, r->node->index,
                           MORTISE_IN_OUTPUT);
 }
 
@@ -304,11 +312,11 @@ void mortise_node_read_memory_policy(void *ctx, void *into,
         return;
     mortise_keys_enter(slot, ld, &r, ld->diags);
     *policy = r.policy;
-    put_template(ld, node, &policy->session, r.session);
-    put_template(ld, node, &policy->query, r.query);
+    defer_memory_template(ld, node, &policy->session, r.session);
+    defer_memory_template(ld, node, &policy->query, r.query);
     node->node->memory = policy;
     node->conversation = r.conversation;
-    if (!is_meant(slot->value, "read") && !r.policy.encodes &&
+    if (!has_policy_key(slot->value, "read") && !r.policy.encodes &&
         !may_encode(slot->value))
         mortise_diag_help(
             ld->diags,
@@ -316,14 +324,14 @@ void mortise_node_read_memory_policy(void *ctx, void *into,
                              "memory_policy needs 'read', or 'write' with "
                              "auto_encode: true"),
             "without them the policy has no effect");
-    check_memory(ld, &r, slot->name);
+    check_memory_support(ld, &r, slot->name);
     if (policy->reads && policy->consistency == MORTISE_MEMORY_SNAPSHOT)
         ld->root->g->snapshots = true;
 }
 
-static void guards_nothing(struct mortise_loader *ld,
-                           const struct mortise_reading *r, const char *list,
-                           const char *what)
+static void report_unused_memory_guard(struct mortise_loader *ld,
+                                       const struct mortise_reading *r,
+                                       const char *list, const char *what)
 {
     const struct mortise_yaml *policy =
         mortise_yaml_get(r->map, "guardrail_policy");
@@ -334,10 +342,10 @@ static void guards_nothing(struct mortise_loader *ld,
                      r->node->id, what, list);
 }
 
-/* Guardrails of what is read or written, where nothing is, and where it is no
- * finding already that nothing is. */
-static void check_guards(struct mortise_loader *ld,
-                         const struct mortise_reading *r)
+/* Report guardrails on reads or writes that the node does not do, unless the
+ * missing read or write has a finding already. */
+static void check_memory_guards(struct mortise_loader *ld,
+                                const struct mortise_reading *r)
 {
     const struct mortise_memory_policy *p = r->node->memory;
     const struct mortise_guard_list *guards = r->node->guards;
@@ -346,17 +354,17 @@ static void check_guards(struct mortise_loader *ld,
     if (p == NULL && mortise_node_says(r, "memory_policy"))
         return;
     if (guards[MORTISE_GUARD_RECALLED].n > 0 &&
-        (p == NULL || !(p->reads || is_meant(said, "read"))))
-        guards_nothing(ld, r, "memory_read", "reads");
+        (p == NULL || !(p->reads || has_policy_key(said, "read"))))
+        report_unused_memory_guard(ld, r, "memory_read", "reads");
     if (guards[MORTISE_GUARD_REMEMBERED].n > 0 &&
         (p == NULL || !(p->encodes || may_encode(said))))
-        guards_nothing(ld, r, "memory_write", "writes");
+        report_unused_memory_guard(ld, r, "memory_write", "writes");
 }
 
 void mortise_node_finish_memory(struct mortise_loader *ld,
                                 struct mortise_reading *r)
 {
-    check_guards(ld, r);
+    check_memory_guards(ld, r);
     if (r->conversation == NULL || r->node->conversation != NULL ||
         mortise_node_says(r, "conversation"))
         return;
@@ -368,15 +376,15 @@ void mortise_node_finish_memory(struct mortise_loader *ld,
         "only gmi nodes have the key 'conversation'");
 }
 
-/* ---- the graph's word ------------------------------------------------------ */
+/* ---- memory_consistency of the graph ------------------------------------- */
 
-static bool remembers(const struct mortise_graph *g)
+static bool uses_memory(const struct mortise_graph *g)
 {
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const struct mortise_node *n = &g->nodes[i];
 
-        if (n->memory != NULL || (n->sub != NULL && remembers(n->sub)) ||
-            (n->tools != NULL && remembers(n->tools)))
+        if (n->memory != NULL || (n->sub != NULL && uses_memory(n->sub)) ||
+            (n->tools != NULL && uses_memory(n->tools)))
             return true;
     }
     return false;
@@ -387,7 +395,7 @@ void mortise_check_consistency(struct mortise_loader *ld)
     const struct mortise_yaml *said =
         mortise_yaml_key(ld->g->tree, "memory_consistency");
 
-    if (said != NULL && !remembers(ld->g))
+    if (said != NULL && !uses_memory(ld->g))
         mortise_diag_add(ld->diags, "W0826", said->span,
                          "'memory_consistency' has no effect: no node of the "
                          "graph has a memory_policy");

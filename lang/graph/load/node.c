@@ -1,12 +1,13 @@
-/* node.c -- nodes: the keys that kinds of nodes share, and how a node is read.
+/* node.c -- nodes: the keys that several kinds share, and the reading of a
+ * node.
  *
- * Each kind has a table of its own (graph/kinds/), in which it puts its own
- * keys among those that stand here: a key is one row, whoever has it.  What
- * belongs to a type of a later build is told apart from what is misspelled.
+ * Each kind has its own table of keys (graph/kinds/), which combines the shared
+ * rows of this file with its own.  Keys of a later version get another message
+ * than misspelled keys.
  *
- * Keys are read in the order of the table: first what the node runs, then what
- * depends on it (arguments on the operation, conditions on what `output` is),
- * then its edges.
+ * Keys are read in the order of the table: first the operation of the node,
+ * then the keys that depend on it (arguments on the operation, conditions on
+ * the schema of `output`), then its edges.
  */
 #include "lang/graph/load/node.h"
 
@@ -14,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-/* In the order of the enum, as mortise_effect_name() counts on. */
+/* In the order of the enum: mortise_effect_name() relies on it. */
 const struct mortise_word mortise_effect_words[] = {
     {"pure", MORTISE_PURE, false},
     {"read", MORTISE_READ, false},
@@ -40,7 +41,7 @@ static const struct mortise_word node_effect_words[] = {
 
 /* ---- rows ------------------------------------------------------------ */
 
-enum { HOLD_BACK = 512 }; /* bytes, of guardrail_policy */
+enum { HOLD_BACK = 512 }; /* the default of hold_back, in bytes */
 enum { BEFORE = 1, AFTER = 2 };
 
 static const struct mortise_word checkpoints[] = {
@@ -51,8 +52,8 @@ static const struct mortise_word checkpoints[] = {
     {NULL, 0, false},
 };
 
-static void read_checkpoint(void *ctx, void *into,
-                            const struct mortise_slot *slot)
+static void read_node_checkpoint(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
@@ -98,22 +99,24 @@ const struct mortise_key mortise_effect_row = {
     .words = node_effect_words,
     .read = mortise_node_read_effect_class};
 
-/* The clock of a graph inside goes on after a crash, by what is written.  The
- * tools of a node have no names of their own. */
-static bool takes_template(const struct mortise_node *node,
-                           const struct mortise_slot *slot)
+/* An inner graph's timeout must be a literal: its timer is restored after a
+ * crash from the graph alone.  Tools of a node have no names in scope for a
+ * template. */
+static bool can_template_timeout(const struct mortise_node *node,
+                                 const struct mortise_slot *slot)
 {
     return slot->place->of == &mortise_node_place &&
            node->type != MORTISE_NODE_SUBGRAPH &&
            node->type != MORTISE_NODE_TEAM;
 }
 
-static void read_timeout(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_node_timeout(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_node *node = ((struct mortise_reading *)into)->node;
 
-    if (mortise_tmpl_opens(slot->value) && !takes_template(node, slot))
+    if (mortise_tmpl_opens(slot->value) && !can_template_timeout(node, slot))
         mortise_diag_add(ld->diags, "E0203", slot->value->span,
                          "'timeout' cannot be a template in a subgraph, a team "
                          "or a tool of a node");
@@ -127,7 +130,7 @@ const struct mortise_key mortise_timeout_row = {
     .about =
         "The longest time of one attempt; waiting for a person does not count.",
     MORTISE_FORMS(mortise_duration_forms),
-    .read = read_timeout};
+    .read = read_node_timeout};
 
 const struct mortise_key mortise_retry_row = {
     .name = "retry_policy",
@@ -294,7 +297,7 @@ const struct mortise_key mortise_end_rows[2] = {
      .about = "When the node is written to disk: before, after, both or none.",
      .value = MORTISE_V_WORD,
      .words = checkpoints,
-     .read = read_checkpoint},
+     .read = read_node_checkpoint},
     {.name = "metadata",
      .about = "Your own data; Mortise ignores it.",
      .value = MORTISE_V_ANY},
@@ -363,8 +366,8 @@ bool mortise_node_says(const struct mortise_reading *r, const char *key)
 
 /* ---- one node -------------------------------------------------------- */
 
-/* The kind that a key implies where nothing says which; UNREAD: none does. */
-static enum mortise_node_type implied_type(const struct mortise_yaml *map)
+/* The kind that a key implies if `type` is missing; UNREAD: none. */
+static enum mortise_node_type get_implied_type(const struct mortise_yaml *map)
 {
     for (int type = MORTISE_NODE_UNREAD + 1; type < MORTISE_NODE_TYPES;
          type++) {
@@ -378,10 +381,10 @@ static enum mortise_node_type implied_type(const struct mortise_yaml *map)
     return MORTISE_NODE_UNREAD;
 }
 
-/* `type`; UNREAD after a finding. */
-static enum mortise_node_type read_type(struct mortise_loader *ld,
-                                        const struct mortise_yaml *key,
-                                        const struct mortise_yaml *map)
+/* The type of the node; UNREAD after a finding. */
+static enum mortise_node_type read_node_type(struct mortise_loader *ld,
+                                             const struct mortise_yaml *key,
+                                             const struct mortise_yaml *map)
 {
     const struct mortise_yaml *v = mortise_yaml_get(map, "type");
     enum mortise_node_type implied;
@@ -394,7 +397,7 @@ static enum mortise_node_type read_type(struct mortise_loader *ld,
         return MORTISE_NODE_UNREAD;
     }
     if (v == NULL) {
-        implied = implied_type(map);
+        implied = get_implied_type(map);
         if (implied != MORTISE_NODE_UNREAD)
             return implied;
         if (!mortise_keys_meant(&mortise_node_place, map, "type"))
@@ -445,8 +448,9 @@ void mortise_node_apply_defaults(struct mortise_loader *ld,
     }
 }
 
-static void finish_node(struct mortise_loader *ld, struct mortise_reading *r,
-                        const struct mortise_node_kind *kind)
+static void finish_node_keys(struct mortise_loader *ld,
+                             struct mortise_reading *r,
+                             const struct mortise_node_kind *kind)
 {
     const struct mortise_schema *input =
         r->node->op != NULL ? r->node->op->input : NULL;
@@ -465,14 +469,15 @@ static void finish_node(struct mortise_loader *ld, struct mortise_reading *r,
     mortise_node_finish_output(ld, r);
 }
 
-static void read_node(struct mortise_loader *ld, struct mortise_node *node,
-                      const struct mortise_yaml *key,
-                      const struct mortise_yaml *map)
+static void read_graph_node(struct mortise_loader *ld,
+                            struct mortise_node *node,
+                            const struct mortise_yaml *key,
+                            const struct mortise_yaml *map)
 {
     struct mortise_reading r = {.node = node, .key = key, .map = map};
     const struct mortise_node_kind *kind;
 
-    node->type = read_type(ld, key, map);
+    node->type = read_node_type(ld, key, map);
     kind = mortise_node_kind_of(node->type);
     if (kind == NULL) {
         mortise_keys_unknown(&mortise_node_place, map, ld->diags);
@@ -484,12 +489,13 @@ static void read_node(struct mortise_loader *ld, struct mortise_node *node,
     if (!ld->nomem)
         mortise_keys_read(&kind->place, map, key->span, ld, &r, ld->diags);
     if (!ld->nomem)
-        finish_node(ld, &r, kind);
+        finish_node_keys(ld, &r, kind);
 }
 
 /* ---- all nodes ------------------------------------------------------- */
 
-static void check_id(struct mortise_loader *ld, const struct mortise_yaml *key)
+static void check_node_id(struct mortise_loader *ld,
+                          const struct mortise_yaml *key)
 {
     if (strcmp(key->str, "START") == 0 || strcmp(key->str, "END") == 0)
         mortise_diag_add(ld->diags, "E0302", key->span,
@@ -499,7 +505,7 @@ static void check_id(struct mortise_loader *ld, const struct mortise_yaml *key)
         mortise_node_bad_id(ld, key);
 }
 
-/* Ids first: edges lead forward, too. */
+/* Number all nodes first, because edges may lead to later nodes. */
 static void number_nodes(struct mortise_loader *ld,
                          const struct mortise_yaml *map)
 {
@@ -518,7 +524,7 @@ static void number_nodes(struct mortise_loader *ld,
         g->node_at[i] = UINT32_MAX;
         if (mortise_yaml_is_x(map->keys[i]->str))
             continue;
-        check_id(ld, map->keys[i]);
+        check_node_id(ld, map->keys[i]);
         node->id = map->keys[i]->str;
         node->span = map->keys[i]->span;
         node->index = g->n_nodes;
@@ -553,6 +559,6 @@ void mortise_load_nodes(void *ctx, void *into, const struct mortise_slot *slot)
     }
     for (size_t i = 0; i < map->n && !ld->nomem; i++)
         if (ld->g->node_at[i] != UINT32_MAX)
-            read_node(ld, &ld->g->nodes[ld->g->node_at[i]], map->keys[i],
-                      map->items[i]);
+            read_graph_node(ld, &ld->g->nodes[ld->g->node_at[i]], map->keys[i],
+                            map->items[i]);
 }

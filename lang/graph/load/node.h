@@ -1,6 +1,6 @@
-/* node.h -- a node while it is being read; shared by the files that read nodes
- * and by nobody else.  A kind of nodes is a table of keys and what is looked at
- * once they are read: one file of graph/kinds/. */
+/* node.h -- a node while it is read; for the files that read nodes only.  Each
+ * kind of node is a table of keys plus checks after they were read, in one file
+ * of graph/kinds/. */
 #ifndef MORTISE_LANG_GRAPH_LOAD_NODE_H
 #define MORTISE_LANG_GRAPH_LOAD_NODE_H
 
@@ -11,15 +11,18 @@ struct mortise_reading {
     struct mortise_node *node;
     const struct mortise_yaml *key, *map;
     bool has_effect;
-    const struct mortise_yaml *args; /* what its operation gets; NULL: {} */
-    struct mortise_cel_name *inner;  /* a subgraph's, at its end; NULL: none */
-    /* What its persona_policy says, on top of its graph's; NULL: the graph's. */
+    const struct mortise_yaml *args; /* the arguments of its operation; NULL:
+                                      * {} */
+    struct mortise_cel_name *inner;  /* for a subgraph: the names at its end;
+                                      * else NULL */
+    /* The node's persona_policy merged with the graph's persona; NULL: the
+     * graph's. */
     const struct mortise_persona *persona;
-    /* Where its memory_policy names a conversation; NULL: nowhere. */
+    /* The value in its memory_policy that names a conversation; NULL: none. */
     const struct mortise_yaml *conversation;
 };
 
-/* For `.in` of rows whose field is the node's. */
+/* For `.in` of rows whose field is in the node. */
 static inline void *mortise_reading_node(void *reading)
 {
     struct mortise_reading *r = reading;
@@ -27,29 +30,32 @@ static inline void *mortise_reading_node(void *reading)
     return r->node;
 }
 
-/* Is the key of the node there, or was another probably meant to be it? */
+/* Does the node have the key, or a key that is probably a misspelling of it? */
 bool mortise_node_says(const struct mortise_reading *r, const char *key);
 
 /* ---- kinds.c ------------------------------------------------------------- */
 
-/* How the nodes of a kind are read. */
+/* The readers of a kind of node. */
 struct mortise_node_kind {
-    struct mortise_place place; /* of mortise_node_place */
-    size_t size;                /* of `own` of its nodes, zeroed; 0: none */
+    struct mortise_place place; /* one type of mortise_node_place */
+    size_t size;                /* of its nodes' `own`, which is zeroed; 0:
+                                 * none */
     bool is_agent;              /* its operation asks models (agent.h) */
-    /* Before its keys are read: what it runs, where none of them says it. */
+    /* Called before the keys are read: sets the operation of kinds without a
+     * key for it. */
     void (*begin)(struct mortise_loader *ld, struct mortise_reading *r);
-    /* All that stands in it was read.  NULL: nothing is left to do. */
+    /* Called after the keys were read.  NULL: nothing to do. */
     void (*finish)(struct mortise_loader *ld, struct mortise_reading *r);
-    /* How nodes may be tools (tools.c); NULL: they are none. */
+    /* How such a node can be a tool (tools.c); NULL: it cannot. */
     const struct mortise_node_as_tool *as_tool;
 };
 
-/* Nodes that are there to be called by a name of the node that calls them. */
+/* A kind whose nodes can be tools of another node. */
 struct mortise_node_as_tool {
-    const char *prefix; /* what such names begin with */
-    bool has_approvals; /* somebody may be asked before each call */
-    /* What it runs, by the rest of the name, which stands at `at`. */
+    const char *prefix; /* of the names of such tools */
+    bool has_approvals; /* a person can be asked before each call */
+    /* Set the operation, from the part of the name after the prefix; `at` is
+     * the name's position. */
     void (*read)(struct mortise_loader *ld, struct mortise_reading *r,
                  const char *rest, const struct mortise_yaml *at);
 };
@@ -58,7 +64,7 @@ struct mortise_node_as_tool {
 #define MORTISE_KIND_PLACE(word, table)                                        \
     MORTISE_PLACE_OF("a node", table), .type = (word), .of = &mortise_node_place
 
-/* NULL: nodes that are not of this build. */
+/* NULL: the kind is not in this version. */
 const struct mortise_node_kind *
 mortise_node_kind_of(enum mortise_node_type type);
 extern const struct mortise_place *const mortise_node_types[];
@@ -68,46 +74,47 @@ extern const struct mortise_word mortise_node_words[];
 
 extern const struct mortise_place mortise_node_place;
 
-/* Rows for the tables of kinds, in the order in which they are to be read.
- * What a node is. */
+/* Rows for the tables of kinds, in the order in which they must be read.
+ * First, the type: */
 extern const struct mortise_key mortise_type_row;
-/* How it does what it does: all of these, where it has an operation. */
+/* The call: all of these, for a node with an operation. */
 extern const struct mortise_key mortise_effect_row, mortise_timeout_row,
     mortise_retry_row, mortise_call_rows[6], mortise_args_row,
     mortise_policy_row;
-/* Where its output goes; what comes before it, what if it fails. */
+/* Its output, its incoming edges, and its errors. */
 extern const struct mortise_key mortise_output_rows[2], mortise_join_rows[5];
-/* What comes after it. */
+/* Its outgoing edges. */
 extern const struct mortise_key mortise_next_row, mortise_route_rows[2],
     mortise_targets_row, mortise_map_row;
-/* The rest. */
+/* All others. */
 extern const struct mortise_key mortise_visit_rows[2], mortise_persona_row,
     mortise_resource_row, mortise_cache_row, mortise_end_rows[2],
     mortise_memory_row, mortise_discovery_row, mortise_later_rows[3],
     mortise_last_rows[2];
-/* From its output on, of a node that has one and calls no operation. */
+/* All rows after the call, for a node with an output but without an
+ * operation. */
 extern const struct mortise_key mortise_work_rows[8];
-/* All but what it calls, of a node that is a call. */
+/* All rows but the operation's name, for a node that calls an operation. */
 extern const struct mortise_key mortise_operation_rows[16];
 
 /* Readers of keys: `ctx` is the loader, `into` the reading. */
 
-/* Before the keys of a node are read: what holds unless they say otherwise. */
+/* Set the defaults of a node before its keys are read. */
 void mortise_node_begin(struct mortise_loader *ld, struct mortise_reading *r,
                         const struct mortise_node_kind *kind);
-/* Behind them: what `defaults` say for those that say nothing, of a call, and
- * how long guardrails may take. */
+/* Apply `defaults` after the keys were read: to calls, and to the timeout of
+ * guardrails. */
 void mortise_node_apply_defaults(struct mortise_loader *ld,
                                  struct mortise_reading *r);
 
 /* ---- call.c -------------------------------------------------------------- */
 
-/* The operation of that name, of the node's plugin. */
+/* Find the node's operation in the catalogue. */
 void mortise_node_find_operation(struct mortise_loader *ld,
                                  struct mortise_reading *r,
                                  struct mortise_span at);
-/* PLUGIN/OPERATION at `at`, a text, which is no `noun` else; `what` is that with an
- * article: "a tool". */
+/* Read PLUGIN/OPERATION from the string `at`.  The messages call it `noun`, and
+ * `what` with an article ("a tool"). */
 void mortise_node_name_operation(struct mortise_loader *ld,
                                  struct mortise_reading *r,
                                  const struct mortise_yaml *at,
@@ -116,43 +123,44 @@ void mortise_node_read_operation(struct mortise_loader *ld,
                                  struct mortise_reading *r,
                                  const struct mortise_slot *slot,
                                  const char *what);
-/* The operation that the deployment has for nodes of that type. */
+/* Set the operation that the deployment has for nodes of this type. */
 void mortise_node_read_executor(struct mortise_loader *ld,
                                 struct mortise_reading *r, const char *type,
                                 const char *otherwise);
 mortise_key_fn mortise_node_read_effect_class;
-/* The class of nodes that ask people, which others cannot have. */
+/* The effect class of nodes that ask people; other nodes cannot have it. */
 enum { MORTISE_EFFECT_HUMAN = MORTISE_EXTERNAL + 1 };
 mortise_key_fn mortise_node_read_resource;
-/* Only who writes shares a resource with others. */
+/* Report `resource` on a node that does not write. */
 void mortise_node_check_resource(struct mortise_loader *ld,
                                  const struct mortise_reading *r);
-/* Only what is pure may be kept. */
+/* Report `cache` on a node that is not pure. */
 void mortise_node_check_cache(struct mortise_loader *ld,
                               const struct mortise_reading *r);
 mortise_key_fn mortise_node_read_on_in_doubt;
 mortise_key_fn mortise_node_read_output_schema;
 mortise_key_fn mortise_node_read_args;
-/* The same of what no key has, but its kind made. */
+/* The same for arguments that the kind builds. */
 void mortise_node_take_args(struct mortise_loader *ld,
                             struct mortise_reading *r,
                             const struct mortise_yaml *args);
-/* What is written of r->args against the operation's schema. */
+/* Check the literal parts of r->args against the operation's schema. */
 void mortise_node_check_args(struct mortise_loader *ld,
                              struct mortise_reading *r,
                              const struct mortise_schema *schema);
 
 /* ---- secret.c ------------------------------------------------------------ */
 
-/* The references to secrets in r->args. */
+/* Check the references to secrets in r->args. */
 void mortise_node_check_secrets(struct mortise_loader *ld,
                                 struct mortise_reading *r);
 
 /* ---- policy.c ------------------------------------------------------------ */
 
-/* Into the field of the row: ids of guardrails, a struct mortise_guard_list. */
+/* Read ids of guardrails into the field of the row, a struct
+ * mortise_guard_list. */
 mortise_key_fn mortise_node_read_guards;
-/* Likewise, beside the key reroute_target. */
+/* Read into the field of the row; requires the key reroute_target. */
 mortise_key_fn mortise_node_read_on_violation;
 mortise_key_fn mortise_node_read_reroute_target;
 extern const struct mortise_word mortise_violation_words[];
@@ -161,13 +169,14 @@ mortise_key_fn mortise_node_read_guard_policy;
 
 /* ---- result.c ------------------------------------------------------------ */
 
-/* One line of a mapping from paths to expressions; false after a finding. */
+/* Read one entry of a mapping from paths to expressions; false after a
+ * finding. */
 typedef bool mortise_line_fn(struct mortise_loader *ld,
                              struct mortise_reading *r,
                              struct mortise_output *out,
                              const struct mortise_yaml *path,
                              const struct mortise_yaml *expr);
-/* The lines that are right; how many? */
+/* Read all entries; returns the number of valid ones. */
 size_t mortise_node_read_lines(struct mortise_loader *ld,
                                struct mortise_reading *r,
                                struct mortise_output **out,
@@ -176,29 +185,29 @@ size_t mortise_node_read_lines(struct mortise_loader *ld,
 mortise_key_fn mortise_node_read_outputs;
 mortise_key_fn mortise_node_read_output_as;
 mortise_key_fn mortise_node_read_on_error;
-/* Make the node's `failing`, which the rows read into. */
+/* Allocate the node's `failing`, into which the rows read. */
 void mortise_node_begin_failing(struct mortise_loader *ld,
                                 struct mortise_reading *r);
 void mortise_node_finish_output(struct mortise_loader *ld,
                                 struct mortise_reading *r);
-/* Remember that the node writes to a path: what the expression gives, or (NULL)
- * what stands there, sanitised. */
+/* Record that the node writes to a path: the result of the expression, or
+ * (NULL) the sanitized value of the path. */
 void mortise_node_add_write(struct mortise_loader *ld,
                             const struct mortise_node *node,
                             const struct mortise_path *path,
                             const struct mortise_expr *expr,
                             struct mortise_span span);
-/* Note that a map leaves its results as an artifact, under the id of its `to`,
- * before its join starts. */
+/* Record that a map stores its results as an artifact, under the id of its
+ * `to`, before its join starts. */
 void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
                               const struct mortise_yaml *to);
-/* Ids of nodes and keys of artifacts. */
+/* The form of ids of nodes and keys of artifacts. */
 bool mortise_node_is_id(const char *s);
 void mortise_node_bad_id(struct mortise_loader *ld,
                          const struct mortise_yaml *id);
-/* Read a key that takes a word or a mapping, its forms in this order: the word,
- * or NULL, when it is the mapping, which goes into `into`, or after a finding.
- * `also` is what the mapping may be. */
+/* Read a key whose forms are a word and a mapping, in this order.  Returns the
+ * word; NULL after a finding, or if the value is a mapping, which is then read
+ * into `into`.  `also` describes the mapping, for messages. */
 const struct mortise_word *
 mortise_node_word_or_map(struct mortise_loader *ld, void *into,
                          const struct mortise_slot *slot, const char *also);
@@ -206,8 +215,8 @@ mortise_node_word_or_map(struct mortise_loader *ld, void *into,
 /* ---- persona.c ----------------------------------------------------------- */
 
 mortise_key_fn mortise_node_read_persona_policy;
-/* {traits, mood?, adapt_style?} of the node, as who asks models is told it; NULL:
- * there is none, or memory ran out. */
+/* {traits, mood?, adapt_style?} of the node, for an operation that asks models;
+ * NULL: there is none, or memory ran out. */
 const struct mortise_yaml *
 mortise_node_persona(struct mortise_loader *ld,
                      const struct mortise_reading *r);
@@ -218,7 +227,7 @@ extern const struct mortise_place mortise_memory_policy_place,
     mortise_discovery_policy_place;
 mortise_key_fn mortise_node_read_memory_policy,
     mortise_node_read_discovery_policy;
-/* Once all keys of the node are read. */
+/* After all keys of the node were read. */
 void mortise_node_finish_memory(struct mortise_loader *ld,
                                 struct mortise_reading *r);
 void mortise_node_finish_discovery_policy(struct mortise_loader *ld,
@@ -227,8 +236,8 @@ void mortise_node_finish_discovery_policy(struct mortise_loader *ld,
 /* ---- compaction.c --------------------------------------------------------- */
 
 extern const struct mortise_key mortise_compaction_row;
-/* Once all keys are read of a node that is told of others: of which, and what is
- * told of them; `llm`: of its model (NULL: nothing). */
+/* After all keys of a node that receives predecessors were read: find them, and
+ * how to shorten their outputs.  `llm` is the node's model (NULL: none). */
 void mortise_node_finish_hearing(struct mortise_loader *ld,
                                  struct mortise_reading *r,
                                  const struct mortise_yaml *llm);
@@ -241,67 +250,68 @@ mortise_key_fn mortise_node_read_on_branch_error;
 
 /* ---- inner.c ------------------------------------------------------------- */
 
-/* True: a finding, as no graph may stand in this one. */
+/* True after a finding: graphs are nested too deeply. */
 bool mortise_inner_is_too_deep(struct mortise_loader *ld,
                                struct mortise_span at);
-/* A graph inside this one, of that tree, with what holds around it. */
+/* A new graph inside the one of `ld`, from this tree; it inherits from the
+ * outer graph. */
 struct mortise_graph *mortise_inner_new(struct mortise_loader *ld,
                                         const struct mortise_yaml *tree);
-/* Load the subgraph of a node, from the slot's own mapping, or (`slot` NULL)
- * from a file.  r->inner is there then. */
+/* Load the subgraph of a node from the mapping of `slot`, or from a file if
+ * `slot` is NULL. Sets r->inner. */
 void mortise_inner_load(struct mortise_loader *ld, struct mortise_reading *r,
                         const struct mortise_slot *slot);
-/* ... from the file that this refers to: files.h. */
+/* Load it from the file to which `ref` refers: files.h. */
 void mortise_inner_load_named(struct mortise_loader *ld,
                               struct mortise_reading *r,
                               const struct mortise_yaml *ref);
 
 /* ---- tools.c ------------------------------------------------------------- */
 
-/* What a node may have run for it, and whom it may hand over to: both keys read
- * into its `tools`. */
+/* The tools and the handover targets of a node; both keys read into its
+ * `tools`. */
 extern const struct mortise_key mortise_tool_rows[2];
-/* What stands in a list, as if tool_allowlist had it. */
+/* Read a list as if it were tool_allowlist. */
 void mortise_node_read_tools(struct mortise_loader *ld,
                              struct mortise_reading *r,
                              const struct mortise_yaml *list);
-/* Those of a role, for a node that has none of its own.  role.c */
+/* Give a node without tools those of its role (role.c). */
 void mortise_role_read_tools(struct mortise_loader *ld,
                              struct mortise_reading *r,
                              const struct mortise_role *role);
-/* Tools that no node has: is there each?  Nothing of them is loaded. */
+/* Check that each tool of a list exists, without loading it: no node has these
+ * tools. */
 void mortise_check_tools(struct mortise_loader *ld,
                          const struct mortise_yaml *list);
-/* The operation that is the node's planner, once both were read. */
+/* Add the operation that is the node's planner, after both keys were read. */
 void mortise_node_add_planner(struct mortise_loader *ld,
                               struct mortise_reading *r,
                               const struct mortise_yaml *at);
-/* ... once all were. */
+/* Finish after all tools were read. */
 void mortise_node_finish_tools(struct mortise_loader *ld,
                                struct mortise_reading *r);
 
 /* ---- kinds/tool.c --------------------------------------------------------- */
 
-/* Copy what was read of each node into its choices. */
+/* Copy the values that were read for each node into its choices. */
 void mortise_node_finish_choices(struct mortise_loader *ld);
 
 /* ---- llm.c --------------------------------------------------------------- */
 
-/* Is there a model of that alias?  False: there is, and nobody says what it
- * costs. */
+/* Report an alias without a model.  False: the model has no price. */
 bool mortise_llm_check(struct mortise_loader *ld, const char *alias,
                        struct mortise_span at);
-/* A mapping for who asks; NULL: memory ran out. */
+/* The mapping for the operation; NULL: memory ran out. */
 const struct mortise_yaml *mortise_llm_map(struct mortise_loader *ld,
                                            const struct mortise_llm *llm,
                                            double complexity,
                                            const struct mortise_yaml *at);
-/* The mapping of mortise_llm_map(), for callers without a run's state: in place of
- * a template it has the first entry of the template's allowlist. */
+/* The mapping of mortise_llm_map(), for callers without a run's state: a
+ * template is replaced by the first entry of its allowlist. */
 const struct mortise_yaml *mortise_llm_named(struct mortise_loader *ld,
                                              const struct mortise_llm *llm,
                                              const struct mortise_yaml *map);
-/* Is an alias said, or are tiers? */
+/* Is provider_id or a tier set? */
 bool mortise_llm_says_which(const struct mortise_llm *llm);
 
 /* ---- made.c -------------------------------------------------------------- */
@@ -309,11 +319,11 @@ bool mortise_llm_says_which(const struct mortise_llm *llm);
 void mortise_made_put(struct mortise_loader *ld, struct mortise_made *m,
                       const struct mortise_yaml *key,
                       const struct mortise_yaml *item);
-/* A text that nobody wrote, to be reported where `like` stands. */
+/* A string node with the position of `like`. */
 struct mortise_yaml *mortise_made_text(struct mortise_loader *ld,
                                        const char *text,
                                        const struct mortise_yaml *like);
-/* Likewise a number. */
+/* A number node with the position of `like`. */
 struct mortise_yaml *mortise_made_number(struct mortise_loader *ld,
                                          double value,
                                          const struct mortise_yaml *like);
@@ -335,7 +345,7 @@ mortise_key_fn mortise_node_read_max_visits;
 /* `code` and `message`: failing.c. */
 extern const struct mortise_key mortise_failing_rows[2];
 
-/* What stands where more than one form may: join.c, result.c. */
+/* The values of keys that take several forms: join.c, result.c. */
 extern const struct mortise_key mortise_join_forms[2],
     mortise_on_error_forms[2], mortise_output_as_forms[2];
 

@@ -1,23 +1,23 @@
-/* persona.c -- traits, the edges that they decide, and what models are told.
+/* persona.c -- personas: traits, personality edges, and the persona of model
+ * calls.
  *
- * `persona.traits` of a graph and `persona_policy.traits` of a node give
- * numbers from 0 to 1 to the six HEXACO traits.  A node's own word comes first,
- * then its graph's, then 0.5.  Each graph has its own persona, one inside
- * another too, so that a file means the same wherever it is used.
+ * `persona.traits` of a graph and `persona_policy.traits` of a node set the six
+ * HEXACO traits, each a number from 0 to 1.  The node's value has precedence,
+ * then the graph's, then 0.5.  Each graph, inner ones included, has its own
+ * persona, so that a file has the same meaning wherever it is used.
  *
- * A personality edge is two edges, of which one is taken: `above` when the
- * source has the trait at the threshold or beyond, else `below`.  Traits are
- * written down, so which one that is, is known here; both are edges in every
- * respect all the same, as people try another persona on a graph that they
- * have checked.
+ * A personality edge is two edges, of which a run takes one: `above` if the
+ * source has the trait at the threshold or above, else `below`.  Traits are
+ * literals, so the loader knows which one is taken.  All checks still apply to
+ * both edges, because people try another persona on a graph that they have
+ * checked.
  *
- * Nodes that ask models are told the persona that is theirs, with its mood and
- * whether they are to adapt their style: {traits, mood?, adapt_style?}, where the
- * graph or the node says one.
+ * A node that asks models receives its persona, {traits, mood?, adapt_style?},
+ * if the graph or the node sets one.
  *
- * Where nothing looks at what is said of a persona, neither such an edge nor such
- * a node, it is refused and not ignored; of a trait that no edge asks for, where
- * nobody else looks, and of a persona that says nothing, there is a warning.
+ * A persona that neither a personality edge nor such a node uses is an error.
+ * A trait that no edge uses (in a graph whose models do not see it) and an
+ * empty persona get a warning.
  */
 #include "lang/graph/load/node.h"
 
@@ -40,7 +40,7 @@ const char *mortise_trait_name(enum mortise_trait trait)
 
 /* ---- traits ------------------------------------------------------------- */
 
-/* Into an array of all of them. */
+/* Into an array of all traits. */
 #define TRAIT(trait, word, noun)                                               \
     [trait] = {.name = (word),                                                 \
                .about = noun ", from 0 to 1 (default: 0.5).",                  \
@@ -113,7 +113,7 @@ void mortise_node_read_persona_policy(void *ctx, void *into,
     mortise_keys_enter(slot, ld, its, ld->diags);
 }
 
-/* ---- what models are told ------------------------------------------------- */
+/* ---- the persona of model calls ------------------------------------------ */
 
 const struct mortise_yaml *mortise_node_persona(struct mortise_loader *ld,
                                                 const struct mortise_reading *r)
@@ -175,9 +175,10 @@ static const struct mortise_key keys[] = {
 const struct mortise_place mortise_personality_place = {
     MORTISE_PLACE_OF("personality", keys)};
 
-static void add_arm(struct mortise_loader *ld, uint32_t from,
-                    const struct mortise_yaml *to, enum mortise_edge_kind kind,
-                    const struct reading *r)
+static void add_personality_edge(struct mortise_loader *ld, uint32_t from,
+                                 const struct mortise_yaml *to,
+                                 enum mortise_edge_kind kind,
+                                 const struct reading *r)
 {
     const double *traits =
         from != MORTISE_START && ld->g->nodes[from].traits != NULL
@@ -201,14 +202,14 @@ void mortise_load_personality(struct mortise_loader *ld, uint32_t from,
     mortise_keys_enter(slot, ld, &r, ld->diags);
     if (from == MORTISE_NOWHERE || r.above == NULL || r.below == NULL)
         return;
-    add_arm(ld, from, r.above, MORTISE_EDGE_ABOVE, &r);
-    add_arm(ld, from, r.below, MORTISE_EDGE_BELOW, &r);
+    add_personality_edge(ld, from, r.above, MORTISE_EDGE_ABOVE, &r);
+    add_personality_edge(ld, from, r.below, MORTISE_EDGE_BELOW, &r);
 }
 
-/* ---- what nobody looks at ------------------------------------------------- */
+/* ---- unused keys --------------------------------------------------------- */
 
-static bool looks(const struct mortise_graph *g, const uint32_t *out,
-                  uint32_t n, bool own)
+static bool has_personality_edge(const struct mortise_graph *g,
+                                 const uint32_t *out, uint32_t n, bool own)
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct mortise_edge *e = &g->edges[out[i]];
@@ -220,8 +221,9 @@ static bool looks(const struct mortise_graph *g, const uint32_t *out,
     return false;
 }
 
-static void report(struct mortise_loader *ld, const struct mortise_yaml *key,
-                   const char *what, const char *where)
+static void report_unused_persona(struct mortise_loader *ld,
+                                  const struct mortise_yaml *key,
+                                  const char *what, const char *where)
 {
     mortise_diag_help(ld->diags,
                       mortise_diag_add(ld->diags, "E0212", key->span,
@@ -240,20 +242,22 @@ static const char edge_or_asking[] =
                   edge[] = "a personality edge",
                   asking[] = "a node that asks a model";
 
-/* Mood and style are for models alone. */
-static void check_words(struct mortise_loader *ld,
-                        const struct mortise_yaml *map, const char *where)
+/* Only models use mood and style. */
+static void check_persona_words(struct mortise_loader *ld,
+                                const struct mortise_yaml *map,
+                                const char *where)
 {
     static const char *const names[] = {"mood", "adapt_style"};
 
     for (size_t i = 0; map != NULL && i < 2; i++)
         if (mortise_yaml_get(map, names[i]) != NULL)
-            report(ld, mortise_yaml_key(map, names[i]), asking, where);
+            report_unused_persona(ld, mortise_yaml_key(map, names[i]), asking,
+                                  where);
 }
 
-/* Does one of these edges ask for that trait? */
-static bool asks_trait(const struct mortise_graph *g, const uint32_t *out,
-                       uint32_t n, const char *trait)
+/* Does one of these edges use the trait? */
+static bool edges_use_trait(const struct mortise_graph *g, const uint32_t *out,
+                            uint32_t n, const char *trait)
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct mortise_edge *e = &g->edges[out[i]];
@@ -265,8 +269,8 @@ static bool asks_trait(const struct mortise_graph *g, const uint32_t *out,
     return false;
 }
 
-static const struct mortise_yaml *traits_of(const struct mortise_graph *g,
-                                            const struct mortise_node *n)
+static const struct mortise_yaml *
+get_policy_traits(const struct mortise_graph *g, const struct mortise_node *n)
 {
     return mortise_yaml_get(
         mortise_yaml_get(mortise_yaml_get(g->nodes_map, n->id),
@@ -274,50 +278,52 @@ static const struct mortise_yaml *traits_of(const struct mortise_graph *g,
         "traits");
 }
 
-/* Does one that goes by the graph's word, since its node says none? */
-static bool asks_trait_of_graph(const struct mortise_graph *g,
-                                const char *trait)
+/* Does an edge use the graph's value of the trait, because its node sets
+ * none? */
+static bool graph_uses_trait(const struct mortise_graph *g, const char *trait)
 {
-    if (asks_trait(g, g->start, g->n_start, trait))
+    if (edges_use_trait(g, g->start, g->n_start, trait))
         return true;
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const struct mortise_node *n = &g->nodes[i];
 
-        if (asks_trait(g, n->out, n->n_out, trait) &&
-            mortise_yaml_get(traits_of(g, n), trait) == NULL)
+        if (edges_use_trait(g, n->out, n->n_out, trait) &&
+            mortise_yaml_get(get_policy_traits(g, n), trait) == NULL)
             return true;
     }
     return false;
 }
 
-static void warn_unasked(struct mortise_loader *ld,
-                         const struct mortise_yaml *trait, const char *where)
+static void warn_unused_trait(struct mortise_loader *ld,
+                              const struct mortise_yaml *trait,
+                              const char *where)
 {
     mortise_diag_add(ld->diags, "W0826", trait->span,
                      "'%s' has no effect: no personality edge %s uses it",
                      trait->str, where);
 }
 
-/* Where nobody but edges looks at traits. */
-static void check_traits(struct mortise_loader *ld,
-                         const struct mortise_yaml *traits,
-                         const struct mortise_node *n)
+/* For personas that only edges use. */
+static void check_unused_traits(struct mortise_loader *ld,
+                                const struct mortise_yaml *traits,
+                                const struct mortise_node *n)
 {
     for (size_t i = 0; traits != NULL && i < traits->n; i++) {
         const struct mortise_yaml *key = traits->keys[i];
 
         if (mortise_yaml_is_x(key->str))
             continue;
-        if (n != NULL && !asks_trait(ld->g, n->out, n->n_out, key->str))
-            warn_unasked(ld, key, "from the node");
-        if (n == NULL && !asks_trait_of_graph(ld->g, key->str))
-            warn_unasked(ld, key, "in the graph");
+        if (n != NULL && !edges_use_trait(ld->g, n->out, n->n_out, key->str))
+            warn_unused_trait(ld, key, "from the node");
+        if (n == NULL && !graph_uses_trait(ld->g, key->str))
+            warn_unused_trait(ld, key, "in the graph");
     }
 }
 
-/* A persona, or its traits, without a word. */
-static void check_said(struct mortise_loader *ld,
-                       const struct mortise_yaml *map, const char *name)
+/* Warn about an empty persona, or empty traits. */
+static void check_empty_persona(struct mortise_loader *ld,
+                                const struct mortise_yaml *map,
+                                const char *name)
 {
     const struct mortise_yaml *said = mortise_yaml_get(map, name);
 
@@ -326,54 +332,56 @@ static void check_said(struct mortise_loader *ld,
     if (said->n == 0)
         mortise_diag_add(ld->diags, "W0826", mortise_yaml_key(map, name)->span,
                          "'%s' has no effect: it is empty", name);
-    check_said(ld, said, "traits");
+    check_empty_persona(ld, said, "traits");
 }
 
-static void check_policy(struct mortise_loader *ld,
-                         const struct mortise_node *n,
-                         const struct mortise_yaml *map)
+static void check_persona_policy(struct mortise_loader *ld,
+                                 const struct mortise_node *n,
+                                 const struct mortise_yaml *map)
 {
     const struct mortise_graph *g = ld->g;
 
-    if (!asks_models(n) && !looks(g, n->out, n->n_out, true)) {
-        report(ld, mortise_yaml_key(map, "persona_policy"), edge,
-               "from the node");
+    if (!asks_models(n) && !has_personality_edge(g, n->out, n->n_out, true)) {
+        report_unused_persona(ld, mortise_yaml_key(map, "persona_policy"), edge,
+                              "from the node");
         return;
     }
-    check_said(ld, map, "persona_policy");
+    check_empty_persona(ld, map, "persona_policy");
     if (asks_models(n))
         return;
-    check_words(ld, mortise_yaml_get(map, "persona_policy"), "here");
-    check_traits(ld, traits_of(g, n), n);
+    check_persona_words(ld, mortise_yaml_get(map, "persona_policy"), "here");
+    check_unused_traits(ld, get_policy_traits(g, n), n);
 }
 
-/* `asks`: a node asks models. */
-static void check_graph(struct mortise_loader *ld, bool asks)
+/* `asks`: a node of the graph asks models. */
+static void check_graph_persona(struct mortise_loader *ld, bool asks)
 {
     const struct mortise_yaml *map = mortise_yaml_get(ld->g->tree, "persona");
 
-    check_said(ld, ld->g->tree, "persona");
+    check_empty_persona(ld, ld->g->tree, "persona");
     if (asks)
         return;
-    check_words(ld, map, "in the graph");
-    check_traits(ld, mortise_yaml_get(map, "traits"), NULL);
+    check_persona_words(ld, map, "in the graph");
+    check_unused_traits(ld, mortise_yaml_get(map, "traits"), NULL);
 }
 
 void mortise_check_personas(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
-    bool used = looks(g, g->start, g->n_start, false), asks = false;
+    bool used = has_personality_edge(g, g->start, g->n_start, false),
+         asks = false;
 
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const struct mortise_node *n = &g->nodes[i];
 
         asks = asks || asks_models(n);
         if (n->traits != NULL)
-            check_policy(ld, n, mortise_yaml_get(g->nodes_map, n->id));
-        used = used || n->traits != NULL || looks(g, n->out, n->n_out, false);
+            check_persona_policy(ld, n, mortise_yaml_get(g->nodes_map, n->id));
+        used = used || n->traits != NULL ||
+               has_personality_edge(g, n->out, n->n_out, false);
     }
     if (ld->persona != NULL && !used && !asks)
-        report(ld, ld->persona, edge_or_asking, "in the graph");
+        report_unused_persona(ld, ld->persona, edge_or_asking, "in the graph");
     else if (ld->persona != NULL)
-        check_graph(ld, asks);
+        check_graph_persona(ld, asks);
 }

@@ -1,9 +1,10 @@
-/* policy.c -- guardrails: who looks at what, and what follows.
+/* policy.c -- guardrails: the values that they check, and the reaction to a
+ * violation.
  *
- * A guardrail node looks at its target; a node that calls has a policy, whose
- * guardrails look at what goes in and at what comes out; that of an edge looks
- * at what passes along it.  Each has one word for what becomes of a violation,
- * and one place where that leads: an edge of its own.
+ * A guardrail node checks its target.  The policy of a node that calls an
+ * operation checks the call's input and output.  The policy of an edge checks
+ * the value that passes along it.  Each has one reaction to violations, and at
+ * most one reroute target, which is an edge of its own.
  */
 #include "lang/graph/load/node.h"
 
@@ -19,7 +20,8 @@ const struct mortise_word mortise_violation_words[] = {
 
 /* ---- ids ----------------------------------------------------------------- */
 
-static void read_id(struct mortise_loader *ld, const struct mortise_yaml *id)
+static void read_guardrail_id(struct mortise_loader *ld,
+                              const struct mortise_yaml *id)
 {
     struct mortise_err why = {0};
     int rv = ld->catalog->guardrail(ld->catalog->ud, id->str, &why);
@@ -32,8 +34,8 @@ static void read_id(struct mortise_loader *ld, const struct mortise_yaml *id)
                             id->span, id->str, &why);
 }
 
-static void warn_twice(struct mortise_loader *ld,
-                       const struct mortise_yaml *list, size_t i)
+static void warn_duplicate_guard(struct mortise_loader *ld,
+                                 const struct mortise_yaml *list, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (strcmp(list->items[k]->str, list->items[i]->str) == 0) {
@@ -56,8 +58,8 @@ void mortise_node_read_guards(void *ctx, void *into,
     out->ids = mortise_load_strings(ld, list);
     out->n = list->n;
     for (size_t i = 0; i < list->n && !ld->nomem; i++) {
-        read_id(ld, list->items[i]);
-        warn_twice(ld, list, i);
+        read_guardrail_id(ld, list->items[i]);
+        warn_duplicate_guard(ld, list, i);
     }
 }
 
@@ -77,9 +79,9 @@ void mortise_node_read_on_violation(void *ctx, void *into,
                          "'reroute' needs 'reroute_target'");
 }
 
-static void check_reroute(struct mortise_loader *ld,
-                          enum mortise_on_violation on,
-                          const struct mortise_slot *target)
+static void check_reroute_target(struct mortise_loader *ld,
+                                 enum mortise_on_violation on,
+                                 const struct mortise_slot *target)
 {
     if (on != MORTISE_VIOLATION_REROUTE &&
         !mortise_keys_may_say(target->place, target->map, "on_violation"))
@@ -92,13 +94,14 @@ void mortise_node_read_reroute_target(void *ctx, void *into,
 {
     struct mortise_reading *r = into;
 
-    check_reroute(ctx, r->node->on_violation, slot);
+    check_reroute_target(ctx, r->node->on_violation, slot);
     mortise_load_edge(ctx, r->node->index, slot->value, MORTISE_EDGE_REROUTE);
 }
 
-/* Of all tools of a node; which there are is known later (tools.c). */
-static void read_tool_guards(void *ctx, void *into,
-                             const struct mortise_slot *slot)
+/* The guardrails of all tools of a node.  The tools are known later
+ * (tools.c). */
+static void read_tool_guard_ids(void *ctx, void *into,
+                                const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     const struct mortise_reading *r = into;
@@ -134,7 +137,7 @@ static const struct mortise_key policy_keys[] = {
      .about = "For a gmi: ids of guardrails that check the arguments of each "
               "tool call, before an approval and before the call.",
      .value = MORTISE_V_STRINGS,
-     .read = read_tool_guards,
+     .read = read_tool_guard_ids,
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_TOOLS])},
@@ -142,7 +145,7 @@ static const struct mortise_key policy_keys[] = {
      .about = "For a gmi: ids of guardrails that check the result of each tool "
               "call, before the model sees it.",
      .value = MORTISE_V_STRINGS,
-     .read = read_tool_guards,
+     .read = read_tool_guard_ids,
      .in = mortise_reading_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_TOOL_RESULTS])},
@@ -186,7 +189,7 @@ static const struct mortise_key policy_keys[] = {
 const struct mortise_place mortise_guard_policy_place = {
     MORTISE_PLACE_OF("guardrail_policy", policy_keys)};
 
-/* A tool of a gmi tells nothing as it comes, and its policy has no such key. */
+/* The policy of a gmi's tool has no such key, because tools do not stream. */
 static void check_hold_back(struct mortise_loader *ld,
                             const struct mortise_slot *slot)
 {
@@ -200,10 +203,11 @@ static void check_hold_back(struct mortise_loader *ld,
                          "output is held back");
 }
 
-/* Those of tools alone: there is no way around a call, so it would be refused. */
-static void check_way_around(struct mortise_loader *ld,
-                             const struct mortise_slot *slot,
-                             enum mortise_on_violation on)
+/* A policy with guardrails of tools alone cannot reroute: a tool call has no
+ * edge for it. */
+static void check_tool_guard_reroute(struct mortise_loader *ld,
+                                     const struct mortise_slot *slot,
+                                     enum mortise_on_violation on)
 {
     if (on != MORTISE_VIOLATION_REROUTE)
         return;
@@ -235,7 +239,7 @@ void mortise_node_read_guard_policy(void *ctx, void *into,
         tools |= mortise_keys_meant(place, slot->value, of_tools[i]);
     check_hold_back(ld, slot);
     if (!any && tools)
-        check_way_around(ld, slot, r->node->on_violation);
+        check_tool_guard_reroute(ld, slot, r->node->on_violation);
     else if (!any)
         mortise_diag_add(
             ld->diags, "E0206", slot->name->span,
@@ -250,12 +254,12 @@ struct edge_policy {
     const struct mortise_yaml *target;
 };
 
-static void edge_reroute_target(void *ctx, void *into,
-                                const struct mortise_slot *slot)
+static void read_edge_reroute_target(void *ctx, void *into,
+                                     const struct mortise_slot *slot)
 {
     struct edge_policy *r = into;
 
-    check_reroute(ctx, r->policy.on_violation, slot);
+    check_reroute_target(ctx, r->policy.on_violation, slot);
     r->target = slot->value;
 }
 
@@ -280,15 +284,15 @@ static const struct mortise_key edge_policy_keys[] = {
      .about = "The node that follows after a violation, instead of the target "
               "of this edge.",
      .value = MORTISE_V_ID,
-     .read = edge_reroute_target},
+     .read = read_edge_reroute_target},
 };
 
 const struct mortise_place mortise_edge_policy_place = {
     MORTISE_PLACE_OF("guardrail_policy of an edge", edge_policy_keys)};
 
-/* Does anything pass along edges that leave there? */
-static bool check_source(struct mortise_loader *ld, uint32_t from,
-                         const struct mortise_slot *slot)
+/* Is there a value that passes along edges from this source? */
+static bool check_policy_source(struct mortise_loader *ld, uint32_t from,
+                                const struct mortise_slot *slot)
 {
     const struct mortise_node *node =
         from != MORTISE_START ? &ld->g->nodes[from] : NULL;
@@ -322,7 +326,7 @@ void mortise_load_edge_policy(struct mortise_loader *ld, uint32_t from,
     struct mortise_edge_policy *policy;
 
     mortise_keys_enter(slot, ld, &r, ld->diags);
-    if (from == MORTISE_NOWHERE || !check_source(ld, from, slot) ||
+    if (from == MORTISE_NOWHERE || !check_policy_source(ld, from, slot) ||
         (policy = mortise_load_alloc(ld, sizeof *policy)) == NULL)
         return;
     *policy = r.policy;

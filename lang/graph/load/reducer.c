@@ -1,8 +1,8 @@
-/* reducer.c -- state.reducers: how writes to a path are joined.
+/* reducer.c -- state.reducers: how several writes to a path are combined.
  *
- * A reducer is a word, or a mapping: {expr} computes, {reduce: concat,
- * max_items} keeps a list short.  They end up sorted by the canonical spelling
- * of their paths, so that finding one in a run costs a binary search.
+ * A reducer is a word or a mapping: {expr} computes the new value, {reduce:
+ * concat, max_items} limits a list.  The reducers are sorted by the canonical
+ * spelling of their paths, so that a run finds one by binary search.
  */
 #include "lang/graph/load/loader.h"
 
@@ -30,8 +30,9 @@ static const struct mortise_word overflows[] = {
 
 /* ---- mappings -------------------------------------------------------- */
 
-/* `old` is what the schema says of the path; `new` may be anything. */
-static void read_expr(void *ctx, void *into, const struct mortise_slot *slot)
+/* `old` has the schema of the path; `new` may be anything. */
+static void read_reducer_expr(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reducer *r = into;
@@ -58,7 +59,7 @@ static const struct mortise_key keys[] = {
     {.name = "expr",
      .about = "An expression over old and new.",
      .value = MORTISE_V_EXPR,
-     .read = read_expr},
+     .read = read_reducer_expr},
     {.name = "max_items",
      .about = "The highest number of items of a concatenated list.",
      .min = 1,
@@ -79,9 +80,9 @@ static const struct mortise_key forms[] = {
 
 const struct mortise_key mortise_reducer_row = {MORTISE_FORMS(forms)};
 
-static void check_caps(struct mortise_loader *ld,
-                       const struct mortise_reducer *r,
-                       const struct mortise_yaml *v)
+static void check_max_items(struct mortise_loader *ld,
+                            const struct mortise_reducer *r,
+                            const struct mortise_yaml *v)
 {
     const struct mortise_yaml *max = mortise_yaml_key(v, "max_items"),
                               *overflow = mortise_yaml_key(v, "overflow");
@@ -95,21 +96,23 @@ static void check_caps(struct mortise_loader *ld,
                          "'overflow' needs 'max_items'");
 }
 
-static void read_mapping(struct mortise_loader *ld, struct mortise_reducer *r,
-                         const struct mortise_yaml *v)
+static void read_reducer_map(struct mortise_loader *ld,
+                             struct mortise_reducer *r,
+                             const struct mortise_yaml *v)
 {
     mortise_keys_read(&place, v, v->span, ld, r, ld->diags);
-    check_caps(ld, r, v);
+    check_max_items(ld, r, v);
     if (!mortise_keys_meant(&place, v, "reduce") &&
         !mortise_keys_meant(&place, v, "expr"))
         mortise_diag_add(ld->diags, "E0206", v->span,
                          "a reducer needs the key 'reduce' or 'expr'");
 }
 
-/* ---- one and all ----------------------------------------------------- */
+/* ---- one reducer, all reducers --------------------------------------- */
 
-static void read_word(struct mortise_loader *ld, struct mortise_reducer *r,
-                      const struct mortise_yaml *v)
+static void read_reducer_word(struct mortise_loader *ld,
+                              struct mortise_reducer *r,
+                              const struct mortise_yaml *v)
 {
     const struct mortise_word *w =
         mortise_word_find(words, "reducer", v, ld->diags);
@@ -118,38 +121,39 @@ static void read_word(struct mortise_loader *ld, struct mortise_reducer *r,
         r->reduce = (enum mortise_reduce)w->value;
 }
 
-static void read_reducer(struct mortise_loader *ld,
-                         const struct mortise_yaml *key,
-                         const struct mortise_yaml *v)
+static void read_path_reducer(struct mortise_loader *ld,
+                              const struct mortise_yaml *key,
+                              const struct mortise_yaml *v)
 {
     struct mortise_reducer *r = &ld->g->reducers[ld->g->n_reducers];
     bool good = mortise_load_path(ld, &r->path, key);
 
     r->span = key->span;
     if (v->kind != MORTISE_YAML_MAP)
-        read_word(ld, r, v);
-    else if (good) /* its types are the path's */
-        read_mapping(ld, r, v);
+        read_reducer_word(ld, r, v);
+    else if (good) /* the types depend on the path */
+        read_reducer_map(ld, r, v);
     if (good)
         mortise_load_reducer_fits(ld, r);
     ld->g->n_reducers += good;
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_reducer_paths(const void *a, const void *b)
 {
     const struct mortise_reducer *ra = a, *rb = b;
 
     return strcmp(ra->path.text, rb->path.text);
 }
 
-/* Sorted, for mortise_graph_reducer(); two of one path stand side by side. */
-static void sort(struct mortise_loader *ld)
+/* Sort for mortise_graph_reducer().  Two reducers of one path become
+ * adjacent. */
+static void sort_reducers(struct mortise_loader *ld)
 {
     struct mortise_reducer *list = ld->g->reducers;
 
-    qsort(list, ld->g->n_reducers, sizeof *list, by_path);
+    qsort(list, ld->g->n_reducers, sizeof *list, compare_reducer_paths);
     for (size_t i = 1; i < ld->g->n_reducers; i++)
-        if (by_path(&list[i - 1], &list[i]) == 0)
+        if (compare_reducer_paths(&list[i - 1], &list[i]) == 0)
             mortise_diag_add(ld->diags, "E0214", list[i].span,
                              "'%s' has two reducers", list[i].path.text);
 }
@@ -164,7 +168,7 @@ void mortise_load_reducers(void *ctx, void *into,
     ld->g->reducers = mortise_load_alloc(ld, map->n * sizeof *ld->g->reducers);
     for (size_t i = 0; i < map->n && !ld->nomem; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            read_reducer(ld, map->keys[i], map->items[i]);
+            read_path_reducer(ld, map->keys[i], map->items[i]);
     if (!ld->nomem)
-        sort(ld);
+        sort_reducers(ld);
 }

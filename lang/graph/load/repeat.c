@@ -1,42 +1,42 @@
-/* repeat.c -- an edge that stands twice counts once.
+/* repeat.c -- an edge that is written twice counts once.
  *
- * `next` of the one node and `depends_on` of the other say the same, and so may
- * `edges`.  Kept as two, the edge would fill a quorum by itself, and its
- * failure be collected twice.  So the static edges from one source to one
- * target become the first of them, or the one that has guardrails, before
- * anything is made of the list; a warning says where the others stand.  Linear
- * in the edges.
+ * `next` of one node and `depends_on` of another can define the same edge, and
+ * so can `edges`.  Kept as two edges, it would count twice for a quorum, and
+ * its failure would be collected twice.  So equal static edges are merged
+ * before the list is used: the first one remains, or the one with guardrails.
+ * A warning names the places of the others.  Linear in the number of edges.
  */
 #include "lang/graph/load/loader.h"
 
 struct repeats {
     struct mortise_loader *ld;
-    uint32_t *first, *next; /* by source, by edge: 1 + an edge of it; 0: none */
+    uint32_t *first, *next; /* by source and by edge: 1 + an edge from that
+                             * source; 0: none */
     uint32_t *seen;         /* by target: 1 + the first edge to it */
-    bool *again;            /* by edge */
+    bool *again;            /* by edge: it repeats another */
 };
 
-/* START and END have the place behind the nodes. */
-static uint32_t place_of(const struct repeats *w, uint32_t end)
+/* START and END share the slot after the nodes. */
+static uint32_t get_node_slot(const struct repeats *w, uint32_t end)
 {
     return end == MORTISE_START || end == MORTISE_END ? w->ld->g->n_nodes : end;
 }
 
-/* From the last to the first, so that each source has its own in order. */
-static void group(struct repeats *w)
+/* Insert from the last edge to the first, so that each list is in order. */
+static void group_edges_by_source(struct repeats *w)
 {
     for (size_t i = w->ld->n_edges; i-- > 0;) {
-        uint32_t from = place_of(w, w->ld->edges[i].edge.from);
+        uint32_t from = get_node_slot(w, w->ld->edges[i].edge.from);
 
         w->next[i] = w->first[from];
         w->first[from] = (uint32_t)i + 1;
     }
 }
 
-static void compare(struct repeats *w, uint32_t i)
+static void mark_repeated_edge(struct repeats *w, uint32_t i)
 {
     struct mortise_draft *draft = &w->ld->edges[i], *first;
-    uint32_t *seen = &w->seen[place_of(w, draft->edge.to)];
+    uint32_t *seen = &w->seen[get_node_slot(w, draft->edge.to)];
 
     if (draft->edge.kind != MORTISE_EDGE_STATIC || draft->map != NULL)
         return;
@@ -58,7 +58,7 @@ static void compare(struct repeats *w, uint32_t i)
         *seen = i + 1;
 }
 
-static void drop_repeated(struct repeats *w)
+static void drop_repeated_edges(struct repeats *w)
 {
     size_t n = 0;
 
@@ -80,11 +80,11 @@ void mortise_load_merge_edges(struct mortise_loader *ld)
     w.seen = mortise_load_scratch(ld, &a, n_places * sizeof *w.seen);
     w.again = mortise_load_scratch(ld, &a, ld->n_edges + 1);
     if (!ld->nomem) {
-        group(&w);
+        group_edges_by_source(&w);
         for (size_t from = 0; from < n_places; from++)
             for (uint32_t i = w.first[from]; i > 0; i = w.next[i - 1])
-                compare(&w, i - 1);
-        drop_repeated(&w);
+                mark_repeated_edge(&w, i - 1);
+        drop_repeated_edges(&w);
     }
     mortise_arena_finish(&a);
 }

@@ -1,14 +1,15 @@
-/* result.c -- where the results of a node go: outputs, output_as, on_error.
+/* result.c -- the results of a node: outputs, output_as, on_error.
  *
- * outputs and output_as write to paths of the state, which are remembered for
- * race.c.
+ * outputs and output_as write to paths of the state.  The writes are recorded
+ * for race.c.
  */
 #include "lang/graph/load/node.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void add_write(struct mortise_loader *ld, struct mortise_declared write)
+static void add_declared_write(struct mortise_loader *ld,
+                               struct mortise_declared write)
 {
     struct mortise_declared *list = mortise_grow(
         ld->mem, ld->writes, ld->n_writes, &ld->cap_writes, sizeof *list);
@@ -27,11 +28,11 @@ void mortise_node_add_write(struct mortise_loader *ld,
                             const struct mortise_expr *expr,
                             struct mortise_span span)
 {
-    add_write(ld, (struct mortise_declared){.path = path,
-                                            .node = node->index,
-                                            .expr = expr,
-                                            .in_place = expr == NULL,
-                                            .span = span});
+    add_declared_write(ld, (struct mortise_declared){.path = path,
+                                                     .node = node->index,
+                                                     .expr = expr,
+                                                     .in_place = expr == NULL,
+                                                     .span = span});
 }
 
 const struct mortise_word *
@@ -81,9 +82,9 @@ void mortise_node_bad_id(struct mortise_loader *ld,
                       "a letter or _");
 }
 
-/* An operand of {expr} may be anything. */
-static void late_output(struct mortise_loader *ld,
-                        const struct mortise_late *late)
+/* With an {expr} reducer, the operand may have any type. */
+static void compile_output_expr(struct mortise_loader *ld,
+                                const struct mortise_late *late)
 {
     struct mortise_output *out = late->into;
 
@@ -111,12 +112,13 @@ size_t mortise_node_read_lines(struct mortise_loader *ld,
     return n;
 }
 
-static bool read_output(struct mortise_loader *ld, struct mortise_reading *r,
-                        struct mortise_output *out,
-                        const struct mortise_yaml *key,
-                        const struct mortise_yaml *v)
+static bool read_output_line(struct mortise_loader *ld,
+                             struct mortise_reading *r,
+                             struct mortise_output *out,
+                             const struct mortise_yaml *key,
+                             const struct mortise_yaml *v)
 {
-    mortise_load_late(ld, late_output, out, v, r->node->index,
+    mortise_load_late(ld, compile_output_expr, out, v, r->node->index,
                       MORTISE_IN_ERROR);
     if (!mortise_load_path(ld, &out->path, key))
         return false;
@@ -130,7 +132,7 @@ void mortise_node_read_outputs(void *ctx, void *into,
     struct mortise_reading *r = into;
 
     r->node->n_outputs = mortise_node_read_lines(ctx, r, &r->node->outputs,
-                                                 slot->value, read_output);
+                                                 slot->value, read_output_line);
 }
 
 const struct mortise_key mortise_output_as_forms[2] = {
@@ -158,9 +160,9 @@ void mortise_node_read_output_as(void *ctx, void *into,
     }
 }
 
-/* The value or fail of `slot` stands alone. */
-static void check_alone(struct mortise_loader *ld,
-                        const struct mortise_slot *slot)
+/* on_error can have only one of goto, value and fail. */
+static void check_only_reaction(struct mortise_loader *ld,
+                                const struct mortise_slot *slot)
 {
     static const char *const before[] = {"goto", "value"};
 
@@ -181,9 +183,9 @@ static void read_error_goto(void *ctx, void *into,
     mortise_load_edge(ctx, r->node->index, slot->value, MORTISE_EDGE_ERROR);
 }
 
-/* It goes through the schemas that a call's output goes through. */
-static void late_error_value(struct mortise_loader *ld,
-                             const struct mortise_late *late)
+/* The value must fit the schemas that the output of the call must fit. */
+static void compile_error_value(struct mortise_loader *ld,
+                                const struct mortise_late *late)
 {
     struct mortise_node *node = late->into;
     const struct mortise_schema *given =
@@ -202,8 +204,8 @@ static void read_error_value(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    check_alone(ld, slot);
-    mortise_load_late(ld, late_error_value, r->node, slot->value,
+    check_only_reaction(ld, slot);
+    mortise_load_late(ld, compile_error_value, r->node, slot->value,
                       r->node->index, MORTISE_IN_N);
     r->node->on_error_value = true;
 }
@@ -217,9 +219,9 @@ static void read_error_fail(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    check_alone(ld, slot);
+    check_only_reaction(ld, slot);
     if (r->node->type == MORTISE_NODE_FAIL)
-        return; /* it takes no on_error (kinds/fail.c) */
+        return; /* a fail node has no on_error (kinds/fail.c) */
     mortise_node_begin_failing(ld, r);
     mortise_keys_enter(slot, ld, r, ld->diags);
 }
@@ -269,11 +271,12 @@ void mortise_node_read_on_error(void *ctx, void *into,
         "{goto: ID}, {value: EXPRESSION} or {fail: {code, message}}");
 }
 
-/* artifacts.NAME, or NULL after a finding.  Of an element's own the schema of the
- * state says nothing. */
-static struct mortise_path *artifact(struct mortise_loader *ld,
-                                     const char *name, struct mortise_span span,
-                                     bool own)
+/* The path artifacts.NAME; NULL after a finding.  If a map element has its own
+ * value of the artifact (`own`), the schema of the state does not apply. */
+static struct mortise_path *make_artifact_path(struct mortise_loader *ld,
+                                               const char *name,
+                                               struct mortise_span span,
+                                               bool own)
 {
     struct mortise_path *path = mortise_load_alloc(ld, sizeof *path);
     char text[80];
@@ -290,40 +293,43 @@ static struct mortise_path *artifact(struct mortise_loader *ld,
 }
 
 /* output_as is a write, too. */
-static void add_artifact(struct mortise_loader *ld,
-                         const struct mortise_node *node,
-                         struct mortise_span span, bool implied)
+static void add_output_artifact(struct mortise_loader *ld,
+                                const struct mortise_node *node,
+                                struct mortise_span span, bool implied)
 {
-    bool own = implied && ld->body[node->index] != 0; /* else it is not known */
-    const struct mortise_path *path = artifact(ld, node->output_as, span, own);
+    /* otherwise not known yet */
+    bool own = implied && ld->body[node->index] != 0;
+    const struct mortise_path *path =
+        make_artifact_path(ld, node->output_as, span, own);
 
     if (path != NULL)
-        add_write(ld, (struct mortise_declared){.path = path,
-                                                .node = node->index,
-                                                .is_output = true,
-                                                .implied = implied,
-                                                .span = span});
+        add_declared_write(ld, (struct mortise_declared){.path = path,
+                                                         .node = node->index,
+                                                         .is_output = true,
+                                                         .implied = implied,
+                                                         .span = span});
 }
 
 void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
                               const struct mortise_yaml *to)
 {
-    const struct mortise_path *path = artifact(ld, to->str, to->span, false);
+    const struct mortise_path *path =
+        make_artifact_path(ld, to->str, to->span, false);
 
     if (path != NULL)
-        add_write(ld, (struct mortise_declared){.path = path,
-                                                .node = join,
-                                                .last = true,
-                                                .span = to->span});
+        add_declared_write(ld, (struct mortise_declared){.path = path,
+                                                         .node = join,
+                                                         .last = true,
+                                                         .span = to->span});
 }
 
-/* Nothing was said of output_as: the node's id. */
-static void late_output_as(struct mortise_loader *ld,
-                           const struct mortise_late *late)
+/* The default of output_as: the node's id. */
+static void add_default_artifact(struct mortise_loader *ld,
+                                 const struct mortise_late *late)
 {
     struct mortise_node *node = late->into;
 
-    add_artifact(ld, node, node->span, true);
+    add_output_artifact(ld, node, node->span, true);
 }
 
 void mortise_node_finish_output(struct mortise_loader *ld,
@@ -334,8 +340,8 @@ void mortise_node_finish_output(struct mortise_loader *ld,
     if (r->node->output_as == NULL)
         return;
     if (at != NULL)
-        add_artifact(ld, r->node, at->span, false);
+        add_output_artifact(ld, r->node, at->span, false);
     else
-        mortise_load_late(ld, late_output_as, r->node, NULL, r->node->index,
-                          MORTISE_IN_INPUT);
+        mortise_load_late(ld, add_default_artifact, r->node, NULL,
+                          r->node->index, MORTISE_IN_INPUT);
 }

@@ -1,22 +1,24 @@
 /* retry.c -- retry_policy, of a node or of defaults.
  *
- * A node's policy replaces the default one as a whole: half of one and half of
- * the other would be a policy that nobody wrote.
+ * The policy of a node replaces the default policy as a whole.  A merge would
+ * be a policy that nobody wrote.
  *
- * A permanent error is never retried by its class.  If a node's operation reports
- * the error, it is retried if its code is listed.  An error that the engine itself
- * finds is not: such a code has no effect, and gets a warning (W0813).
+ * The class of a permanent error never causes a retry.  An error from the
+ * node's operation is retried if its code is listed.  An error that the engine
+ * itself detects is not: listing its code has no effect, and gets a warning
+ * (W0813).
  *
- * Operations of agents report codes of the engine, too.  A reply that does not fit
- * its schema is `schema`.  With `tool_errors: fail` the node's error has the code of
- * the tool's, unless that code is for the engine alone (core/json/code.h).  These codes get
- * no warning there.
+ * The operations of agents also report some codes of the engine.  A reply that
+ * does not fit its schema is `schema`.  With `tool_errors: fail`, the error of
+ * the node has the code of the tool's error, unless that code is reserved for
+ * the engine (core/json/code.h).  Agents get no warning for these codes.
  *
- * Plugins have codes of their own, so an unknown word is no mistake.  One that
- * differs in one slip from a class or a known code gets a warning (W0814).
+ * Plugins have codes of their own, so an unknown code is no error.  A code that
+ * is probably a misspelling of a class or of a known code gets a warning
+ * (W0814).
  *
- * `when` sees `error` and `node` alone, so that one of `defaults`, and one of a
- * tool of a node, means the same at each node.
+ * `when` sees only `error` and `node`.  So a `when` in `defaults`, or in a tool
+ * of a node, has the same meaning for each node.
  */
 #include "lang/graph/load/node.h"
 
@@ -40,33 +42,36 @@ static const char *const classes[] = {"transient", "timeout", "permanent",
                                       "cancelled"};
 enum { N_CLASSES = sizeof classes / sizeof classes[0] };
 
-/* http.503 and http.404 are two codes, and neither is a slip. */
-static bool is_numbered(const char *code)
+/* http.503 and http.404 are two codes, not a misspelling. */
+static bool has_code_digits(const char *code)
 {
     return code[strcspn(code, "0123456789")] != '\0';
 }
 
-/* Sets *near to `known` if that was probably meant.  True: it is `known`. */
-static bool is_code(const char *code, const char *known, const char **near)
+/* Is `code` the known code?  If it is a misspelling of it, set *near to
+ * `known`. */
+static bool match_error_code(const char *code, const char *known,
+                             const char **near)
 {
     if (strcmp(code, known) == 0)
         return true;
-    if (*near == NULL && !is_numbered(known) && mortise_is_slip(code, known))
+    if (*near == NULL && !has_code_digits(known) &&
+        mortise_is_slip(code, known))
         *near = known;
     return false;
 }
 
-static void check_code(struct mortise_loader *ld,
-                       const struct mortise_yaml *code)
+static void check_retry_code(struct mortise_loader *ld,
+                             const struct mortise_yaml *code)
 {
     const struct mortise_catalog *c = ld->catalog;
     const char *near = NULL;
 
     for (size_t i = 0; i < N_CLASSES; i++)
-        if (is_code(code->str, classes[i], &near))
+        if (match_error_code(code->str, classes[i], &near))
             return;
     for (size_t i = 0; i < c->n_error_codes; i++)
-        if (is_code(code->str, c->error_codes[i].code, &near))
+        if (match_error_code(code->str, c->error_codes[i].code, &near))
             return;
     if (near != NULL && c->error_codes != NULL)
         mortise_diag_help(
@@ -77,8 +82,8 @@ static void check_code(struct mortise_loader *ld,
             "did you mean '%s'?", near);
 }
 
-/* Codes of the engine's own permanent errors. */
-static bool is_permanent(const char *code)
+/* The codes of permanent errors that the engine detects. */
+static bool is_permanent_code(const char *code)
 {
     static const char *const codes[] = {
         "budget",     "determinism", "expression",  "guardrail", "limit",
@@ -102,7 +107,7 @@ static void read_retry_on(void *ctx, void *into,
     if (codes == NULL)
         return;
     for (size_t i = 0; i < slot->value->n; i++) {
-        check_code(ld, slot->value->items[i]);
+        check_retry_code(ld, slot->value->items[i]);
         if (strcmp(codes[i], "in_doubt") == 0) {
             d = mortise_diag_add(ld->diags, "W0813",
                                  slot->value->items[i]->span,
@@ -126,7 +131,8 @@ static void read_retry_on(void *ctx, void *into,
     retry->n_retry_on = slot->value->n;
 }
 
-static void read_when(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_retry_when(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     struct mortise_retry *retry = into;
 
@@ -172,15 +178,16 @@ static const struct mortise_key keys[] = {
      .about =
          "A condition over `error` and `node.attempt` that must also be true.",
      .value = MORTISE_V_EXPR,
-     .read = read_when},
+     .read = read_retry_when},
 };
 
 const struct mortise_place mortise_retry_place = {
     MORTISE_PLACE_OF("retry_policy", keys)};
 
-/* May the operation of an agent report an error with this code of the engine? */
-static bool may_report(const struct mortise_loader *ld,
-                       const struct mortise_slot *slot, const char *code)
+/* Can the operation of an agent report an error with this code of the
+ * engine? */
+static bool can_report_code(const struct mortise_loader *ld,
+                            const struct mortise_slot *slot, const char *code)
 {
     const struct mortise_yaml *errors =
         mortise_yaml_get(slot->map, "tool_errors");
@@ -193,17 +200,17 @@ static bool may_report(const struct mortise_loader *ld,
              strcmp(errors->str, "fail") == 0));
 }
 
-/* Codes that are listed and have no effect. */
-static void check_effect(struct mortise_loader *ld,
-                         const struct mortise_slot *slot, bool is_agent)
+/* Warn about codes that have no effect. */
+static void check_retry_effect(struct mortise_loader *ld,
+                               const struct mortise_slot *slot, bool is_agent)
 {
     const struct mortise_yaml *list = mortise_yaml_get(slot->value, "retry_on");
 
     for (size_t i = 0; list != NULL && i < list->n; i++) {
         const struct mortise_yaml *code = list->items[i];
 
-        if (code->kind == MORTISE_YAML_STRING && is_permanent(code->str) &&
-            !(is_agent && may_report(ld, slot, code->str)))
+        if (code->kind == MORTISE_YAML_STRING && is_permanent_code(code->str) &&
+            !(is_agent && can_report_code(ld, slot, code->str)))
             mortise_diag_help(
                 ld->diags,
                 mortise_diag_add(ld->diags, "W0813", code->span,
@@ -213,8 +220,8 @@ static void check_effect(struct mortise_loader *ld,
     }
 }
 
-static void load(struct mortise_loader *ld, const struct mortise_slot *slot,
-                 bool is_agent)
+static void load_retry_policy(struct mortise_loader *ld,
+                              const struct mortise_slot *slot, bool is_agent)
 {
     struct mortise_retry *out = slot->field;
     const struct mortise_yaml *at;
@@ -222,7 +229,7 @@ static void load(struct mortise_loader *ld, const struct mortise_slot *slot,
 
     *out = mortise_retry_default;
     mortise_keys_enter(slot, ld, out, ld->diags);
-    check_effect(ld, slot, is_agent);
+    check_retry_effect(ld, slot, is_agent);
     if (out->delay_ms <= out->max_delay_ms)
         return;
     at = mortise_yaml_get(slot->value, "delay");
@@ -238,13 +245,13 @@ void mortise_load_retry(void *ctx, void *into, const struct mortise_slot *slot)
 {
     const struct mortise_reading *r = into;
 
-    load(ctx, slot, mortise_node_kind_of(r->node->type)->is_agent);
+    load_retry_policy(ctx, slot, mortise_node_kind_of(r->node->type)->is_agent);
 }
 
-/* A default may be meant for the agents of the graph. */
+/* A default policy may be meant for the agents of the graph. */
 void mortise_load_default_retry(void *ctx, void *into,
                                 const struct mortise_slot *slot)
 {
     (void)into;
-    load(ctx, slot, true);
+    load_retry_policy(ctx, slot, true);
 }

@@ -1,18 +1,19 @@
-/* role.c -- roles: the catalogue of a file, those that are built in, and who plays
- * which.
+/* role.c -- roles: the roles of a file, the built-in ones, and their use by
+ * nodes.
  *
- *   (1) A role of the file comes before a built-in one of its id.
- *   (2) It says what a node that plays it is told ahead of its goal
- *       (`system_prompt_fragment`, in which nothing is a template), which tools it
- *       may use where it names none itself (`default_tool_allowlist`; absent:
- *       none), how freely its model chooses where it says nothing itself
- *       (`suggested_temperature`), whether somebody is to approve that it runs
- *       (`requires_approval`), and what people see it called (`display_name`).
- *   (2b) Its tools are those of the nodes that have none of their own; where there is
- *       no such node they are looked for all the same, and nothing of them is
- *       pinned.  A graph that a run has pinned is taken as it was.
- *   (3) The catalogue is the file's: of the graphs that are written in it, too, and
- *       not of a file that a node names.
+ *   (1) A role of the file has precedence over a built-in role with its id.
+ *   (2) A role sets: the instructions ahead of the goal
+ *       (`system_prompt_fragment`, which is no template), the tools of a node
+ *       that names none itself (`default_tool_allowlist`; absent: none), the
+ *       default temperature (`suggested_temperature`), whether a person must
+ *       approve each execution (`requires_approval`), and its name for people
+ *       (`display_name`).
+ *   (2b) The tools of a role are loaded for the nodes that have none of their
+ *        own.  If there is no such node, the tools are still checked for
+ *        existence, but not pinned.  The pinned graph of a run is not checked
+ *        again.
+ *   (3) The roles of a file apply to all graphs written in it, but not to a
+ *       file that a node names.
  */
 #include "lang/graph/load/node.h"
 
@@ -72,10 +73,11 @@ static const struct mortise_role built_in[] = {
 
 enum { N_BUILT_IN = sizeof built_in / sizeof built_in[0] };
 
-/* ---- the catalogue ---------------------------------------------------- */
+/* ---- the roles of a file ---------------------------------------------- */
 
-/* An empty list means something: no tools. */
-static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
+/* An empty list has a meaning: no tools. */
+static void read_role_tools(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     const struct mortise_loader *ld = ctx;
     struct mortise_role *role = into;
@@ -104,7 +106,7 @@ static const struct mortise_key role_keys[] = {
      .about = "The default tools of nodes with this role.",
      .value = MORTISE_V_LIST,
      .each = &(const struct mortise_key){.value = MORTISE_V_STRING},
-     .read = read_tools},
+     .read = read_role_tools},
     {.name = "suggested_temperature",
      .about = "The default sampling temperature of nodes with this role.",
      .value = MORTISE_V_NUMBER,
@@ -143,10 +145,10 @@ void mortise_load_roles(void *ctx, void *into, const struct mortise_slot *slot)
     ld->roles = all;
 }
 
-/* ---- who plays which -------------------------------------------------- */
+/* ---- use by nodes ----------------------------------------------------- */
 
-static const struct mortise_role *find(const struct mortise_loader *ld,
-                                       const char *id)
+static const struct mortise_role *find_role(const struct mortise_loader *ld,
+                                            const char *id)
 {
     for (size_t i = 0; i < ld->n_roles; i++)
         if (strcmp(ld->roles[i].id, id) == 0)
@@ -157,8 +159,9 @@ static const struct mortise_role *find(const struct mortise_loader *ld,
     return NULL;
 }
 
-/* The role that was probably meant, or NULL. */
-static const char *nearest(struct mortise_loader *ld, const char *role)
+/* The role that was probably intended, or NULL. */
+static const char *find_similar_role(struct mortise_loader *ld,
+                                     const char *role)
 {
     const size_t n = ld->n_roles + N_BUILT_IN;
     const char **known = mortise_load_alloc(ld, n * sizeof *known);
@@ -175,7 +178,7 @@ static const char *nearest(struct mortise_loader *ld, const char *role)
 const struct mortise_role *mortise_role_of(struct mortise_loader *ld,
                                            const struct mortise_yaml *id)
 {
-    const struct mortise_role *role = find(ld, id->str);
+    const struct mortise_role *role = find_role(ld, id->str);
     struct mortise_diag *d;
     const char *near;
 
@@ -183,7 +186,7 @@ const struct mortise_role *mortise_role_of(struct mortise_loader *ld,
         return role;
     d = mortise_diag_add(ld->diags, "E0510", id->span, "unknown role '%s'",
                          id->str);
-    near = nearest(ld, id->str);
+    near = find_similar_role(ld, id->str);
     if (near != NULL)
         mortise_diag_help(ld->diags, d, "did you mean '%s'?", near);
     else

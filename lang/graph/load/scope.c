@@ -1,7 +1,7 @@
-/* scope.c -- what expressions see, and compiling them.
+/* scope.c -- the names that expressions see, and compiling expressions.
  *
- * The names stand in one array, in the order of enum mortise_scope_name, and
- * a place in the file sees the first so many of it:
+ * All names are in one array, in the order of enum mortise_scope_name.  Each
+ * place in the file sees a prefix of it:
  *
  *     edges from START                               input .. run
  *     args, prompt, target, a router's expressions         .. items
@@ -9,48 +9,50 @@
  *     on_error.value, the message of on_error.fail         .. error
  *     retry_policy.when                                    node, error
  *
- * (where an index and items are names in a map's body alone, and `error` is one
- * besides in all that stands in a node that an on_error.goto leads to: what it
- * was led to for; and `memory` and `discovery` in one that looks things up
- * before it runs: what was found), so that a run
- * fills one array of values for all of them.  A name behind the end is unknown
- * to the compiler: `output` in args is an error at check time, not a null in a
- * run.
+ * Some names exist only in some places.  The index and the items are names only
+ * in the body of a map.  `error` is also a name in a node that is the target of
+ * an on_error.goto: the error that led there.  `memory` and `discovery` are
+ * names in a node that looks things up before it runs.
  *
- * In the body of a map `artifacts` has what is an element's own, too, whatever
- * the schema of the run's says: what the nodes there write may be anything.
+ * With this order, a run fills one array of values for all expressions.  The
+ * compiler does not know a name after the end: `output` in args is an error of
+ * `check`, not a null in a run.
+ *
+ * In the body of a map, `artifacts` also has the artifacts of the current
+ * element, of any type, whatever the schema of the run says.
  */
 #include "lang/graph/load/loader.h"
 
 #include <string.h>
 
-/* {"type": "object", "properties": {...}, "additionalProperties": false}, with
- * the members of `properties`, whose reference is taken. */
-static json_t *closed(json_t *properties)
+/* {"type": "object", "properties": {...}, "additionalProperties": false}; takes
+ * the reference of `properties`. */
+static json_t *make_closed_schema(json_t *properties)
 {
     return json_pack("{s:s,s:o,s:b}", "type", "object", "properties",
                      properties, "additionalProperties", 0);
 }
 
-static struct mortise_schema *run_schema(struct mortise_loader *ld)
+static struct mortise_schema *make_run_schema(struct mortise_loader *ld)
 {
     return mortise_load_our_schema(
-        ld, closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "id", "type",
-                             "string", "tenant", "type", "string", "graph",
-                             "type", "string", "version", "type", "string")));
+        ld, make_closed_schema(
+                json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "id", "type",
+                          "string", "tenant", "type", "string", "graph", "type",
+                          "string", "version", "type", "string")));
 }
 
 json_t *mortise_load_error_type(void)
 {
-    return closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s},s:{s:s},s:{s:s}}",
-                            "node", "type", "string", "code", "type", "string",
-                            "class", "type", "string", "message", "type",
-                            "string", "exit_code", "type", "integer", "status",
-                            "type", "integer"));
+    return make_closed_schema(
+        json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "node",
+                  "type", "string", "code", "type", "string", "class", "type",
+                  "string", "message", "type", "string", "exit_code", "type",
+                  "integer", "status", "type", "integer"));
 }
 
-/* Traces (mortise/memory.h). */
-static struct mortise_schema *memory_schema(struct mortise_loader *ld)
+/* The traces in `memory` (mortise/memory.h). */
+static struct mortise_schema *make_memory_schema(struct mortise_loader *ld)
 {
     return mortise_load_our_schema(
         ld,
@@ -64,8 +66,8 @@ static struct mortise_schema *memory_schema(struct mortise_loader *ld)
                   "number", "additionalProperties", 0));
 }
 
-/* One thing that was found; what else the plugin says of it stands beside. */
-static json_t *result_json(void)
+/* One result of a discovery; the plugin may add further members. */
+static json_t *make_result_schema(void)
 {
     return json_pack("{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}}",
                      "type", "object", "properties", "id", "type", "string",
@@ -73,38 +75,40 @@ static json_t *result_json(void)
                      "text", "type", "string", "tier", "type", "string");
 }
 
-/* What was discovered for a node. */
-static struct mortise_schema *discovery_schema(struct mortise_loader *ld)
+/* The results of a node's discovery_policy. */
+static struct mortise_schema *make_discovery_schema(struct mortise_loader *ld)
 {
     return mortise_load_our_schema(
-        ld, closed(json_pack(
+        ld, make_closed_schema(json_pack(
                 "{s:{s:s}, s:{s:s, s:o}, s:{s:s, s:{s:s}}, s:{s:s}, "
                 "s:{s:s}, s:o}",
                 "kind", "type", "string", "results", "type", "array", "items",
-                result_json(), "skills", "type", "array", "items", "type",
-                "string", "narrows", "type", "boolean", "fallback", "type",
-                "string", "error", mortise_load_error_type())));
+                make_result_schema(), "skills", "type", "array", "items",
+                "type", "string", "narrows", "type", "boolean", "fallback",
+                "type", "string", "error", mortise_load_error_type())));
 }
 
-/* The branches that failed, of a join that lists them; `index`: an element. */
-static json_t *failed_json(void)
+/* The failed branches, for a join that lists them; `index` is that of a map
+ * element. */
+static json_t *make_failed_schema(void)
 {
-    return json_pack("{s:s,s:o}", "type", "array", "items",
-                     closed(json_pack("{s:{s:s},s:{s:s},s:o}", "node", "type",
-                                      "string", "index", "type", "integer",
-                                      "error", mortise_load_error_type())));
+    return json_pack(
+        "{s:s,s:o}", "type", "array", "items",
+        make_closed_schema(json_pack("{s:{s:s},s:{s:s},s:o}", "node", "type",
+                                     "string", "index", "type", "integer",
+                                     "error", mortise_load_error_type())));
 }
 
-static struct mortise_schema *node_schema(struct mortise_loader *ld)
+static struct mortise_schema *make_node_schema(struct mortise_loader *ld)
 {
     return mortise_load_our_schema(
-        ld, closed(json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s},s:o}", "id",
-                             "type", "string", "type", "type", "string",
-                             "visit", "type", "integer", "attempt", "type",
-                             "integer", "failed", failed_json())));
+        ld, make_closed_schema(json_pack(
+                "{s:{s:s},s:{s:s},s:{s:s},s:{s:s},s:o}", "id", "type", "string",
+                "type", "type", "string", "visit", "type", "integer", "attempt",
+                "type", "integer", "failed", make_failed_schema())));
 }
 
-static json_t *amounts_json(void)
+static json_t *make_amounts_schema(void)
 {
     return json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "model_calls", "type",
                      "integer", "input_tokens", "type", "integer",
@@ -112,8 +116,8 @@ static json_t *amounts_json(void)
                      "number");
 }
 
-/* How often a guardrail said what. */
-static json_t *actions_json(void)
+/* How often a guardrail took each action. */
+static json_t *make_actions_schema(void)
 {
     return json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "pass",
                      "type", "integer", "warn", "type", "integer", "sanitize",
@@ -121,45 +125,47 @@ static json_t *actions_json(void)
                      "type", "integer");
 }
 
-/* {ID: {ACTION: how often}} of the guardrails that this node has; NULL: of any. */
-static json_t *guardrails_json(const struct mortise_node *node)
+/* {ID: {ACTION: count}} of the guardrails of this node; NULL: of any. */
+static json_t *make_guardrails_schema(const struct mortise_node *node)
 {
     json_t *ids;
 
     if (node == NULL)
         return json_pack("{s:s,s:o}", "type", "object", "additionalProperties",
-                         closed(actions_json()));
+                         make_closed_schema(make_actions_schema()));
     ids = json_object();
     for (size_t s = 0; s < MORTISE_GUARD_STAGES; s++)
         for (size_t i = 0; i < node->guards[s].n && ids != NULL; i++)
-            if (json_object_set_new(ids, node->guards[s].ids[i],
-                                    closed(actions_json())) != 0)
+            if (json_object_set_new(
+                    ids, node->guards[s].ids[i],
+                    make_closed_schema(make_actions_schema())) != 0)
                 mortise_json_drop(&ids);
-    return closed(ids);
+    return make_closed_schema(ids);
 }
 
-/* What the executions of one node came to. */
-static json_t *tally_json(const struct mortise_node *node)
+/* The totals over the executions of one node. */
+static json_t *make_tally_schema(const struct mortise_node *node)
 {
-    json_t *usage = amounts_json();
+    json_t *usage = make_amounts_schema();
 
     if (usage != NULL &&
-        json_object_set_new(usage, "by_model",
-                            json_pack("{s:s, s:o}", "type", "object",
-                                      "additionalProperties",
-                                      closed(amounts_json()))) != 0)
+        json_object_set_new(
+            usage, "by_model",
+            json_pack("{s:s, s:o}", "type", "object", "additionalProperties",
+                      make_closed_schema(make_amounts_schema()))) != 0)
         mortise_json_drop(&usage);
-    return closed(json_pack("{s:{s:s},s:{s:s},s:o,s:o}", "runs", "type",
-                            "integer", "attempts", "type", "integer", "usage",
-                            closed(usage), "guardrails",
-                            guardrails_json(node)));
+    return make_closed_schema(json_pack(
+        "{s:{s:s},s:{s:s},s:o,s:o}", "runs", "type", "integer", "attempts",
+        "type", "integer", "usage", make_closed_schema(usage), "guardrails",
+        make_guardrails_schema(node)));
 }
 
-/* That of each node, for a file that mentions them. */
-static struct mortise_schema *diagnostics_schema(struct mortise_loader *ld,
-                                                 const struct mortise_yaml *ids)
+/* The totals of each node, for a file that mentions diagnostics. */
+static struct mortise_schema *
+make_diagnostics_schema(struct mortise_loader *ld,
+                        const struct mortise_yaml *ids)
 {
-    json_t *one = tally_json(NULL), *all = json_object();
+    json_t *one = make_tally_schema(NULL), *all = json_object();
 
     for (size_t i = 0; i < ids->n && all != NULL; i++) {
         if (json_object_set(all, ids->keys[i]->str, one) == 0)
@@ -167,12 +173,12 @@ static struct mortise_schema *diagnostics_schema(struct mortise_loader *ld,
         mortise_json_drop(&all);
     }
     json_decref(one);
-    return mortise_load_our_schema(ld, closed(all));
+    return mortise_load_our_schema(ld, make_closed_schema(all));
 }
 
-/* The same once it is known which guardrails each has: a large thing, for files
- * that ask for it.  The graph of a run was judged without. */
-static void name_guardrails(struct mortise_loader *ld)
+/* The same with the guardrails of each node, once they are known.  It is large,
+ * so only for files that use it.  A pinned graph was checked without it. */
+static void set_diagnostics_schema(struct mortise_loader *ld)
 {
     json_t *all;
 
@@ -181,18 +187,17 @@ static void name_guardrails(struct mortise_loader *ld)
     all = json_object();
     for (uint32_t i = 0; i < ld->g->n_nodes && all != NULL; i++)
         if (json_object_set_new(all, ld->g->nodes[i].id,
-                                tally_json(&ld->g->nodes[i])) != 0)
+                                make_tally_schema(&ld->g->nodes[i])) != 0)
             mortise_json_drop(&all);
     ld->names[MORTISE_IN_DIAGNOSTICS].schema =
-        mortise_load_our_schema(ld, closed(all));
+        mortise_load_our_schema(ld, make_closed_schema(all));
 }
 
-/* One name more, whose schema is the author's: a reference in it leads to other
- * parts of it, so it stays where it was compiled. */
-static const struct mortise_schema *with(struct mortise_loader *ld,
-                                         const struct mortise_schema *base,
-                                         const char *name,
-                                         struct mortise_schema *part)
+/* Add a member whose schema is the author's.  A reference in the schema leads
+ * to other parts of it, so it is not copied. */
+static const struct mortise_schema *
+add_schema_member(struct mortise_loader *ld, const struct mortise_schema *base,
+                  const char *name, struct mortise_schema *part)
 {
     const struct mortise_schema *s =
         mortise_schema_with(ld->arena, base, name, part);
@@ -202,14 +207,14 @@ static const struct mortise_schema *with(struct mortise_loader *ld,
 }
 
 static const struct mortise_schema *
-state_schema(struct mortise_loader *ld, struct mortise_schema *artifacts)
+make_state_schema(struct mortise_loader *ld, struct mortise_schema *artifacts)
 {
     const struct mortise_schema *s =
-        mortise_load_our_schema(ld, closed(json_object()));
+        mortise_load_our_schema(ld, make_closed_schema(json_object()));
 
-    s = with(ld, s, "input", ld->g->input);
-    s = with(ld, s, "scratch", ld->g->scratch);
-    return with(ld, s, "artifacts", artifacts);
+    s = add_schema_member(ld, s, "input", ld->g->input);
+    s = add_schema_member(ld, s, "scratch", ld->g->scratch);
+    return add_schema_member(ld, s, "artifacts", artifacts);
 }
 
 void mortise_load_scope(struct mortise_loader *ld,
@@ -222,14 +227,17 @@ void mortise_load_scope(struct mortise_loader *ld,
         (struct mortise_cel_name){"scratch", ld->g->scratch};
     names[MORTISE_IN_ARTIFACTS] =
         (struct mortise_cel_name){"artifacts", ld->g->artifacts};
-    names[MORTISE_IN_STATE] =
-        (struct mortise_cel_name){"state", state_schema(ld, ld->g->artifacts)};
-    names[MORTISE_IN_RUN] = (struct mortise_cel_name){"run", run_schema(ld)};
-    names[MORTISE_IN_NODE] = (struct mortise_cel_name){"node", node_schema(ld)};
+    names[MORTISE_IN_STATE] = (struct mortise_cel_name){
+        "state", make_state_schema(ld, ld->g->artifacts)};
+    names[MORTISE_IN_RUN] =
+        (struct mortise_cel_name){"run", make_run_schema(ld)};
+    names[MORTISE_IN_NODE] =
+        (struct mortise_cel_name){"node", make_node_schema(ld)};
     names[MORTISE_IN_DIAGNOSTICS] = (struct mortise_cel_name){
-        "diagnostics", ld->diagnoses ? diagnostics_schema(ld, nodes) : NULL};
+        "diagnostics",
+        ld->diagnoses ? make_diagnostics_schema(ld, nodes) : NULL};
     for (int i = MORTISE_IN_INDEX; i < MORTISE_IN_OUTPUT; i++)
-        names[i] = (struct mortise_cel_name){"", NULL}; /* nobody's name */
+        names[i] = (struct mortise_cel_name){"", NULL}; /* no name yet */
     names[MORTISE_IN_INDEX].schema =
         mortise_load_our_schema(ld, json_pack("{s:s}", "type", "integer"));
     names[MORTISE_IN_OUTPUT] = (struct mortise_cel_name){"output", NULL};
@@ -238,16 +246,18 @@ void mortise_load_scope(struct mortise_loader *ld,
     names[MORTISE_IN_HANDLED] = (struct mortise_cel_name){
         "", mortise_schema_or_null(ld->arena, names[MORTISE_IN_ERROR].schema)};
     ld->nomem |= names[MORTISE_IN_HANDLED].schema == NULL;
-    names[MORTISE_IN_MEMORY] = (struct mortise_cel_name){"", memory_schema(ld)};
+    names[MORTISE_IN_MEMORY] =
+        (struct mortise_cel_name){"", make_memory_schema(ld)};
     names[MORTISE_IN_DISCOVERY] =
-        (struct mortise_cel_name){"", discovery_schema(ld)};
+        (struct mortise_cel_name){"", make_discovery_schema(ld)};
 }
 
 /* ---- compiling ------------------------------------------------------- */
 
-/* For names.c. */
-static void note(struct mortise_loader *ld, const struct mortise_expr *e,
-                 enum mortise_scope_name end)
+/* Record the expression for names.c. */
+static void note_checked_expr(struct mortise_loader *ld,
+                              const struct mortise_expr *e,
+                              enum mortise_scope_name end)
 {
     struct mortise_looked *list = mortise_grow(
         ld->mem, ld->looked, ld->n_looked, &ld->cap_looked, sizeof *list);
@@ -261,9 +271,10 @@ static void note(struct mortise_loader *ld, const struct mortise_expr *e,
         (struct mortise_looked){*e, ld->inner_names, ld->stands_at, end};
 }
 
-/* The names before `end`.  What on_error has (value, fail) has an error of its own. */
-static struct mortise_cel_scope scope_before(struct mortise_loader *ld,
-                                             enum mortise_scope_name end)
+/* The names before `end`.  In on_error (value, fail), `error` is the node's own
+ * error. */
+static struct mortise_cel_scope get_scope_before(struct mortise_loader *ld,
+                                                 enum mortise_scope_name end)
 {
     if (end > MORTISE_IN_ERROR)
         ld->names[MORTISE_IN_HANDLED].name = "";
@@ -274,7 +285,7 @@ void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
                        const struct mortise_yaml *v,
                        enum mortise_scope_name end)
 {
-    struct mortise_cel_scope scope = scope_before(ld, end);
+    struct mortise_cel_scope scope = get_scope_before(ld, end);
 
     *out = (struct mortise_expr){.at = v};
     if (v->kind == MORTISE_YAML_SEQ || v->kind == MORTISE_YAML_MAP) {
@@ -287,12 +298,15 @@ void mortise_load_expr(struct mortise_loader *ld, struct mortise_expr *out,
         MORTISE_ENOMEM)
         ld->nomem = true;
     if (out->cel != NULL)
-        note(ld, out, end);
+        note_checked_expr(ld, out, end);
 }
 
-/* A condition that mentions no name always gives the same: look now. */
-static void load_test(struct mortise_loader *ld, struct mortise_expr *out,
-                      const struct mortise_yaml *v, enum mortise_scope_name end)
+/* Also evaluate a condition that uses no names, since its result is always the
+ * same. */
+static void compile_edge_condition(struct mortise_loader *ld,
+                                   struct mortise_expr *out,
+                                   const struct mortise_yaml *v,
+                                   enum mortise_scope_name end)
 {
     const json_t *nothing[MORTISE_IN_N] = {NULL};
     struct mortise_cel_env env = {nothing, ld->g->expr_cost};
@@ -323,7 +337,8 @@ void mortise_load_error_test(struct mortise_loader *ld,
 
     for (int i = 0; i < MORTISE_IN_N; i++)
         names[i] = (struct mortise_cel_name){"", NULL};
-    names[MORTISE_IN_NODE] = (struct mortise_cel_name){"node", node_schema(ld)};
+    names[MORTISE_IN_NODE] =
+        (struct mortise_cel_name){"node", make_node_schema(ld)};
     names[MORTISE_IN_ERROR] = (struct mortise_cel_name){
         "error", mortise_load_our_schema(ld, mortise_load_error_type())};
     scope = (struct mortise_cel_scope){names, MORTISE_IN_N};
@@ -339,30 +354,30 @@ void mortise_load_late_expr(struct mortise_loader *ld,
     mortise_load_expr(ld, late->into, late->at, late->end);
 }
 
-struct noting {
+struct template_note {
     struct mortise_loader *ld;
     enum mortise_scope_name end;
 };
 
-static void note_one(void *ud, const struct mortise_expr *e)
+static void note_template_expr(void *ud, const struct mortise_expr *e)
 {
-    const struct noting *n = ud;
+    const struct template_note *n = ud;
 
-    note(n->ld, e, n->end);
+    note_checked_expr(n->ld, e, n->end);
 }
 
 void mortise_load_late_tmpl(struct mortise_loader *ld,
                             const struct mortise_late *late)
 {
-    struct mortise_cel_scope scope = scope_before(ld, late->end);
-    struct noting noting = {ld, late->end};
+    struct mortise_cel_scope scope = get_scope_before(ld, late->end);
+    struct template_note template_note = {ld, late->end};
     struct mortise_tmpl **into = late->into;
 
     if (mortise_tmpl_compile(into, ld->arena, late->at, &scope, ld->diags) ==
         MORTISE_ENOMEM)
         ld->nomem = true;
     if (*into != NULL)
-        mortise_tmpl_exprs(*into, note_one, &noting);
+        mortise_tmpl_exprs(*into, note_template_expr, &template_note);
 }
 
 /* ---- later ----------------------------------------------------------- */
@@ -384,9 +399,9 @@ void mortise_load_late(struct mortise_loader *ld, mortise_late_fn *fn,
 
 /* ---- handlers --------------------------------------------------------------- */
 
-/* An edge to a map's join ends an element: what starts there is led to by the
- * map. */
-static void find_handlers(struct mortise_loader *ld)
+/* An edge to the join of a map ends an element; the map starts the join, so the
+ * join is no handler. */
+static void find_error_handlers(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
 
@@ -397,10 +412,11 @@ static void find_handlers(struct mortise_loader *ld)
             ld->handles[g->edges[i].to] = true;
 }
 
-/* ---- what is an element's own ------------------------------------------------ */
+/* ---- artifacts of map elements ------------------------------------------- */
 
-/* `artifacts` in the body of a map has this, which may be anything there. */
-static void add_own(struct mortise_loader *ld, uint32_t map, const char *name)
+/* In the body of the map, let `artifacts` have this member, of any type. */
+static void add_element_artifact(struct mortise_loader *ld, uint32_t map,
+                                 const char *name)
 {
     struct mortise_schema *s =
         mortise_schema_but(ld->arena, ld->artifacts_in[map], name);
@@ -410,9 +426,9 @@ static void add_own(struct mortise_loader *ld, uint32_t map, const char *name)
         ld->artifacts_in[map] = s;
 }
 
-/* What one in the body of the map writes is seen in maps inside that, too. */
-static void add_own_inside(struct mortise_loader *ld, uint32_t map,
-                           const char *name)
+/* The same for each map inside this one, too. */
+static void add_element_artifacts(struct mortise_loader *ld, uint32_t map,
+                                  const char *name)
 {
     for (uint32_t i = 1; i <= ld->n_maps && map != 0; i++) {
         uint32_t at = i;
@@ -420,11 +436,12 @@ static void add_own_inside(struct mortise_loader *ld, uint32_t map,
         while (at != 0 && at != map)
             at = ld->g->regions[at].parent;
         if (at == map)
-            add_own(ld, i, name);
+            add_element_artifact(ld, i, name);
     }
 }
 
-static bool has_own(const struct mortise_loader *ld, const char *name)
+static bool has_element_artifact(const struct mortise_loader *ld,
+                                 const char *name)
 {
     struct mortise_path_step steps[] = {{"artifacts", 0}, {name, 0}};
     const struct mortise_path path = {steps, 2, ""};
@@ -432,8 +449,9 @@ static bool has_own(const struct mortise_loader *ld, const char *name)
     return mortise_graph_is_own(ld->g, &path);
 }
 
-/* outputs and results are among the writes; output_as is not yet. */
-static void find_own(struct mortise_loader *ld)
+/* The writes of outputs and results are recorded by now, those of output_as are
+ * not. */
+static void find_element_artifacts(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
 
@@ -441,18 +459,18 @@ static void find_own(struct mortise_loader *ld)
         const struct mortise_path *path = ld->writes[i].path;
 
         if (path->n > 1 && mortise_graph_is_own(g, path))
-            add_own_inside(ld, ld->body[ld->writes[i].node],
-                           path->steps[1].key);
+            add_element_artifacts(ld, ld->body[ld->writes[i].node],
+                                  path->steps[1].key);
     }
     for (uint32_t i = 0; i < g->n_nodes && !ld->nomem; i++) {
         const char *as = g->nodes[i].output_as;
 
-        if (as != NULL && has_own(ld, as))
-            add_own_inside(ld, ld->body[i], as);
+        if (as != NULL && has_element_artifact(ld, as))
+            add_element_artifacts(ld, ld->body[i], as);
     }
 }
 
-static void load_own(struct mortise_loader *ld)
+static void load_element_schemas(struct mortise_loader *ld)
 {
     ld->artifacts_in =
         mortise_load_alloc(ld, (ld->n_maps + 1) * sizeof *ld->artifacts_in);
@@ -466,13 +484,13 @@ static void load_own(struct mortise_loader *ld)
     }
     if (ld->g->artifacts == NULL)
         return;
-    find_own(ld);
+    find_element_artifacts(ld);
     for (uint32_t i = 1; i <= ld->n_maps && !ld->nomem; i++)
-        ld->states_in[i] = state_schema(ld, ld->artifacts_in[i]);
+        ld->states_in[i] = make_state_schema(ld, ld->artifacts_in[i]);
 }
 
-/* The element of a map, at its level. */
-static void name_item(struct mortise_loader *ld, uint32_t map)
+/* Set the element of a map, at its level. */
+static void set_item_name(struct mortise_loader *ld, uint32_t map)
 {
     const struct mortise_region *r = &ld->g->regions[map];
 
@@ -480,9 +498,9 @@ static void name_item(struct mortise_loader *ld, uint32_t map)
         (struct mortise_cel_name){r->as, ld->item_of[map]};
 }
 
-/* Where an edge is missing, a map's body may be cut off from its map: any
- * map's name will do then, as far as there is room. */
-static void name_any_items(struct mortise_loader *ld)
+/* If an edge is missing, a map's body may be cut off from its map.  Accept the
+ * names of any map then, as long as there is room. */
+static void set_any_item_names(struct mortise_loader *ld)
 {
     int at = MORTISE_IN_ITEM;
 
@@ -491,8 +509,8 @@ static void name_any_items(struct mortise_loader *ld)
     ld->names[MORTISE_IN_INDEX].name = "index";
 }
 
-/* So may be those of maps that could not be made. */
-static void name_lost_items(struct mortise_loader *ld)
+/* Accept the names of maps that could not be created, too. */
+static void set_lost_item_names(struct mortise_loader *ld)
 {
     const struct mortise_named *lost = ld->lost_items;
 
@@ -506,8 +524,8 @@ static void name_lost_items(struct mortise_loader *ld)
     }
 }
 
-/* What was looked up for the node before it runs. */
-static void name_lookups(struct mortise_loader *ld, uint32_t node)
+/* Set the names of the node's lookups. */
+static void set_lookup_names(struct mortise_loader *ld, uint32_t node)
 {
     const struct mortise_node *n =
         node != MORTISE_START ? &ld->g->nodes[node] : NULL;
@@ -518,8 +536,8 @@ static void name_lookups(struct mortise_loader *ld, uint32_t node)
         n != NULL && n->discovers != NULL ? "discovery" : "";
 }
 
-/* An element that is called so comes before what was found. */
-static void hide_lookups(struct mortise_loader *ld)
+/* An element named `discovery` hides the node's discovery. */
+static void hide_discovery_name(struct mortise_loader *ld)
 {
     for (int i = MORTISE_IN_ITEM; i < MORTISE_IN_ITEM_END; i++)
         if (strcmp(ld->names[i].name, "discovery") == 0)
@@ -533,28 +551,28 @@ void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node)
     ld->stands_at = node;
     ld->names[MORTISE_IN_OUTPUT].schema =
         node != MORTISE_START ? ld->output_of[node] : NULL;
-    /* Where an edge is missing, it may be the one that leads there. */
+    /* If an edge is missing, it may be one that leads to this node. */
     ld->names[MORTISE_IN_HANDLED].name =
         node != MORTISE_START && (ld->handles[node] || ld->doubtful) ? "error"
                                                                      : "";
-    name_lookups(ld, node);
+    set_lookup_names(ld, node);
     ld->names[MORTISE_IN_ARTIFACTS].schema = ld->artifacts_in[map];
     ld->names[MORTISE_IN_STATE].schema = ld->states_in[map];
     ld->names[MORTISE_IN_INDEX].name = map != 0 ? "index" : "";
     for (int i = MORTISE_IN_ITEM; i < MORTISE_IN_ITEM_END; i++)
         ld->names[i] = (struct mortise_cel_name){"", NULL};
     if (map == 0 && ld->n_maps > 0 && ld->doubtful)
-        name_any_items(ld);
+        set_any_item_names(ld);
     for (; map != 0; map = ld->g->regions[map].parent)
-        name_item(ld, map);
-    name_lost_items(ld);
-    hide_lookups(ld);
+        set_item_name(ld, map);
+    set_lost_item_names(ld);
+    hide_discovery_name(ld);
 }
 
-/* What one element of a list is, where the list is a path into what has a
- * schema; NULL: anything. */
-static const struct mortise_schema *item_schema(struct mortise_loader *ld,
-                                                const struct mortise_cel *over)
+/* The schema of an element, if the list is a path in a value with a schema;
+ * NULL: any. */
+static const struct mortise_schema *
+get_item_schema(struct mortise_loader *ld, const struct mortise_cel *over)
 {
     const char *text = over != NULL ? mortise_cel_as_path(over) : NULL;
     const struct mortise_schema *s = NULL;
@@ -564,8 +582,9 @@ static const struct mortise_schema *item_schema(struct mortise_loader *ld,
         return NULL;
     if (mortise_path_parse(&path, ld->arena, text, strlen(text), NULL) !=
         MORTISE_OK)
-        return NULL; /* a key that paths have no form for, or no memory: said
-                        when the map is used */
+        /* a key that paths cannot express, or no memory: reported when the map
+         * is used */
+        return NULL;
     for (int i = 0; i < MORTISE_IN_N; i++)
         if (strcmp(ld->names[i].name, path.steps[0].key) == 0)
             s = ld->names[i].schema;
@@ -573,9 +592,9 @@ static const struct mortise_schema *item_schema(struct mortise_loader *ld,
     return s != NULL ? mortise_schema_items(s) : NULL;
 }
 
-/* How far the condition of an edge sees, and what a map goes over. */
-static enum mortise_scope_name end_of(const struct mortise_graph *g,
-                                      uint32_t from)
+/* The scope of an edge's condition, and of the list of a map. */
+static enum mortise_scope_name
+get_condition_scope(const struct mortise_graph *g, uint32_t from)
 {
     if (from == MORTISE_START)
         return MORTISE_IN_NODE;
@@ -584,7 +603,7 @@ static enum mortise_scope_name end_of(const struct mortise_graph *g,
                : MORTISE_IN_ERROR;
 }
 
-static void load_over(struct mortise_loader *ld, uint32_t map)
+static void load_map_over(struct mortise_loader *ld, uint32_t map)
 {
     struct mortise_region *r = &ld->g->regions[map];
     uint32_t from = ld->g->edges[r->map_edge].from;
@@ -592,36 +611,37 @@ static void load_over(struct mortise_loader *ld, uint32_t map)
                                       .at =
                                           ld->edges[r->map_edge].map->parallel,
                                       .node = from,
-                                      .end = end_of(ld->g, from)};
+                                      .end = get_condition_scope(ld->g, from)};
 
     mortise_load_stand_at(ld, from);
     mortise_load_expr(ld, &r->over, ld->edges[r->map_edge].map->over, late.end);
     mortise_load_takes(ld, &r->over, MORTISE_T_ARRAY, "'over' must be a list");
-    ld->item_of[map] = item_schema(ld, r->over.cel);
+    ld->item_of[map] = get_item_schema(ld, r->over.cel);
     if (late.at != NULL)
         mortise_load_late_tmpl(ld, &late);
 }
 
-/* Outer maps first: inner ones may go over parts of their elements. */
-static void load_overs(struct mortise_loader *ld)
+/* Outer maps first: an inner map may iterate over a part of an outer
+ * element. */
+static void load_all_map_overs(struct mortise_loader *ld)
 {
     ld->item_of =
         mortise_load_alloc(ld, (ld->n_maps + 1) * sizeof *ld->item_of);
     for (uint32_t level = 0; level < MORTISE_MAX_MAPS; level++)
         for (uint32_t i = 1; i <= ld->n_maps && !ld->nomem; i++)
             if (ld->g->regions[i].level == level)
-                load_over(ld, i);
+                load_map_over(ld, i);
 }
 
 void mortise_load_expressions(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
 
-    name_guardrails(ld);
-    find_handlers(ld);
-    load_own(ld);
+    set_diagnostics_schema(ld);
+    find_error_handlers(ld);
+    load_element_schemas(ld);
     if (!ld->nomem)
-        load_overs(ld);
+        load_all_map_overs(ld);
     for (size_t i = 0; i < ld->n_late && !ld->nomem; i++) {
         mortise_load_stand_at(ld, ld->late[i].node);
         ld->late[i].fn(ld, &ld->late[i]);
@@ -630,7 +650,7 @@ void mortise_load_expressions(struct mortise_loader *ld)
         if (ld->edges[i].when == NULL)
             continue;
         mortise_load_stand_at(ld, g->edges[i].from);
-        load_test(ld, &g->edges[i].when, ld->edges[i].when,
-                  end_of(g, g->edges[i].from));
+        compile_edge_condition(ld, &g->edges[i].when, ld->edges[i].when,
+                               get_condition_scope(g, g->edges[i].from));
     }
 }

@@ -1,14 +1,15 @@
-/* secret.c -- references to secrets in what a node's operation is given.
+/* secret.c -- references to secrets in the arguments of a node's operation.
  *
- *   (1) A reference stands where the operation's input_schema marks a secret,
- *       and as it is: not with ${...} beside it.  Text that an expression gave
- *       is never one, or whoever writes an input would choose a secret and the
- *       place that it is sent to.
- *   (2) What is given as arguments keeps to that at run time, too, those that a
- *       person edited included: each reference in them is one of the graph's.
- *   (3) Elsewhere `secret://` in arguments is an error when it is written in
- *       the graph (somebody expects something of it), and text like any other
- *       when it comes out of an expression.
+ *   (1) A reference may be only where the operation's input_schema marks a
+ *       secret, and must be the whole string, without ${...}.  Text from an
+ *       expression is never a reference: otherwise the author of an input could
+ *       choose a secret and its destination.
+ *   (2) The same holds for the arguments at run time, including those that a
+ *       person edited: each reference in them must be one that the graph has in
+ *       that place.
+ *   (3) Elsewhere in the arguments, a literal `secret://` is an error, because
+ *       its author expects an effect.  As the result of an expression it is
+ *       ordinary text.
  */
 #include "core/json/secret.h"
 
@@ -16,7 +17,7 @@
 
 #include "lang/graph/load/node.h"
 
-/* ---- as it is written --------------------------------------------------- */
+/* ---- literals ----------------------------------------------------------- */
 
 struct checking {
     struct mortise_loader *ld;
@@ -24,7 +25,8 @@ struct checking {
     const struct mortise_yaml *args;
 };
 
-static void misplaced(const struct checking *c, const struct mortise_yaml *at)
+static void report_misplaced_secret(const struct checking *c,
+                                    const struct mortise_yaml *at)
 {
     const struct mortise_operation *op = c->r->node->op;
     struct mortise_diag *d = mortise_diag_add(
@@ -37,7 +39,7 @@ static void misplaced(const struct checking *c, const struct mortise_yaml *at)
                           "marks with x-secret");
 }
 
-static int check_mention(void *ud, const char *pointer, json_t **string)
+static int check_secret_mention(void *ud, const char *pointer, json_t **string)
 {
     const struct checking *c = ud;
     const struct mortise_yaml *at = mortise_yaml_at(c->args, pointer);
@@ -46,7 +48,7 @@ static int check_mention(void *ud, const char *pointer, json_t **string)
     struct mortise_err why = {0};
 
     if (!mortise_secret_place(&c->r->node->op->secrets, pointer))
-        misplaced(c, at);
+        report_misplaced_secret(c, at);
     else if (name == NULL || mortise_tmpl_in(at))
         mortise_diag_add(c->ld->diags, "E0604", at->span,
                          "write a reference to a secret as secret://NAME, "
@@ -65,21 +67,22 @@ void mortise_node_check_secrets(struct mortise_loader *ld,
     json_t *args =
         c.args != NULL ? mortise_yaml_json(c.args, false) : json_object();
 
-    if (args == NULL || mortise_secret_each(args, ld->arena->mem, check_mention,
-                                            &c) != MORTISE_OK)
+    if (args == NULL ||
+        mortise_secret_each(args, ld->arena->mem, check_secret_mention, &c) !=
+            MORTISE_OK)
         ld->nomem = true;
     json_decref(args);
 }
 
-/* ---- as it is given ----------------------------------------------------- */
+/* ---- arguments at run time ---------------------------------------------- */
 
 struct given {
-    const struct mortise_yaml *args; /* as the graph has them, or NULL */
+    const struct mortise_yaml *args; /* as written in the graph, or NULL */
     const struct mortise_operation *op;
     struct mortise_err *err;
 };
 
-static int check_given(void *ud, const char *pointer, json_t **string)
+static int check_given_secret(void *ud, const char *pointer, json_t **string)
 {
     const struct given *g = ud;
     const struct mortise_yaml *at =
@@ -105,6 +108,7 @@ int mortise_node_given_secrets(const struct mortise_node *n, const json_t *args,
 
     if (n->op->secrets.n == 0)
         return MORTISE_OK;
-    rv = mortise_secret_each(mortise_json_unconst(args), mem, check_given, &g);
+    rv = mortise_secret_each(mortise_json_unconst(args), mem,
+                             check_given_secret, &g);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }

@@ -1,14 +1,14 @@
-/* seek.c -- discovery_policy of nodes that have tools: which of them are
+/* seek.c -- discovery_policy of nodes with tools: which tools a model is
  * offered, and which skills join the prompt.
  *
- * What is found only ever narrows what `tool_allowlist` has: a tool that is not
- * in it is offered to nobody, whatever a plugin says.
+ * The result of a discovery only narrows `tool_allowlist`: the model is never
+ * offered a tool outside it, whatever a plugin returns.
  */
 #include <string.h>
 
 #include "lang/graph/load/node.h"
 
-enum { MAX_RESULTS = 8 }; /* where nothing is said */
+enum { MAX_RESULTS = 8 }; /* the default of max_results */
 
 struct reading {
     struct mortise_discovery_policy policy;
@@ -16,7 +16,8 @@ struct reading {
     bool enabled;
 };
 
-static void read_kind(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_search_kind(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct reading *r = into;
 
@@ -48,7 +49,7 @@ static const struct mortise_key policy_keys[] = {
               "prompt. any (the default): tools and skills.",
      .value = MORTISE_V_WORD,
      .words = kinds,
-     .read = read_kind},
+     .read = read_search_kind},
     {.name = "max_results",
      .about = "The highest number of results (default: 8).",
      .min = 1,
@@ -64,8 +65,8 @@ static const struct mortise_key policy_keys[] = {
 const struct mortise_place mortise_discovery_policy_place = {
     MORTISE_PLACE_OF("discovery_policy", policy_keys)};
 
-static void check_discovery(struct mortise_loader *ld,
-                            const struct mortise_yaml *at)
+static void check_discovery_plugins(struct mortise_loader *ld,
+                                    const struct mortise_yaml *at)
 {
     struct mortise_err why = {0};
     int rv = mortise_load_answerers(ld, &why);
@@ -75,7 +76,7 @@ static void check_discovery(struct mortise_loader *ld,
                             at->span, "discovery_policy", &why);
 }
 
-/* There is nothing among which a tool could be found. */
+/* Warn about a search for tools in a node without tools. */
 void mortise_node_finish_discovery_policy(struct mortise_loader *ld,
                                           const struct mortise_reading *r)
 {
@@ -92,9 +93,9 @@ void mortise_node_finish_discovery_policy(struct mortise_loader *ld,
                      p->kind);
 }
 
-/* It is looked for before anything else is known of the node. */
-static void late_query(struct mortise_loader *ld,
-                       const struct mortise_late *late)
+/* The discovery runs before all other lookups of the node. */
+static void compile_discovery_query(struct mortise_loader *ld,
+                                    const struct mortise_late *late)
 {
     ld->names[MORTISE_IN_MEMORY].name = "";
     ld->names[MORTISE_IN_DISCOVERY].name = "";
@@ -118,8 +119,8 @@ void mortise_node_read_discovery_policy(void *ctx, void *into,
         return;
     *policy = r.policy;
     if (r.query != NULL)
-        mortise_load_late(ld, late_query, &policy->query, r.query,
+        mortise_load_late(ld, compile_discovery_query, &policy->query, r.query,
                           node->node->index, MORTISE_IN_OUTPUT);
     node->node->discovers = policy;
-    check_discovery(ld, slot->name);
+    check_discovery_plugins(ld, slot->name);
 }

@@ -1,17 +1,18 @@
-/* state.c -- the key `state`: schemas, and paths below them.
+/* state.c -- the key `state`: schemas, and paths in the state.
  *
- * A path that a node may write is checked against the schemas here and now: a
- * member that a closed schema does not list would fail the run at its first
- * commit.
+ * A path that a node writes is checked against the schemas when the graph is
+ * loaded.  Otherwise a member that a closed schema does not list would fail the
+ * run at its first commit.
  */
 #include "lang/graph/load/loader.h"
 
 #include <string.h>
 
-/* The first member of the path that the schema of its root rules out, and the
- * one that was perhaps meant. */
-static const char *ruled_out(const struct mortise_schema *s,
-                             const struct mortise_path *path, const char **near)
+/* The first member of the path that the schema of its root forbids, or NULL;
+ * *near is the member that was probably meant. */
+static const char *find_unknown_member(const struct mortise_schema *s,
+                                       const struct mortise_path *path,
+                                       const char **near)
 {
     for (size_t i = 1; i < path->n && s != NULL; i++) {
         const char *key = path->steps[i].key;
@@ -49,8 +50,9 @@ mortise_load_schema_below(const struct mortise_schema *s,
     return s;
 }
 
-static bool parse_path(struct mortise_loader *ld, struct mortise_path *out,
-                       const struct mortise_yaml *key)
+static bool parse_state_path(struct mortise_loader *ld,
+                             struct mortise_path *out,
+                             const struct mortise_yaml *key)
 {
     struct mortise_err err;
     int rv = mortise_path_parse(out, ld->arena, key->str, key->len, &err);
@@ -62,8 +64,9 @@ static bool parse_path(struct mortise_loader *ld, struct mortise_path *out,
     return rv == MORTISE_OK;
 }
 
-static void not_below(struct mortise_loader *ld, const struct mortise_yaml *key,
-                      const char *roots, const char *help)
+static void report_wrong_root(struct mortise_loader *ld,
+                              const struct mortise_yaml *key, const char *roots,
+                              const char *help)
 {
     struct mortise_diag *d =
         mortise_diag_add(ld->diags, "E0213", key->span,
@@ -72,13 +75,13 @@ static void not_below(struct mortise_loader *ld, const struct mortise_yaml *key,
     mortise_diag_help(ld->diags, d, "%s", help);
 }
 
-/* Does the schema of its root, which is called `what`, let it in? */
-static bool is_let_in(struct mortise_loader *ld,
-                      const struct mortise_path *path,
-                      const struct mortise_yaml *key,
-                      const struct mortise_schema *s, const char *what)
+/* Does the schema of the root, named `what`, allow the path? */
+static bool schema_allows_path(struct mortise_loader *ld,
+                               const struct mortise_path *path,
+                               const struct mortise_yaml *key,
+                               const struct mortise_schema *s, const char *what)
 {
-    const char *near = NULL, *member = ruled_out(s, path, &near);
+    const char *near = NULL, *member = find_unknown_member(s, path, &near);
     struct mortise_diag *d;
 
     if (member == NULL)
@@ -95,20 +98,21 @@ bool mortise_load_input_path(struct mortise_loader *ld,
                              const struct mortise_yaml *key,
                              const struct mortise_schema *input)
 {
-    if (!parse_path(ld, out, key))
+    if (!parse_state_path(ld, out, key))
         return false;
     if (out->n >= 2 && strcmp(out->steps[0].key, "input") == 0 &&
         out->steps[1].key != NULL)
-        return is_let_in(ld, out, key, input, "the inner input");
-    not_below(ld, key, "input",
-              "name a field of the inner graph's input, such as input.label");
+        return schema_allows_path(ld, out, key, input, "the inner input");
+    report_wrong_root(
+        ld, key, "input",
+        "name a field of the inner graph's input, such as input.label");
     return false;
 }
 
 bool mortise_load_own_path(struct mortise_loader *ld, struct mortise_path *out,
                            const struct mortise_yaml *key)
 {
-    return parse_path(ld, out, key);
+    return parse_state_path(ld, out, key);
 }
 
 bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
@@ -116,22 +120,23 @@ bool mortise_load_path(struct mortise_loader *ld, struct mortise_path *out,
 {
     const char *root;
 
-    if (!parse_path(ld, out, key))
+    if (!parse_state_path(ld, out, key))
         return false;
     root = out->steps[0].key;
     if (out->n >= 2 && strcmp(root, "scratch") == 0)
-        return is_let_in(ld, out, key, ld->g->scratch, root);
+        return schema_allows_path(ld, out, key, ld->g->scratch, root);
     if (out->n >= 2 && strcmp(root, "artifacts") == 0)
-        return is_let_in(ld, out, key, ld->g->artifacts, root);
-    not_below(ld, key, "scratch or artifacts",
-              "name a field, such as scratch.label");
+        return schema_allows_path(ld, out, key, ld->g->artifacts, root);
+    report_wrong_root(ld, key, "scratch or artifacts",
+                      "name a field, such as scratch.label");
     return false;
 }
 
 /* ---- schemas --------------------------------------------------------- */
 
-/* A schema of input, scratch or artifacts, which are always objects. */
-static void read_object(void *ctx, void *into, const struct mortise_slot *slot)
+/* The schema of input, scratch or artifacts, which are always objects. */
+static void read_state_schema(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     const struct mortise_schema *s;
@@ -149,17 +154,17 @@ static const struct mortise_key state_keys[] = {
     {.name = "input",
      .about = "A JSON Schema for the input of a run.",
      .value = MORTISE_V_SCHEMA,
-     .read = read_object,
+     .read = read_state_schema,
      MORTISE_AT(struct mortise_schema *, struct mortise_graph, input)},
     {.name = "scratch",
      .about = "A JSON Schema for scratch, the working values of nodes.",
      .value = MORTISE_V_SCHEMA,
-     .read = read_object,
+     .read = read_state_schema,
      MORTISE_AT(struct mortise_schema *, struct mortise_graph, scratch)},
     {.name = "artifacts",
      .about = "A JSON Schema for artifacts, the results of the run.",
      .value = MORTISE_V_SCHEMA,
-     .read = read_object,
+     .read = read_state_schema,
      MORTISE_AT(struct mortise_schema *, struct mortise_graph, artifacts)},
     {.name = "reducers",
      .about = "Maps paths of scratch and artifacts to how a new value is "

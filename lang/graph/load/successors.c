@@ -1,5 +1,5 @@
-/* successors.c -- how nodes are left: next, routes, targets, map; and
- * depends_on, which is an edge of the node before. */
+/* successors.c -- the outgoing edges of nodes: next, routes, targets, map.
+ * Also depends_on, which defines an edge of the previous node. */
 #include "lang/graph/load/node.h"
 
 void mortise_node_read_depends_on(void *ctx, void *into,
@@ -21,11 +21,11 @@ void mortise_node_read_depends_on(void *ctx, void *into,
     }
 }
 
-/* An edge of that kind to each. */
-static void add_edges(struct mortise_loader *ld,
-                      const struct mortise_reading *r,
-                      const struct mortise_slot *slot,
-                      enum mortise_edge_kind kind)
+/* Add an edge of this kind to each listed node. */
+static void add_listed_edges(struct mortise_loader *ld,
+                             const struct mortise_reading *r,
+                             const struct mortise_slot *slot,
+                             enum mortise_edge_kind kind)
 {
     const struct mortise_yaml *id;
 
@@ -36,16 +36,16 @@ static void add_edges(struct mortise_loader *ld,
 void mortise_node_read_next(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    add_edges(ctx, into, slot, MORTISE_EDGE_STATIC);
+    add_listed_edges(ctx, into, slot, MORTISE_EDGE_STATIC);
 }
 
 void mortise_node_read_targets(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    add_edges(ctx, into, slot, MORTISE_EDGE_TARGET);
+    add_listed_edges(ctx, into, slot, MORTISE_EDGE_TARGET);
 }
 
-/* Where an edge leads that may lead into a map. */
+/* The target of an edge that may lead into a map. */
 const struct mortise_key mortise_default_forms[2] = {
     {.value = MORTISE_V_ID},
     {.value = MORTISE_V_MAP, .place = &mortise_only_map_place},

@@ -1,25 +1,27 @@
-/* tools.c -- what a node may have run for it: tool_allowlist and handoffs.
+/* tools.c -- the tools of a node: tool_allowlist and handoffs.
  *
- * A list of operations and graphs becomes a graph of its own, the node's
- * `tools`, in which each is a node.  Nothing leads there and nothing leads from
- * one to another: what asks for a tool (tool.invoke/1) has its node run, by the
- * rules that hold for every node, and what comes of it is the answer.
+ * The list of operations and graphs becomes a graph of its own, the node's
+ * `tools`, in which each tool is a node.  It has no edges.  A call of a tool
+ * (tool.invoke/1) executes its node by the rules for all nodes, and the node's
+ * result is the answer.
  *
- *   (1) It fails closed.  A node without the key has no tools; what no entry of
- *       it names is not there; an entry that fits nothing is a finding.
- *   (2) A pattern stands for what is installed when the graph is loaded and the
- *       deployment does not deny.  One that leaves the plugin open stands for
- *       no operation that asks models itself: that is meant by its name alone.
- *   (3) Where several entries name a tool, the first says how; one that stands
- *       there by its name comes before one of a pattern.
- *   (4) Models know tools by names of [A-Za-z0-9_-]{1,64}.  A name is made of
- *       the tool's own and is the same in every load; where two would be alike,
- *       a hash tells them apart.
- *   (5) Whom the node hands over to is offered likewise, and is one of its
- *       targets.
- *   (6) Of tools that no node has (a role's that nobody plays) each is looked for,
- *       and nothing is loaded: a run pins what it may use.  Graphs (`graph/NAME`)
- *       are looked for by who uses them.
+ *   (1) The list is closed.  A node without the key has no tools, a tool that
+ *       no entry names is unavailable, and an entry that matches nothing is a
+ *       finding.
+ *   (2) A pattern matches the operations that are installed when the graph is
+ *       loaded and that the deployment does not deny.  A pattern with a star in
+ *       the plugin matches no operation that asks models: name those
+ *       explicitly.
+ *   (3) If several entries name a tool, the first one applies; an entry by name
+ *       has precedence over a pattern.
+ *   (4) Models know tools by names of [A-Za-z0-9_-]{1,64}.  The name is derived
+ *       from the tool's own and is the same in every load.  If two would be
+ *       equal, a hash distinguishes them.
+ *   (5) The handover targets are offered in the same way, and each is one of
+ *       the node's targets.
+ *   (6) Tools that no node has (those of a role that no node plays) are checked
+ *       for existence, but not loaded: a run pins only the plugins that it may
+ *       use.  Graphs (`graph/NAME`) are checked by their users.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -32,7 +34,7 @@
 #include "lang/schema/parameters.h"
 
 enum {
-    NAME_MAX_MODEL = 64, /* what every server takes */
+    NAME_MAX_MODEL = 64, /* every server accepts this length */
     NODE_ID_MAX = 64,
     MAX_OUTPUT = 64 << 10
 };
@@ -42,16 +44,17 @@ static const char handover[] = "transfer_to_";
 /* The tools of a node while they are read. */
 struct tools {
     struct mortise_loader *ld;
-    struct mortise_node *nodes; /* made in the arena, and copied at the end */
+    struct mortise_node *nodes; /* allocated in the arena, copied at the end */
     struct mortise_offer *offers;
     size_t n, cap;
-    const struct mortise_yaml *entry; /* that is being read, */
-    const struct mortise_yaml *at;    /* and which tool it says */
-    bool any;                         /* the pattern stood for something */
-    bool is_planner; /* models are not offered it, nor is it another's */
+    const struct mortise_yaml *entry; /* the current entry, */
+    const struct mortise_yaml *at;    /* and the name of its tool */
+    bool any;                         /* the pattern matched a tool */
+    bool is_planner; /* not offered to models, and separate from an equal
+                      * tool */
 };
 
-/* What an entry says beside which tool it is. */
+/* An entry while it is read. */
 struct entry {
     struct mortise_reading reading; /* first: rows of nodes read into it */
     const struct mortise_node_as_tool *as_tool; /* of its kind of node */
@@ -62,7 +65,7 @@ struct entry {
 
 /* ---- names (4) ------------------------------------------------------------ */
 
-static bool is_taken(const struct tools *t, const char *name)
+static bool is_tool_name_taken(const struct tools *t, const char *name)
 {
     for (size_t i = 0; i < t->n; i++)
         if (strcmp(t->offers[i].name, name) == 0)
@@ -70,8 +73,8 @@ static bool is_taken(const struct tools *t, const char *name)
     return false;
 }
 
-/* What may not stand in a name becomes an underscore. */
-static void make_plain(char *out, const char *tool)
+/* Replace each character that a name cannot have by an underscore. */
+static void make_plain_name(char *out, const char *tool)
 {
     size_t n = 0;
 
@@ -88,16 +91,16 @@ static void make_plain(char *out, const char *tool)
 }
 
 /* NULL: memory ran out. */
-static const char *name_for(const struct tools *t, const char *tool)
+static const char *make_tool_name(const struct tools *t, const char *tool)
 {
     char name[NAME_MAX_MODEL + 4], hex[MORTISE_DIGEST_HEX];
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_hasher h;
     size_t n;
 
-    make_plain(name, tool);
+    make_plain_name(name, tool);
     n = strlen(name);
-    if (n > NAME_MAX_MODEL || is_taken(t, name)) {
+    if (n > NAME_MAX_MODEL || is_tool_name_taken(t, name)) {
         mortise_hasher_init(&h);
         mortise_hasher_str(&h, tool);
         mortise_hasher_final(&h, digest);
@@ -110,8 +113,8 @@ static const char *name_for(const struct tools *t, const char *tool)
 
 /* ---- one tool ------------------------------------------------------------- */
 
-/* Room for one more; false: memory ran out. */
-static bool grow(struct tools *t)
+/* Make room for one tool; false: memory ran out. */
+static bool grow_tool_list(struct tools *t)
 {
     size_t cap = t->cap != 0 ? 2 * t->cap : 8;
     struct mortise_node *nodes;
@@ -133,8 +136,8 @@ static bool grow(struct tools *t)
     return true;
 }
 
-static const char *text_of_schema(struct mortise_loader *ld,
-                                  const struct mortise_schema *s)
+static const char *get_parameters_text(struct mortise_loader *ld,
+                                       const struct mortise_schema *s)
 {
     json_t *json =
         mortise_json_parameters(s != NULL ? mortise_schema_json(s) : NULL);
@@ -145,9 +148,11 @@ static const char *text_of_schema(struct mortise_loader *ld,
     return text;
 }
 
-/* What it is to be told, and how much of what it gives. */
-static void describe(struct mortise_loader *ld, struct mortise_offer *offer,
-                     const struct mortise_node *node, const struct entry *e)
+/* Set the description, the parameters and the limit of the result. */
+static void describe_tool(struct mortise_loader *ld,
+                          struct mortise_offer *offer,
+                          const struct mortise_node *node,
+                          const struct entry *e)
 {
     const struct mortise_yaml *about =
         node->sub != NULL
@@ -164,14 +169,15 @@ static void describe(struct mortise_loader *ld, struct mortise_offer *offer,
                                  ? about->str
                                  : "";
     offer->parameters =
-        text_of_schema(ld, node->op != NULL    ? node->op->input
-                           : node->sub != NULL ? node->sub->input
-                                               : NULL);
+        get_parameters_text(ld, node->op != NULL    ? node->op->input
+                                : node->sub != NULL ? node->sub->input
+                                                    : NULL);
     offer->max_output = e->max_output;
 }
 
-/* The kind of node that a tool of that name is: the one whose prefix says most. */
-static enum mortise_node_type type_of(const char *tool)
+/* The kind of node for a tool with this name: the one with the longest prefix
+ * that fits. */
+static enum mortise_node_type get_tool_type(const char *tool)
 {
     enum mortise_node_type found = MORTISE_NODE_UNREAD;
     size_t longest = 0;
@@ -188,13 +194,14 @@ static enum mortise_node_type type_of(const char *tool)
         found = (enum mortise_node_type)type;
         longest = n;
     }
-    assert(found != MORTISE_NODE_UNREAD); /* operations have no prefix */
+    /* the prefix of operations is empty */
+    assert(found != MORTISE_NODE_UNREAD);
     return found;
 }
 
-static void read_entry_keys(struct mortise_loader *ld, struct entry *e);
+static void read_tool_entry_keys(struct mortise_loader *ld, struct entry *e);
 
-static bool is_known(const struct tools *t, const char *tool)
+static bool has_listed_tool(const struct tools *t, const char *tool)
 {
     for (size_t i = 0; i < t->n; i++)
         if (strcmp(t->offers[i].tool, tool) == 0)
@@ -202,9 +209,9 @@ static bool is_known(const struct tools *t, const char *tool)
     return false;
 }
 
-/* The tool of that name, as the entry has it. */
-static void add_tool(struct tools *t, const char *tool,
-                     const struct mortise_yaml *at)
+/* Add the tool with this name, by the current entry. */
+static void add_listed_tool(struct tools *t, const char *tool,
+                            const struct mortise_yaml *at)
 {
     struct mortise_loader *ld = t->ld;
     const struct mortise_schema *output = ld->names[MORTISE_IN_OUTPUT].schema;
@@ -214,17 +221,18 @@ static void add_tool(struct tools *t, const char *tool,
     struct mortise_offer *offer;
 
     t->any = true;
-    if ((!t->is_planner && is_known(t, tool)) || !grow(t)) /* (3) */
+    if ((!t->is_planner && has_listed_tool(t, tool)) ||
+        !grow_tool_list(t)) /* (3) */
         return;
     node = &t->nodes[t->n];
     offer = &t->offers[t->n];
     *offer =
-        (struct mortise_offer){.name = name_for(t, tool),
+        (struct mortise_offer){.name = make_tool_name(t, tool),
                                .tool = mortise_arena_strdup(ld->arena, tool)};
     node->id = offer->name;
     node->index = (uint32_t)t->n;
     node->span = at->span;
-    node->type = type_of(tool);
+    node->type = get_tool_type(tool);
     kind = mortise_node_kind_of(node->type);
     e.as_tool = kind->as_tool;
     e.tool = t->entry->kind == MORTISE_YAML_MAP ? NULL : tool;
@@ -237,17 +245,17 @@ static void add_tool(struct tools *t, const char *tool,
         return;
     e.as_tool->read(ld, &e.reading, tool + strlen(e.as_tool->prefix), at);
     if (t->entry->kind == MORTISE_YAML_MAP && !ld->nomem)
-        read_entry_keys(ld, &e);
+        read_tool_entry_keys(ld, &e);
     mortise_node_apply_defaults(ld, &e.reading);
     node->approve = e.ask;
-    describe(ld, offer, node, &e);
+    describe_tool(ld, offer, node, &e);
     ld->names[MORTISE_IN_OUTPUT].schema = output;
     t->n += e.tool != NULL;
 }
 
 /* ---- entries -------------------------------------------------------------- */
 
-static void *entry_of(void *into)
+static void *get_tool_entry(void *into)
 {
     return into;
 }
@@ -288,22 +296,22 @@ static const struct mortise_key entry_keys[] = {
      .about = "PLUGIN/OPERATION, with * for any characters; or graph/NAME.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .in = entry_of,
+     .in = get_tool_entry,
      MORTISE_INTO_TEXT(struct entry, tool)},
     {.name = "description",
      .about = "A description for the model, instead of the tool's own.",
      .value = MORTISE_V_STRING,
-     .in = entry_of,
+     .in = get_tool_entry,
      MORTISE_INTO_TEXT(struct entry, description)},
     {.name = "ask",
      .about = "true: a person must approve each call, whatever hitl_mode is.",
-     .in = entry_of,
+     .in = get_tool_entry,
      MORTISE_INTO_BOOL(struct entry, ask)},
     {.name = "max_output",
      .about = "The longest text of a result for the model (default: 64KiB). A "
               "longer text is cut, with a mark. Images do not count.",
      .min = 64,
-     .in = entry_of,
+     .in = get_tool_entry,
      MORTISE_INTO_SIZE(struct entry, max_output)},
     MORTISE_ROWS(mortise_call_rows),
     {.name = "guardrail_policy",
@@ -314,11 +322,10 @@ static const struct mortise_key entry_keys[] = {
 };
 MORTISE_PLACE(entry, "a tool");
 
-/* Rows of nodes take what they read into for a reading, which an entry begins
- * with. */
+/* Rows of nodes expect a reading at the address that they read into. */
 _Static_assert(offsetof(struct entry, reading) == 0, "an entry is a reading");
 
-static void read_entry_keys(struct mortise_loader *ld, struct entry *e)
+static void read_tool_entry_keys(struct mortise_loader *ld, struct entry *e)
 {
     const struct mortise_yaml *map = e->reading.map;
     struct mortise_diag *d;
@@ -334,8 +341,8 @@ static void read_entry_keys(struct mortise_loader *ld, struct entry *e)
     }
 }
 
-/* Of a pattern: an operation that is installed. */
-static int match(void *into, const char *plugin, const char *op)
+/* Called for each installed operation: add it if the pattern matches. */
+static int add_if_matching(void *into, const char *plugin, const char *op)
 {
     struct tools *t = into;
     struct mortise_loader *ld = t->ld;
@@ -355,12 +362,12 @@ static int match(void *into, const char *plugin, const char *op)
     if (found == NULL || (open && (found->asks_models || why.code != 0)))
         return MORTISE_OK; /* (2) */
     mortise_load_note_match(ld, at->str, tool);
-    add_tool(t, tool, at);
+    add_listed_tool(t, tool, at);
     return ld->nomem ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
-static void refuse_pattern(struct mortise_loader *ld,
-                           const struct mortise_yaml *at)
+static void report_unmatched_pattern(struct mortise_loader *ld,
+                                     const struct mortise_yaml *at)
 {
     mortise_diag_help(ld->diags,
                       mortise_diag_add(ld->diags, "E0514", at->span,
@@ -369,7 +376,7 @@ static void refuse_pattern(struct mortise_loader *ld,
                       "plugin inspect NAME` their operations");
 }
 
-static void add_matches(struct tools *t, const struct mortise_yaml *at)
+static void add_pattern_tools(struct tools *t, const struct mortise_yaml *at)
 {
     struct mortise_loader *ld = t->ld;
     const struct mortise_catalog *catalog = ld->catalog;
@@ -381,23 +388,24 @@ static void add_matches(struct tools *t, const struct mortise_yaml *at)
     t->any = false;
     MORTISE_JSON_EACH (tool, i, pinned) {
         t->entry = entry;
-        add_tool(t, json_string_value(tool), at);
+        add_listed_tool(t, json_string_value(tool), at);
     }
     if (pinned == NULL && catalog->operations != NULL)
-        rv = catalog->operations(catalog->ud, match, t, &why);
+        rv = catalog->operations(catalog->ud, add_if_matching, t, &why);
     ld->nomem |= rv == MORTISE_ENOMEM;
     if (t->any || ld->nomem || pinned != NULL || catalog->operations == NULL)
         return;
-    refuse_pattern(ld, at);
+    report_unmatched_pattern(ld, at);
 }
 
-static bool is_pattern(const char *tool)
+static bool is_tool_pattern(const char *tool)
 {
     return strchr(tool, '*') != NULL;
 }
 
-/* An operation may have further slashes in its name: the lock says so. */
-static bool is_tool(const char *tool)
+/* The name of an operation may contain further slashes: those in a lock file
+ * do. */
+static bool has_tool_syntax(const char *tool)
 {
     const char *slash = strchr(tool, '/');
 
@@ -405,10 +413,9 @@ static bool is_tool(const char *tool)
            (slash != NULL && slash != tool && slash[1] != '\0');
 }
 
-/* An entry that says no tool, or none that could be one: what is wrong with it.
- */
-static void refuse_entry(struct mortise_loader *ld,
-                         const struct mortise_yaml *entry)
+/* Report an entry without a tool's name. */
+static void report_bad_entry(struct mortise_loader *ld,
+                             const struct mortise_yaml *entry)
 {
     struct mortise_node nobody = {.effect = MORTISE_PURE};
     struct entry e = {.reading = {.node = &nobody, .key = entry, .map = entry}};
@@ -422,7 +429,8 @@ static void refuse_entry(struct mortise_loader *ld,
                          mortise_yaml_kind_name(entry->kind));
 }
 
-static const struct mortise_yaml *name_at(const struct mortise_yaml *entry)
+static const struct mortise_yaml *
+get_entry_name(const struct mortise_yaml *entry)
 {
     const struct mortise_yaml *at = entry->kind == MORTISE_YAML_MAP
                                         ? mortise_yaml_get(entry, "tool")
@@ -432,11 +440,12 @@ static const struct mortise_yaml *name_at(const struct mortise_yaml *entry)
                                                                         : NULL;
 }
 
-static bool is_right(struct mortise_loader *ld, const struct mortise_yaml *at)
+static bool check_tool_name(struct mortise_loader *ld,
+                            const struct mortise_yaml *at)
 {
     struct mortise_diag *d;
 
-    if (is_tool(at->str))
+    if (has_tool_syntax(at->str))
         return true;
     d = mortise_diag_add(ld->diags, "E0505", at->span,
                          "'%s' is not a valid tool", at->str);
@@ -446,36 +455,36 @@ static bool is_right(struct mortise_loader *ld, const struct mortise_yaml *at)
     return false;
 }
 
-/* Those that stand by their names come first (3). */
-static void read_list(struct tools *t, const struct mortise_yaml *list,
-                      bool patterns)
+/* The entries by name are read first, then the patterns (3). */
+static void read_tool_list(struct tools *t, const struct mortise_yaml *list,
+                           bool patterns)
 {
     for (size_t i = 0; i < list->n && !t->ld->nomem; i++) {
-        const struct mortise_yaml *at = name_at(list->items[i]);
+        const struct mortise_yaml *at = get_entry_name(list->items[i]);
 
         t->entry = list->items[i];
         t->at = at;
         if (at == NULL && !patterns)
-            refuse_entry(t->ld, t->entry);
-        if (at == NULL || is_pattern(at->str) != patterns ||
-            !is_right(t->ld, at))
+            report_bad_entry(t->ld, t->entry);
+        if (at == NULL || is_tool_pattern(at->str) != patterns ||
+            !check_tool_name(t->ld, at))
             continue;
         if (patterns)
-            add_matches(t, at);
+            add_pattern_tools(t, at);
         else
-            add_tool(t, at->str, at);
+            add_listed_tool(t, at->str, at);
     }
 }
 
 /* ---- tools that no node has (6) ------------------------------------------- */
 
-/* Of a pattern: is there one that fits? */
+/* The search for an operation that a pattern matches. */
 struct search {
     const char *pattern;
     bool found;
 };
 
-static int seek(void *into, const char *plugin, const char *op)
+static int find_pattern_match(void *into, const char *plugin, const char *op)
 {
     struct search *s = into;
     char tool[MORTISE_TOOL_MAX];
@@ -485,22 +494,22 @@ static int seek(void *into, const char *plugin, const char *op)
     return MORTISE_OK;
 }
 
-static void check_pattern(struct mortise_loader *ld,
-                          const struct mortise_yaml *at)
+static void check_tool_pattern(struct mortise_loader *ld,
+                               const struct mortise_yaml *at)
 {
     struct search s = {.pattern = at->str};
     struct mortise_err why = {0};
 
     if (ld->catalog->operations == NULL)
         return;
-    ld->nomem |= ld->catalog->operations(ld->catalog->ud, seek, &s, &why) ==
-                 MORTISE_ENOMEM;
+    ld->nomem |= ld->catalog->operations(ld->catalog->ud, find_pattern_match,
+                                         &s, &why) == MORTISE_ENOMEM;
     if (!s.found && !ld->nomem)
-        refuse_pattern(ld, at);
+        report_unmatched_pattern(ld, at);
 }
 
-static void check_operation(struct mortise_loader *ld,
-                            const struct mortise_yaml *at)
+static void check_tool_operation(struct mortise_loader *ld,
+                                 const struct mortise_yaml *at)
 {
     const char *op = strchr(at->str, '/') + 1;
     const char *plugin =
@@ -519,21 +528,21 @@ void mortise_check_tools(struct mortise_loader *ld,
                          const struct mortise_yaml *list)
 {
     for (size_t i = 0; i < list->n && !ld->nomem; i++) {
-        const struct mortise_yaml *at = name_at(list->items[i]);
+        const struct mortise_yaml *at = get_entry_name(list->items[i]);
 
-        if (at == NULL || !is_right(ld, at))
-            continue; /* what is no text has its finding */
-        if (is_pattern(at->str))
-            check_pattern(ld, at);
-        else if (type_of(at->str) == MORTISE_NODE_TOOL)
-            check_operation(ld, at);
+        if (at == NULL || !check_tool_name(ld, at))
+            continue; /* an entry that is no string has a finding */
+        if (is_tool_pattern(at->str))
+            check_tool_pattern(ld, at);
+        else if (get_tool_type(at->str) == MORTISE_NODE_TOOL)
+            check_tool_operation(ld, at);
     }
 }
 
-/* ---- the graph of them ---------------------------------------------------- */
+/* ---- the graph of tools -------------------------------------------------- */
 
-/* Every node stands in it by itself. */
-static bool set_nodes(struct mortise_graph *g, struct tools *t)
+/* Each node is by itself, in one region. */
+static bool set_tool_nodes(struct mortise_graph *g, struct tools *t)
 {
     struct mortise_loader *ld = t->ld;
     struct mortise_region *region = mortise_load_alloc(ld, sizeof *region);
@@ -558,12 +567,12 @@ static bool set_nodes(struct mortise_graph *g, struct tools *t)
     return true;
 }
 
-static struct mortise_graph *graph_of(struct tools *t,
-                                      const struct mortise_yaml *at)
+static struct mortise_graph *make_tools_graph(struct tools *t,
+                                              const struct mortise_yaml *at)
 {
     struct mortise_graph *g = mortise_inner_new(t->ld, at);
 
-    if (g == NULL || !set_nodes(g, t))
+    if (g == NULL || !set_tool_nodes(g, t))
         return NULL;
     g->n_offered = g->n_nodes;
     for (int k = 0; k < MORTISE_USED_N; k++)
@@ -571,14 +580,14 @@ static struct mortise_graph *graph_of(struct tools *t,
     return g;
 }
 
-static struct mortise_graph *tools_of(struct mortise_loader *ld,
-                                      struct mortise_reading *r,
-                                      const struct mortise_yaml *at)
+static struct mortise_graph *get_tools_graph(struct mortise_loader *ld,
+                                             struct mortise_reading *r,
+                                             const struct mortise_yaml *at)
 {
     struct tools t = {.ld = ld, .n = 0};
 
     if (r->node->tools == NULL)
-        r->node->tools = graph_of(&t, at);
+        r->node->tools = make_tools_graph(&t, at);
     return r->node->tools;
 }
 
@@ -588,14 +597,14 @@ void mortise_node_read_tools(struct mortise_loader *ld,
 {
     struct tools t = {.ld = ld, .n = 0};
 
-    read_list(&t, list, false);
-    read_list(&t, list, true);
+    read_tool_list(&t, list, false);
+    read_tool_list(&t, list, true);
     if (!ld->nomem && t.n > 0)
-        r->node->tools = graph_of(&t, list);
+        r->node->tools = make_tools_graph(&t, list);
 }
 
-static void read_allowlist(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+static void read_tool_allowlist(void *ctx, void *into,
+                                const struct mortise_slot *slot)
 {
     mortise_node_read_tools(ctx, into, slot->value);
 }
@@ -604,7 +613,7 @@ void mortise_node_add_planner(struct mortise_loader *ld,
                               struct mortise_reading *r,
                               const struct mortise_yaml *at)
 {
-    struct mortise_graph *g = tools_of(ld, r, at);
+    struct mortise_graph *g = get_tools_graph(ld, r, at);
     struct tools t = {.ld = ld, .entry = at, .at = at, .is_planner = true};
 
     if (g == NULL)
@@ -612,19 +621,19 @@ void mortise_node_add_planner(struct mortise_loader *ld,
     t.nodes = g->nodes;
     t.offers = g->offers;
     t.n = t.cap = g->n_nodes;
-    add_tool(&t, at->str, at);
+    add_listed_tool(&t, at->str, at);
     if (!ld->nomem)
-        set_nodes(g, &t);
+        set_tool_nodes(g, &t);
 }
 
 /* (5) */
-static void read_handoffs(void *ctx, void *into,
-                          const struct mortise_slot *slot)
+static void read_handoff_nodes(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
     const struct mortise_yaml *list = slot->value;
-    struct mortise_graph *g = tools_of(ld, r, list);
+    struct mortise_graph *g = get_tools_graph(ld, r, list);
     struct mortise_handover *all =
         mortise_load_alloc(ld, list->n * sizeof *all);
     struct tools taken = {.ld = ld};
@@ -644,7 +653,7 @@ static void read_handoffs(void *ctx, void *into,
 
         snprintf(name, sizeof name, "%s%.*s", handover, NODE_ID_MAX, id->str);
         all[i] = (struct mortise_handover){
-            .name = name_for(&taken, name),
+            .name = make_tool_name(&taken, name),
             .node = id->str,
             .description = what != NULL && what->kind == MORTISE_YAML_STRING
                                ? what->str
@@ -669,19 +678,19 @@ const struct mortise_key mortise_tool_rows[2] = {
                                                     {.value = MORTISE_V_MAP,
                                                      .place = &entry_place}},
              .n_forms = 2},
-     .read = read_allowlist},
+     .read = read_tool_allowlist},
     {.name = "handoffs",
      .about = "Nodes to which the node can hand over. The model gets each of "
               "them as a tool; a call of this tool continues the run at that "
               "node.",
      .value = MORTISE_V_STRINGS,
-     .read = read_handoffs},
+     .read = read_handoff_nodes},
 };
 
-/* ---- as models are told --------------------------------------------------- */
+/* ---- offers for models --------------------------------------------------- */
 
-static int put_offer(json_t *list, const char *name, const char *description,
-                     const char *parameters)
+static int append_offer(json_t *list, const char *name, const char *description,
+                        const char *parameters)
 {
     json_t *schema = mortise_json_ours(parameters);
     json_t *one =
@@ -694,8 +703,8 @@ static int put_offer(json_t *list, const char *name, const char *description,
     return json_array_append_new(list, one);
 }
 
-static int put_handover(json_t *list, const struct mortise_handover *h,
-                        struct mortise_arena *a)
+static int append_handover_offer(json_t *list, const struct mortise_handover *h,
+                                 struct mortise_arena *a)
 {
     static const char parameters[] =
         "{\"type\":\"object\",\"properties\":{\"reason\":{\"type\":\"string\","
@@ -707,16 +716,16 @@ static int put_handover(json_t *list, const struct mortise_handover *h,
         return -1;
     snprintf(words, size, "Hand the conversation over to %s.%s%s", h->node,
              h->description[0] != '\0' ? " " : "", h->description);
-    return put_offer(list, h->name, words, parameters);
+    return append_offer(list, h->name, words, parameters);
 }
 
-/* ---- guardrails of all of them --------------------------------------------- */
+/* ---- guardrails of all tools --------------------------------------------- */
 
-/* `ahead` and behind them `behind`, each once for each time that it is listed. */
-static void join_guards(struct mortise_loader *ld,
-                        struct mortise_guard_list *out,
-                        const struct mortise_guard_list *ahead,
-                        const struct mortise_guard_list *behind)
+/* Concatenate two lists; an id in both appears twice. */
+static void concat_guard_lists(struct mortise_loader *ld,
+                               struct mortise_guard_list *out,
+                               const struct mortise_guard_list *ahead,
+                               const struct mortise_guard_list *behind)
 {
     const size_t n = ahead->n + behind->n;
     const char **ids = n > 0 ? mortise_load_alloc(ld, n * sizeof *ids) : NULL;
@@ -728,9 +737,9 @@ static void join_guards(struct mortise_loader *ld,
     *out = (struct mortise_guard_list){.ids = ids, .n = n};
 }
 
-/* There is no way around a tool call: who would be led elsewhere is refused. */
-static enum mortise_on_violation stricter(enum mortise_on_violation a,
-                                          enum mortise_on_violation b)
+/* A tool call cannot be rerouted, so `reroute` becomes `block`. */
+static enum mortise_on_violation
+get_stricter_reaction(enum mortise_on_violation a, enum mortise_on_violation b)
 {
     static const int rank[] = {[MORTISE_VIOLATION_WARN] = 1,
                                [MORTISE_VIOLATION_SANITIZE] = 2,
@@ -741,8 +750,9 @@ static enum mortise_on_violation stricter(enum mortise_on_violation a,
     return rank[word] == 1 || rank[word] == 2 ? word : MORTISE_VIOLATION_BLOCK;
 }
 
-static void guard_nothing(struct mortise_loader *ld,
-                          const struct mortise_reading *r, const char *list)
+static void report_unused_tool_guard(struct mortise_loader *ld,
+                                     const struct mortise_reading *r,
+                                     const char *list)
 {
     const struct mortise_yaml *policy =
         mortise_yaml_get(r->map, "guardrail_policy");
@@ -753,11 +763,11 @@ static void guard_nothing(struct mortise_loader *ld,
                      list, r->node->id);
 }
 
-/* The node's guardrails see what its model calls a tool with first, and what it
- * gives last.  The tool's own word holds beside the node's, the stricter of
- * both, for either would be broken by the other. */
-static void guard_tools(struct mortise_loader *ld,
-                        const struct mortise_reading *r)
+/* The node's guardrails check the arguments of a tool first, and its result
+ * last.  The stricter of the node's and the tool's reaction applies, so that
+ * neither weakens the other. */
+static void apply_tool_guards(struct mortise_loader *ld,
+                              const struct mortise_reading *r)
 {
     const struct mortise_guard_list *in = &r->node->guards[MORTISE_GUARD_TOOLS];
     const struct mortise_guard_list *out =
@@ -766,20 +776,20 @@ static void guard_tools(struct mortise_loader *ld,
 
     if (in->n + out->n > 0 && (g == NULL || g->n_offered == 0) &&
         !mortise_node_says(r, "tool_allowlist"))
-        guard_nothing(ld, r, in->n > 0 ? "tools" : "tool_results");
+        report_unused_tool_guard(ld, r, in->n > 0 ? "tools" : "tool_results");
     for (size_t i = 0; g != NULL && in->n + out->n > 0 && i < g->n_offered;
          i++) {
         struct mortise_node *tool = &g->nodes[i];
         bool own = tool->guards[MORTISE_GUARD_INPUT].n > 0 ||
                    tool->guards[MORTISE_GUARD_OUTPUT].n > 0;
 
-        join_guards(ld, &tool->guards[MORTISE_GUARD_INPUT], in,
-                    &tool->guards[MORTISE_GUARD_INPUT]);
-        join_guards(ld, &tool->guards[MORTISE_GUARD_OUTPUT],
-                    &tool->guards[MORTISE_GUARD_OUTPUT], out);
-        tool->on_violation =
-            stricter(own ? tool->on_violation : r->node->on_violation,
-                     r->node->on_violation);
+        concat_guard_lists(ld, &tool->guards[MORTISE_GUARD_INPUT], in,
+                           &tool->guards[MORTISE_GUARD_INPUT]);
+        concat_guard_lists(ld, &tool->guards[MORTISE_GUARD_OUTPUT],
+                           &tool->guards[MORTISE_GUARD_OUTPUT], out);
+        tool->on_violation = get_stricter_reaction(own ? tool->on_violation
+                                                       : r->node->on_violation,
+                                                   r->node->on_violation);
     }
 }
 
@@ -791,12 +801,12 @@ void mortise_node_finish_tools(struct mortise_loader *ld,
     char *text = NULL;
     int rv = list != NULL ? 0 : -1;
 
-    guard_tools(ld, r);
+    apply_tool_guards(ld, r);
     for (size_t i = 0; rv == 0 && g != NULL && i < g->n_offered; i++)
-        rv = put_offer(list, g->offers[i].name, g->offers[i].description,
-                       g->offers[i].parameters);
+        rv = append_offer(list, g->offers[i].name, g->offers[i].description,
+                          g->offers[i].parameters);
     for (size_t i = 0; rv == 0 && g != NULL && i < g->n_handovers; i++)
-        rv = put_handover(list, &g->handovers[i], ld->arena);
+        rv = append_handover_offer(list, &g->handovers[i], ld->arena);
     if (rv == 0 && g != NULL &&
         (text = mortise_json_text(ld->mem, list)) != NULL)
         g->offered = mortise_arena_strdup(ld->arena, text);
