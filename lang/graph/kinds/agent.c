@@ -1,4 +1,5 @@
-/* agent.c -- what gmi nodes and leaves have alike: they ask models. */
+/* agent.c -- the common part of gmi nodes, leaves and voice nodes, which ask
+ * models. */
 #include "lang/graph/kinds/agent.h"
 
 /* ---- keys ------------------------------------------------------------------ */
@@ -10,7 +11,8 @@ void mortise_agent_read_own(void *ctx, void *into,
                      slot->value);
 }
 
-static void read_llm(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_agent_llm(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_agent *agent = mortise_agent_of(into);
@@ -20,8 +22,8 @@ static void read_llm(void *ctx, void *into, const struct mortise_slot *slot)
         mortise_llm_enter(ld, agent->llm, slot);
 }
 
-static void read_complexity(void *ctx, void *into,
-                            const struct mortise_slot *slot)
+static void read_agent_complexity(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
@@ -34,14 +36,14 @@ const struct mortise_key mortise_agent_rows[MORTISE_AGENT_ROWS] = {
                            .about = "The model that the node uses.",
                            .value = MORTISE_V_MAP,
                            .place = &mortise_llm_place,
-                           .read = read_llm},
+                           .read = read_agent_llm},
     [MORTISE_AGENT_COMPLEXITY] = {.name = "complexity",
                                   .about =
                                       "The difficulty of the task, from 0 to "
                                       "1. It selects the tier of models.",
                                   .value = MORTISE_V_NUMBER,
                                   .max = 1,
-                                  .read = read_complexity},
+                                  .read = read_agent_complexity},
     [MORTISE_AGENT_ITERATIONS] =
         {.name = "max_internal_iterations",
          .about = "The highest number of calls of the model (default: 10).",
@@ -78,7 +80,7 @@ const struct mortise_key mortise_subagents_row = {
     .value = MORTISE_V_BOOL,
     .read = mortise_agent_read_own};
 
-/* ---- what the operation gets ------------------------------------------------ */
+/* ---- the arguments of the operation -------------------------------------- */
 
 void mortise_agent_put(struct mortise_loader *ld, struct mortise_reading *r,
                        const char *key, const struct mortise_yaml *value)
@@ -87,9 +89,11 @@ void mortise_agent_put(struct mortise_loader *ld, struct mortise_reading *r,
                      mortise_made_text(ld, key, r->key), value);
 }
 
-/* A template is looked at once it is filled; what has no state goes without. */
-static void put_choice(struct mortise_loader *ld, struct mortise_reading *r,
-                       const struct mortise_llm *llm)
+/* A provider_id that is a template is checked when it is evaluated.  Subagents
+ * have no state for a template. */
+static void set_model_choice(struct mortise_loader *ld,
+                             struct mortise_reading *r,
+                             const struct mortise_llm *llm)
 {
     const size_t n = llm->allowlist != NULL ? llm->allowlist->n : 0;
     struct mortise_choice_of_model *c = mortise_load_alloc(ld, sizeof *c);
@@ -127,7 +131,7 @@ void mortise_agent_put_llm(struct mortise_loader *ld, struct mortise_reading *r)
     agent->told = mortise_llm_map(ld, llm, r->node->complexity, r->key);
     mortise_agent_put(ld, r, "llm", agent->told);
     if (llm->chosen != NULL)
-        put_choice(ld, r, llm);
+        set_model_choice(ld, r, llm);
     agent->told = mortise_llm_named(ld, llm, agent->told);
 }
 
@@ -156,7 +160,7 @@ void mortise_agent_put_schema(struct mortise_loader *ld,
                          schema);
 }
 
-/* Which, the operation asks for (tool.list/1). */
+/* The operation asks which tools there are (tool.list/1). */
 void mortise_agent_put_tools(struct mortise_loader *ld,
                              struct mortise_reading *r)
 {

@@ -1,17 +1,18 @@
-/* agent.h -- what kinds of nodes have alike whose operation asks models: keys, and
- * what the operation is told of them.  Between those kinds alone. */
+/* agent.h -- the common part of the kinds of nodes whose operation asks models:
+ * keys, and the arguments of the operation.  For these kinds only. */
 #ifndef MORTISE_LANG_GRAPH_KINDS_AGENT_H
 #define MORTISE_LANG_GRAPH_KINDS_AGENT_H
 
 #include "lang/graph/load/node.h"
 
-/* What is read of such a node: its `own` begins with it. */
+/* The data of such a node: its `own` begins with this struct. */
 struct mortise_agent {
-    struct mortise_made node; /* the keys that its operation gets, as written */
-    struct mortise_llm *llm;  /* NULL: not said */
+    struct mortise_made node; /* the keys for the operation, as written */
+    struct mortise_llm *llm;  /* NULL: not set */
     const struct mortise_yaml
-        *told;     /* what others that ask for it are told of it; NULL */
-    bool unpriced; /* nobody says what a model of it costs */
+        *told;     /* the model for operations that work for the node; NULL:
+                    * none */
+    bool unpriced; /* at least one of its models has no price */
 };
 
 static inline struct mortise_agent *mortise_agent_of(const void *reading)
@@ -21,10 +22,10 @@ static inline struct mortise_agent *mortise_agent_of(const void *reading)
     return r->node->own;
 }
 
-/* For `.read`: the operation gets the key as it is written. */
+/* For `.read`: passes the key to the operation as written. */
 mortise_key_fn mortise_agent_read_own;
 
-/* Which model, how long and how freely it answers, and how often it is asked. */
+/* The model, its sampling, and the limit of its calls. */
 enum {
     MORTISE_AGENT_LLM,
     MORTISE_AGENT_COMPLEXITY,
@@ -35,26 +36,26 @@ enum {
 };
 extern const struct mortise_key mortise_agent_rows[MORTISE_AGENT_ROWS];
 
-/* Does the node say `KEY: true`? */
+/* Does the node have `KEY: true`? */
 bool mortise_agent_says(const struct mortise_reading *r, const char *key);
-/* Of those whose model may have children. */
+/* For nodes whose model may start children. */
 extern const struct mortise_key mortise_subagents_row;
 
-/* A key that nobody wrote, behind those that stand there. */
+/* Add a key that the author did not write, after the written ones. */
 void mortise_agent_put(struct mortise_loader *ld, struct mortise_reading *r,
                        const char *key, const struct mortise_yaml *value);
-/* Once all keys are read: what the node says of its model, or else its graph;
- * its output_schema, in which nothing is a template; that it has tools. */
+/* After all keys were read, add: the model of the node or of its graph; the
+ * output_schema, in which nothing is a template; whether the node has tools. */
 void mortise_agent_put_llm(struct mortise_loader *ld,
                            struct mortise_reading *r);
-/* ... as whom it asks; of a node that is told of personas. */
+/* Add the persona, for kinds that have one. */
 void mortise_agent_put_persona(struct mortise_loader *ld,
                                struct mortise_reading *r);
 void mortise_agent_put_schema(struct mortise_loader *ld,
                               struct mortise_reading *r);
 void mortise_agent_put_tools(struct mortise_loader *ld,
                              struct mortise_reading *r);
-/* ... and then: {args?, ... of `all`, node}, which is what its operation gets. */
+/* Finally, set the arguments of the operation: {members of `all`, node}. */
 void mortise_agent_take_args(struct mortise_loader *ld,
                              struct mortise_reading *r,
                              struct mortise_made *all);

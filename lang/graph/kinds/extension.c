@@ -1,7 +1,9 @@
-/* extension.c -- extension nodes: one operation, its plugin named apart. */
+/* extension.c -- extension nodes: an operation whose plugin is a key of its
+ * own. */
 #include "lang/graph/load/node.h"
 
-static void read_method(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_extension_method(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
@@ -22,7 +24,7 @@ static const struct mortise_key keys[] = {
      .about = "The operation of the plugin.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_method},
+     .read = read_extension_method},
     MORTISE_ROWS(mortise_operation_rows),
 };
 

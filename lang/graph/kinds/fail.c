@@ -1,5 +1,5 @@
-/* fail.c -- fail nodes: the graph ends here with an error of its author's, which
- * has a code that the caller can act upon. */
+/* fail.c -- fail nodes: the graph ends here with an error that its author
+ * defines.  The caller can react to the error's code. */
 #include "lang/graph/load/node.h"
 
 static const struct mortise_key keys[] = {
@@ -10,7 +10,7 @@ static const struct mortise_key keys[] = {
 
 static void begin(struct mortise_loader *ld, struct mortise_reading *r)
 {
-    r->node->output_as = NULL; /* there is no output */
+    r->node->output_as = NULL; /* a fail node has no output */
     mortise_node_begin_failing(ld, r);
 }
 

@@ -1,13 +1,13 @@
 /* gmi.c -- gmi nodes (general model invocation): an operation that asks models.
  *
- * The node says what is wanted of a model; what talks to it is an operation,
- * agent/gmi unless the deployment's `executors` has another.  That gets
+ * The node describes the request to the model.  The operation is agent/gmi
+ * unless the deployment's `executors` has another one.  Its arguments are
  *
  *     {args, node}
  *
- * where `node` has the keys below as they are written, with their templates
- * resolved, and the node's output_schema, in which nothing is a template.  What
- * is not written is not there: defaults are the operation's.
+ * where `node` has the keys below as written, with their templates evaluated,
+ * and the output_schema, in which nothing is a template.  Keys that are not
+ * written are absent: the operation has the defaults.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -15,23 +15,23 @@
 
 #include "lang/graph/kinds/agent.h"
 
-/* What is read of a node. */
+/* The data of a node. */
 struct gmi {
     struct mortise_agent agent;         /* first: agent.h's rows read into it */
-    const struct mortise_yaml *choice;  /* of a tool, by its name; or NULL */
+    const struct mortise_yaml *choice;  /* the name of a tool; or NULL */
     const struct mortise_yaml *planner; /* an operation; or NULL */
 };
 
 _Static_assert(offsetof(struct gmi, agent) == 0, "a gmi node is an agent");
 
-static struct gmi *gmi_of(const void *reading)
+static struct gmi *get_gmi_data(const void *reading)
 {
     const struct mortise_reading *r = reading;
 
     return r->node->own;
 }
 
-static struct mortise_node *gmi_node(void *reading)
+static struct mortise_node *get_gmi_node(void *reading)
 {
     struct mortise_reading *r = reading;
 
@@ -66,23 +66,26 @@ static const struct mortise_key choices[] = {
     {.value = MORTISE_V_MAP, .place = &choice_place},
 };
 
-/* Which tool {tool} is, is known once all are read. */
-static void read_choice(void *ctx, void *into, const struct mortise_slot *slot)
+/* The tool of {tool} is resolved after all tools were read. */
+static void read_tool_choice(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     const struct mortise_word *w =
         mortise_node_word_or_map(ctx, into, slot, "{tool: NAME}");
 
     if (slot->value->kind == MORTISE_YAML_MAP)
-        gmi_of(into)->choice = mortise_yaml_get(slot->value, "tool");
+        get_gmi_data(into)->choice = mortise_yaml_get(slot->value, "tool");
     else if (w != NULL)
         mortise_agent_read_own(ctx, into, slot);
 }
 
-/* {alias}, of a model; an operation is told of, and added, once tools are read. */
-static void read_planner(void *ctx, void *into, const struct mortise_slot *slot)
+/* A planner is a model, {alias}, or an operation, which is added after the
+ * tools were read. */
+static void read_gmi_planner(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct gmi *gmi = gmi_of(into);
+    struct gmi *gmi = get_gmi_data(into);
     struct mortise_made made = {.n = 0};
     bool is_operation = strchr(slot->value->str, '/') != NULL;
 
@@ -99,9 +102,9 @@ static void read_planner(void *ctx, void *into, const struct mortise_slot *slot)
                      mortise_made_map(ld, &made, slot->value->span));
 }
 
-/* Where the state has it. */
-static void read_conversation(void *ctx, void *into,
-                              const struct mortise_slot *slot)
+/* The path of the conversation in the state. */
+static void read_gmi_conversation(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_path *path = mortise_load_alloc(ld, sizeof *path);
@@ -118,7 +121,7 @@ static void read_conversation(void *ctx, void *into,
     snprintf(text, n, "conversations[\"%s\"]", name);
     ld->nomem |= mortise_path_parse(path, ld->arena, text, strlen(text),
                                     NULL) != MORTISE_OK;
-    gmi_node(into)->conversation = path;
+    get_gmi_node(into)->conversation = path;
     mortise_agent_read_own(ctx, into, slot);
 }
 
@@ -173,7 +176,7 @@ static const struct mortise_key own_keys[] = {
      .about = "The tools that the model must use: auto (the default), none, "
               "required, or {tool: NAME}.",
      MORTISE_FORMS(choices),
-     .read = read_choice},
+     .read = read_tool_choice},
     {.name = "tool_errors",
      .about = "Errors of tools. feed: the model gets them (the default). fail: "
               "the first one fails the node.",
@@ -185,7 +188,7 @@ static const struct mortise_key own_keys[] = {
      .about = "The key of a conversation. The node continues it and adds its "
               "messages.",
      .value = MORTISE_V_ID,
-     .read = read_conversation},
+     .read = read_gmi_conversation},
     {.name = "messages",
      .about = "Earlier messages, before the prompt: a list in the format of "
               "model requests.",
@@ -210,7 +213,7 @@ static const struct mortise_key own_keys[] = {
      .about = "For planner_controlled: PLUGIN/OPERATION or an alias of a model "
               "that decides whether the task is done.",
      .value = MORTISE_V_STRING,
-     .read = read_planner},
+     .read = read_gmi_planner},
 };
 
 static const struct mortise_key keys[] = {
@@ -225,25 +228,26 @@ static const struct mortise_key keys[] = {
     MORTISE_ROW(mortise_discovery_row),
 };
 
-/* ---- what the operation gets ---------------------------------------------- */
+/* ---- the arguments of the operation -------------------------------------- */
 
 static void begin(struct mortise_loader *ld, struct mortise_reading *r)
 {
     mortise_node_read_executor(ld, r, "gmi", "agent/gmi");
 }
 
-static void put_tool_errors(struct mortise_loader *ld,
-                            struct mortise_reading *r)
+static void set_default_tool_errors(struct mortise_loader *ld,
+                                    struct mortise_reading *r)
 {
     if (ld->defaults.tool_errors != NULL &&
         mortise_yaml_get(r->map, "tool_errors") == NULL)
         mortise_agent_put(ld, r, "tool_errors", ld->defaults.tool_errors);
 }
 
-/* {tool: NAME} as models are told: {name}. */
-static void put_choice(struct mortise_loader *ld, struct mortise_reading *r)
+/* Replace {tool: NAME} by {name}, the name that models see. */
+static void set_tool_choice(struct mortise_loader *ld,
+                            struct mortise_reading *r)
 {
-    const struct mortise_yaml *at = gmi_of(r)->choice;
+    const struct mortise_yaml *at = get_gmi_data(r)->choice;
     const struct mortise_node *tool;
     struct mortise_made made = {.n = 0};
     struct mortise_yaml *map;
@@ -259,13 +263,14 @@ static void put_choice(struct mortise_loader *ld, struct mortise_reading *r)
     mortise_made_put(ld, &made, mortise_made_text(ld, "name", at),
                      mortise_made_text(ld, tool->id, at));
     map = mortise_made_map(ld, &made, at->span);
-    mortise_made_put(ld, &gmi_of(r)->agent.node,
+    mortise_made_put(ld, &get_gmi_data(r)->agent.node,
                      mortise_yaml_key(r->map, "tool_choice"), map);
 }
 
-/* There is a planner where one plans, and nowhere else. */
-static void check_planner(struct mortise_loader *ld,
-                          const struct mortise_reading *r)
+/* A planner is required in mode planner_controlled, and has no effect
+ * elsewhere. */
+static void check_gmi_planner(struct mortise_loader *ld,
+                              const struct mortise_reading *r)
 {
     const struct mortise_yaml *mode =
         mortise_yaml_get(r->map, "execution_mode");
@@ -286,9 +291,9 @@ static void check_planner(struct mortise_loader *ld,
             "set execution_mode: planner_controlled, or remove 'planner'");
 }
 
-/* A model that is asked once runs no tools, and so none of these. */
-static void check_mode(struct mortise_loader *ld,
-                       const struct mortise_reading *r)
+/* In mode single_turn the model runs no tools, so these keys have no effect. */
+static void check_gmi_mode(struct mortise_loader *ld,
+                           const struct mortise_reading *r)
 {
     const struct mortise_yaml *mode =
         mortise_yaml_get(r->map, "execution_mode");
@@ -305,9 +310,9 @@ static void check_mode(struct mortise_loader *ld,
                          key);
 }
 
-/* What was said before is the conversation's, or the graph's to say. */
-static void check_messages(struct mortise_loader *ld,
-                           const struct mortise_reading *r)
+/* Earlier messages come from the conversation or from `messages`, not both. */
+static void check_gmi_messages(struct mortise_loader *ld,
+                               const struct mortise_reading *r)
 {
     const struct mortise_yaml *messages = mortise_yaml_get(r->map, "messages");
 
@@ -317,10 +322,10 @@ static void check_messages(struct mortise_loader *ld,
                          "remove 'messages' or 'conversation'");
 }
 
-/* A part of a prompt, as it is written: what a template gives is seen when it is
- * asked. */
-static void check_part(struct mortise_loader *ld,
-                       const struct mortise_yaml *part)
+/* Check a literal part of a prompt.  The operation checks the results of
+ * templates. */
+static void check_prompt_part(struct mortise_loader *ld,
+                              const struct mortise_yaml *part)
 {
     static const struct {
         const char *type, *one, *other;
@@ -367,13 +372,13 @@ static void check_prompt(struct mortise_loader *ld,
         mortise_diag_add(ld->diags, "E0208", prompt->span,
                          "a prompt needs at least one part");
     for (size_t i = 0; i < prompt->n; i++)
-        check_part(ld, prompt->items[i]);
+        check_prompt_part(ld, prompt->items[i]);
 }
 
-/* What is looked up for it before: templates that nobody wrote. */
-static void put_looked_up(struct mortise_loader *ld,
-                          const struct mortise_reading *r,
-                          struct mortise_made *to)
+/* Pass the results of the node's lookups, as templates. */
+static void add_lookup_templates(struct mortise_loader *ld,
+                                 const struct mortise_reading *r,
+                                 struct mortise_made *to)
 {
     if (r->node->memory != NULL && r->node->memory->reads)
         mortise_made_put(ld, to, mortise_made_text(ld, "memory", r->key),
@@ -383,9 +388,9 @@ static void put_looked_up(struct mortise_loader *ld,
                          mortise_made_text(ld, "${discovery.skills}", r->key));
 }
 
-/* Is the value of this key of the node the word `true` or `word`? */
-static bool says(const struct mortise_reading *r, const char *key,
-                 const char *word)
+/* Is the value of this key `true`, or the word `word`? */
+static bool has_value_or_true(const struct mortise_reading *r, const char *key,
+                              const char *word)
 {
     const struct mortise_yaml *v = mortise_yaml_get(r->map, key);
 
@@ -394,15 +399,16 @@ static bool says(const struct mortise_reading *r, const char *key,
     return v->kind == MORTISE_YAML_BOOL ? v->u.b : strcmp(v->str, word) == 0;
 }
 
-/* The output of the bundled executor is a text, unless a key of the node asks for
- * something else. */
-static void note_text(struct mortise_loader *ld, struct mortise_reading *r)
+/* The output of the bundled executor is a string unless a key changes that. */
+static void set_text_output(struct mortise_loader *ld,
+                            struct mortise_reading *r)
 {
     static const char *const others[] = {"handoffs", "output_schema",
                                          "planner"};
 
-    if (strcmp(r->node->plugin, "agent") != 0 || says(r, "response", "json") ||
-        says(r, "reports", "true"))
+    if (strcmp(r->node->plugin, "agent") != 0 ||
+        has_value_or_true(r, "response", "json") ||
+        has_value_or_true(r, "reports", "true"))
         return;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (mortise_yaml_get(r->map, others[i]) != NULL)
@@ -418,16 +424,16 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 
     mortise_agent_put_llm(ld, r);
     mortise_agent_put_persona(ld, r);
-    put_tool_errors(ld, r);
-    check_planner(ld, r);
-    check_mode(ld, r);
-    check_messages(ld, r);
+    set_default_tool_errors(ld, r);
+    check_gmi_planner(ld, r);
+    check_gmi_mode(ld, r);
+    check_gmi_messages(ld, r);
     check_prompt(ld, mortise_yaml_get(r->map, "prompt"));
-    if (gmi_of(r)->planner != NULL)
-        mortise_node_add_planner(ld, r, gmi_of(r)->planner);
+    if (get_gmi_data(r)->planner != NULL)
+        mortise_node_add_planner(ld, r, get_gmi_data(r)->planner);
     mortise_node_finish_tools(ld, r);
     mortise_node_finish_discovery_policy(ld, r);
-    put_choice(ld, r);
+    set_tool_choice(ld, r);
     mortise_agent_put_tools(ld, r);
     mortise_agent_put_schema(ld, r);
     if (mortise_yaml_get(r->map, "prompt") == NULL)
@@ -435,9 +441,9 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
                           mortise_made_text(ld, "${input}", r->key));
     if (at != SIZE_MAX)
         mortise_made_put(ld, &all, r->map->keys[at], r->map->items[at]);
-    put_looked_up(ld, r, &all);
+    add_lookup_templates(ld, r, &all);
     mortise_agent_take_args(ld, r, &all);
-    note_text(ld, r);
+    set_text_output(ld, r);
 }
 
 const struct mortise_node_kind mortise_graph_kind_gmi = {

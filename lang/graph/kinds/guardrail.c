@@ -1,4 +1,4 @@
-/* guardrail.c -- guardrail nodes: guardrails that look at a target of their
+/* guardrail.c -- guardrail nodes: guardrails that check a target of their
  * own. */
 #include "lang/graph/load/node.h"
 
@@ -6,16 +6,17 @@
 
 /* ---- the target ---------------------------------------------------------- */
 
-/* What may be replaced in place is a write. */
-static void add_write(struct mortise_loader *ld, struct mortise_node *node)
+/* A target that is sanitized in place is a write. */
+static void add_sanitize_write(struct mortise_loader *ld,
+                               struct mortise_node *node)
 {
     if (node->target_is_path &&
         node->on_violation == MORTISE_VIOLATION_SANITIZE)
         mortise_node_add_write(ld, node, &node->target_path, NULL, node->span);
 }
 
-/* A target that is a path below scratch or artifacts can be sanitised in
- * place; `state.scratch.x` is the same as `scratch.x`. */
+/* A target that is a path below scratch or artifacts can be sanitized in place.
+ * `state.scratch.x` is the same path as `scratch.x`. */
 static void find_target_path(struct mortise_loader *ld,
                              struct mortise_node *node)
 {
@@ -37,24 +38,25 @@ static void find_target_path(struct mortise_loader *ld,
                text[0] == 's' ? "scratch" : "artifacts") == 0;
 }
 
-static void late_target(struct mortise_loader *ld,
-                        const struct mortise_late *late)
+static void compile_guard_target(struct mortise_loader *ld,
+                                 const struct mortise_late *late)
 {
     struct mortise_node *node = late->into;
 
     mortise_load_expr(ld, &node->target, late->at, late->end);
     if (node->target.cel != NULL)
         find_target_path(ld, node);
-    add_write(ld, node);
+    add_sanitize_write(ld, node);
 }
 
-static void read_target(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_guard_target(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
     r->node->has_target = true;
-    mortise_load_late(ctx, late_target, r->node, slot->value, r->node->index,
-                      MORTISE_IN_OUTPUT);
+    mortise_load_late(ctx, compile_guard_target, r->node, slot->value,
+                      r->node->index, MORTISE_IN_OUTPUT);
 }
 
 static const struct mortise_key keys[] = {
@@ -72,7 +74,7 @@ static const struct mortise_key keys[] = {
      .about = "An expression that gives the checked value (default: the whole "
               "scratch).",
      .value = MORTISE_V_EXPR,
-     .read = read_target},
+     .read = read_guard_target},
     {.name = "on_violation",
      .about = "The reaction to a violation: block (the default), reroute, warn "
               "or sanitize.",
@@ -88,9 +90,9 @@ static const struct mortise_key keys[] = {
     MORTISE_ROWS(mortise_work_rows),
 };
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- the kind ------------------------------------------------------------ */
 
-/* Guardrails look at the whole scratch unless they say otherwise. */
+/* The default target is the whole of scratch. */
 static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 {
     struct mortise_node *node = r->node;
@@ -101,7 +103,7 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
     node->target_is_path = true;
     ld->nomem |= mortise_path_parse(&node->target_path, ld->arena, "scratch", 7,
                                     NULL) != MORTISE_OK;
-    add_write(ld, node);
+    add_sanitize_write(ld, node);
 }
 
 const struct mortise_node_kind mortise_graph_kind_guardrail = {

@@ -1,11 +1,11 @@
-/* human.c -- human nodes: the question, who answers, how long it stands, and
- * whether anybody is asked at all. */
+/* human.c -- human nodes: the question, the people who are asked, the time
+ * limit, and decisions without a person. */
 #include "lang/graph/kinds/human.h"
 
 #include "lang/graph/load/node.h"
 
-/* For `.in` of rows whose field is the kind's own. */
-static void *own_of(void *reading)
+/* For `.in` of rows whose field is in the kind's own data. */
+static void *get_human_data(void *reading)
 {
     struct mortise_reading *r = reading;
 
@@ -14,7 +14,8 @@ static void *own_of(void *reading)
 
 /* ---- the question -------------------------------------------------------- */
 
-static void read_prompt(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_human_prompt(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
     struct mortise_human *human = r->node->own;
@@ -23,8 +24,8 @@ static void read_prompt(void *ctx, void *into, const struct mortise_slot *slot)
                       r->node->index, MORTISE_IN_OUTPUT);
 }
 
-static void read_assignees(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+static void read_human_assignees(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
     struct mortise_human *human = r->node->own;
@@ -65,7 +66,8 @@ static const struct mortise_key on_timeout_forms[] = {
     {.value = MORTISE_V_MAP, .place = &on_timeout_place},
 };
 
-static void read_wait(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_human_wait(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
     struct mortise_human *human = r->node->own;
@@ -74,8 +76,8 @@ static void read_wait(void *ctx, void *into, const struct mortise_slot *slot)
                           &human->wait);
 }
 
-static void read_on_timeout(void *ctx, void *into,
-                            const struct mortise_slot *slot)
+static void read_human_on_timeout(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
@@ -91,15 +93,15 @@ static void read_on_timeout(void *ctx, void *into,
         human->on_timeout = (enum mortise_on_timeout)w->value;
 }
 
-/* ---- who is not asked ---------------------------------------------------- */
+/* ---- decisions without a person ------------------------------------------ */
 
 static const struct mortise_key auto_reject_forms[] = {
     {.value = MORTISE_V_BOOL},
     {.value = MORTISE_V_STRING},
 };
 
-static void read_auto_reject(void *ctx, void *into,
-                             const struct mortise_slot *slot)
+static void read_human_auto_reject(void *ctx, void *into,
+                                   const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
@@ -135,11 +137,11 @@ static void read_guardrail_override(void *ctx, void *into,
                          "guardrails check an automatic acceptance");
 }
 
-/* ---- who judges in a person's place ---------------------------------------- */
+/* ---- the judge ----------------------------------------------------------- */
 
 static const char judge_plugin[] = "agent", judge_operation[] = "judge";
 
-struct judge { /* what is read of it */
+struct judge { /* a judge while it is read */
     const struct mortise_yaml *provider, *model, *criteria;
     double threshold;
 };
@@ -167,9 +169,9 @@ static const struct mortise_key judge_keys[] = {
 };
 MORTISE_PLACE(judge, "judge");
 
-/* {provider_id, model?}, as JSON. */
-static const char *llm_of(struct mortise_loader *ld, const struct judge *judge,
-                          const char *alias)
+/* {provider_id, model?}, as JSON text. */
+static const char *get_judge_llm(struct mortise_loader *ld,
+                                 const struct judge *judge, const char *alias)
 {
     json_t *json = json_pack("{s:s, s:s*}", "provider_id", alias, "model",
                              judge->model != NULL ? judge->model->str : NULL);
@@ -179,8 +181,9 @@ static const char *llm_of(struct mortise_loader *ld, const struct judge *judge,
     return text;
 }
 
-static void find_judge(struct mortise_loader *ld, struct mortise_aside *a,
-                       struct mortise_span at)
+static void find_judge_operation(struct mortise_loader *ld,
+                                 struct mortise_aside *a,
+                                 struct mortise_span at)
 {
     struct mortise_err why = {0};
 
@@ -196,7 +199,8 @@ static void find_judge(struct mortise_loader *ld, struct mortise_aside *a,
         mortise_load_plugin(ld, "", a->plugin);
 }
 
-static void read_judge(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_human_judge(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
@@ -217,8 +221,8 @@ static void read_judge(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_llm_check(ld, alias,
                       judge.provider != NULL ? judge.provider->span
                                              : slot->name->span);
-    find_judge(ld, a, slot->name->span);
-    a->llm = llm_of(ld, &judge, alias);
+    find_judge_operation(ld, a, slot->name->span);
+    a->llm = get_judge_llm(ld, &judge, alias);
     human->threshold = judge.threshold;
     mortise_load_late(ld, mortise_load_late_tmpl, &human->criteria,
                       judge.criteria, r->node->index, MORTISE_IN_OUTPUT);
@@ -233,34 +237,34 @@ static const struct mortise_key keys[] = {
      .about = "The question to the person: a template.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_prompt},
+     .read = read_human_prompt},
     {.name = "schema",
      .about = "A JSON Schema for the answer.",
      .value = MORTISE_V_SCHEMA,
      .read = mortise_load_schema,
-     .in = own_of,
+     .in = get_human_data,
      MORTISE_AT(struct mortise_schema *, struct mortise_human, answer_schema)},
     {.name = "assignees",
      .about = "The people who are asked.",
      .value = MORTISE_V_STRINGS,
-     .read = read_assignees},
+     .read = read_human_assignees},
     {.name = "wait",
      .about = "The time limit of the question (default: none).",
      MORTISE_FORMS(mortise_duration_forms),
-     .read = read_wait},
+     .read = read_human_wait},
     {.name = "on_timeout",
      .about = "The result if nobody answers in time: error (the default), "
               "accept, reject, or {goto: NODE}.",
      MORTISE_FORMS(on_timeout_forms),
-     .read = read_on_timeout},
+     .read = read_human_on_timeout},
     {.name = "auto_accept",
      .about = "true: accept without asking a person.",
-     .in = own_of,
+     .in = get_human_data,
      MORTISE_INTO_BOOL(struct mortise_human, auto_accept)},
     {.name = "auto_reject",
      .about = "true, or a reason: reject without asking a person.",
      MORTISE_FORMS(auto_reject_forms),
-     .read = read_auto_reject},
+     .read = read_human_auto_reject},
     {.name = "post_approval_guardrails",
      .about = "Ids of guardrails that check what was approved.",
      .value = MORTISE_V_STRINGS,
@@ -277,15 +281,15 @@ static const struct mortise_key keys[] = {
      .about = "A model that decides instead of the person if it is confident.",
      .value = MORTISE_V_MAP,
      .place = &judge_place,
-     .read = read_judge},
+     .read = read_human_judge},
     MORTISE_ROWS(mortise_work_rows),
 };
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- the kind ------------------------------------------------------------ */
 
-/* What `output` is in its expressions: a decision. */
-static const struct mortise_schema *decision(struct mortise_loader *ld,
-                                             struct mortise_schema *answer)
+/* The schema of `output` in the node's expressions: a decision. */
+static const struct mortise_schema *
+make_decision_schema(struct mortise_loader *ld, struct mortise_schema *answer)
 {
     const struct mortise_schema *s = mortise_schema_with(
         ld->arena,
@@ -300,11 +304,12 @@ static const struct mortise_schema *decision(struct mortise_loader *ld,
     return s;
 }
 
-/* What is accepted without anybody's answer is accepted with null.  That nobody
- * is ever asked is a mistake then; that nobody answers in time may be what is
- * meant, and whoever reads the answer has to know. */
-static void check_null(struct mortise_loader *ld,
-                       const struct mortise_reading *r)
+/* An acceptance without a person has a null answer, which the schema may
+ * forbid.  With auto_accept that is an error.  With a timeout it may be
+ * intended, so it is only a warning: the reader of the answer must expect
+ * null. */
+static void check_null_answer(struct mortise_loader *ld,
+                              const struct mortise_reading *r)
 {
     const struct mortise_human *human = r->node->own;
     const struct mortise_schema *schema = human->answer_schema;
@@ -333,9 +338,10 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 {
     const struct mortise_human *human = r->node->own;
 
-    ld->output_of[r->node->index] = decision(ld, human->answer_schema);
-    r->node->timeout_ms = ld->defaults.timeout_ms; /* of its guardrails */
-    check_null(ld, r);
+    ld->output_of[r->node->index] =
+        make_decision_schema(ld, human->answer_schema);
+    r->node->timeout_ms = ld->defaults.timeout_ms; /* for its guardrails */
+    check_null_answer(ld, r);
 }
 
 const struct mortise_node_kind mortise_graph_kind_human = {

@@ -1,25 +1,25 @@
-/* leaf.c -- leaves: workers of a task graph, who know their goal and what those
- * came to that they depend on, and nothing else.
+/* leaf.c -- leaves: workers of a task graph.  A leaf sees its goal and the
+ * results of the nodes that it depends on, and nothing else.
  *
- * What works is an operation, agent/leaf unless the deployment's `executors` has
- * another.  That gets
+ * The operation is agent/leaf unless the deployment's `executors` has another
+ * one.  Its arguments are
  *
  *     {node, predecessors?}
  *
- * where `node` has the keys below as they are written, with the templates of the
- * goal resolved, the output_schema, and as `role` what the role says ahead of the
- * goal; and `predecessors` has, for each of depends_on in its order, {id, output},
- * of one that gave nothing {id, status} (run/outcome/heard.c).
+ * `node` has the keys below as written, with the templates of the goal
+ * evaluated, and the output_schema.  Its member `role` has the instructions of
+ * the role.  `predecessors` has {id, output} for each entry of depends_on, in
+ * order, or {id, status} if that node has no output (run/outcome/heard.c).
  *
- * Nothing of the graph but that reaches it: keys that would bring more (args,
- * instructions, a conversation, a persona, memory, discovery) are none of a leaf's.
+ * A leaf has no keys that would pass it more of the graph: args, instructions,
+ * conversation, persona, memory, discovery.
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "lang/graph/kinds/agent.h"
 
-/* What is read of a node. */
+/* The data of a node. */
 struct leaf {
     struct mortise_agent agent;      /* first: agent.h's rows read into it */
     const struct mortise_role *role; /* NULL: none */
@@ -27,18 +27,19 @@ struct leaf {
 
 _Static_assert(offsetof(struct leaf, agent) == 0, "a leaf is an agent");
 
-static struct leaf *leaf_of(const struct mortise_reading *r)
+static struct leaf *get_leaf_data(const struct mortise_reading *r)
 {
     return r->node->own;
 }
 
 /* ---- keys ------------------------------------------------------------------ */
 
-static void read_role(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_leaf_role(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
-    leaf_of(r)->role = mortise_role_of(ctx, slot->value);
+    get_leaf_data(r)->role = mortise_role_of(ctx, slot->value);
 }
 
 static const struct mortise_key own_keys[] = {
@@ -52,7 +53,7 @@ static const struct mortise_key own_keys[] = {
      .about = "The role of the leaf: one of the graph's roles, or researcher, "
               "red-team, fact-checker, writer, editor, critic or synthesizer.",
      .value = MORTISE_V_STRING,
-     .read = read_role},
+     .read = read_leaf_role},
     MORTISE_ROWS(mortise_agent_rows),
     MORTISE_ROW(mortise_tool_rows[0]),
     MORTISE_ROW(mortise_subagents_row),
@@ -74,16 +75,16 @@ static const struct mortise_key keys[] = {
     MORTISE_ROWS(mortise_end_rows),
 };
 
-/* ---- what the operation gets ------------------------------------------------ */
+/* ---- the arguments of the operation -------------------------------------- */
 
 static void begin(struct mortise_loader *ld, struct mortise_reading *r)
 {
     mortise_node_read_executor(ld, r, "leaf", "agent/leaf");
 }
 
-/* What the role says is no template. */
-static void put_fragment(struct mortise_loader *ld, struct mortise_reading *r,
-                         const char *fragment)
+/* The text of a role is no template. */
+static void add_role_fragment(struct mortise_loader *ld,
+                              struct mortise_reading *r, const char *fragment)
 {
     const struct mortise_yaml *text = mortise_made_text(ld, fragment, r->key);
 
@@ -94,10 +95,11 @@ static void put_fragment(struct mortise_loader *ld, struct mortise_reading *r,
         mortise_agent_put(ld, r, "role", text);
 }
 
-/* As far as the node says nothing itself. */
-static void take_role(struct mortise_loader *ld, struct mortise_reading *r)
+/* The keys of the node have precedence over its role. */
+static void apply_leaf_role(struct mortise_loader *ld,
+                            struct mortise_reading *r)
 {
-    const struct mortise_role *role = leaf_of(r)->role;
+    const struct mortise_role *role = get_leaf_data(r)->role;
 
     if (role == NULL)
         return;
@@ -105,7 +107,7 @@ static void take_role(struct mortise_loader *ld, struct mortise_reading *r)
     r->node->role_name = role->display_name;
     r->node->approve_whole = role->requires_approval;
     if (role->fragment != NULL)
-        put_fragment(ld, r, role->fragment);
+        add_role_fragment(ld, r, role->fragment);
     if (role->tools != NULL &&
         mortise_yaml_get(r->map, "tool_allowlist") == NULL)
         mortise_role_read_tools(ld, r, role);
@@ -120,11 +122,11 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
     struct mortise_made all = {.n = 0};
 
     mortise_agent_put_llm(ld, r);
-    take_role(ld, r);
+    apply_leaf_role(ld, r);
     mortise_node_finish_tools(ld, r);
     mortise_agent_put_tools(ld, r);
     mortise_agent_put_schema(ld, r);
-    mortise_node_finish_hearing(ld, r, leaf_of(r)->agent.told);
+    mortise_node_finish_hearing(ld, r, get_leaf_data(r)->agent.told);
     r->node->is_told = true;
     mortise_agent_take_args(ld, r, &all);
 }

@@ -1,10 +1,10 @@
 /* pass.c -- pass nodes: their output is a value that the graph computes.  They
- * call nothing, so they need no plugin.  They shape data between two nodes, and
- * join branches that no node with work of its own joins. */
+ * call no operation.  They convert data between two nodes, or join branches. */
 #include "lang/graph/kinds/pass.h"
 #include "lang/graph/load/node.h"
 
-static void read_value(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_pass_value(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
     struct mortise_pass *pass = r->node->own;
@@ -18,7 +18,7 @@ static const struct mortise_key keys[] = {
     {.name = "value",
      .about = "The output: JSON with ${...} templates (default: null).",
      .value = MORTISE_V_TEMPLATE,
-     .read = read_value},
+     .read = read_pass_value},
     MORTISE_ROWS(mortise_work_rows),
 };
 

@@ -1,5 +1,5 @@
-/* pass.h -- nodes that only pass a value on: between the file that reads them and
- * the file that runs them. */
+/* pass.h -- the data of a pass node: for the files that read and run such
+ * nodes. */
 #ifndef MORTISE_LANG_GRAPH_KINDS_PASS_H
 #define MORTISE_LANG_GRAPH_KINDS_PASS_H
 

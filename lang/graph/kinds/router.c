@@ -1,17 +1,17 @@
-/* router.c -- router nodes: routes, a condition or an operation say where to
- * go, and nothing else comes of them. */
+/* router.c -- router nodes: routes, a condition or an operation choose the next
+ * node.  A router has no output. */
 #include "lang/graph/load/node.h"
 
 #include <string.h>
 
-static void read_operation(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+static void read_router_operation(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     mortise_node_read_operation(ctx, into, slot, "an operation");
 }
 
-static bool is_target(const struct mortise_graph *g,
-                      const struct mortise_node *node, const json_t *id)
+static bool is_router_target(const struct mortise_graph *g,
+                             const struct mortise_node *node, const json_t *id)
 {
     for (uint32_t i = 0; i < node->n_out && json_is_string(id); i++) {
         const struct mortise_edge *e = &g->edges[node->out[i]];
@@ -24,9 +24,10 @@ static bool is_target(const struct mortise_graph *g,
     return false;
 }
 
-/* A condition that mentions no name always gives the same: look now. */
-static void late_condition(struct mortise_loader *ld,
-                           const struct mortise_late *late)
+/* Also evaluate a condition that uses no names, since its result is always the
+ * same. */
+static void compile_router_condition(struct mortise_loader *ld,
+                                     const struct mortise_late *late)
 {
     const json_t *nothing[MORTISE_IN_N] = {NULL};
     struct mortise_cel_env env = {nothing, ld->g->expr_cost};
@@ -42,20 +43,20 @@ static void late_condition(struct mortise_loader *ld,
         return;
     rv = mortise_expr_eval(&node->condition, &env, &v, NULL);
     ld->nomem |= rv == MORTISE_ENOMEM;
-    if (!ld->doubtful && !is_target(ld->g, node, v))
+    if (!ld->doubtful && !is_router_target(ld->g, node, v))
         mortise_diag_add(ld->diags, "E0403", late->at->span,
                          "this condition never returns an id of 'targets'");
     json_decref(v);
 }
 
-static void read_condition(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+static void read_router_condition(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
     r->node->by_condition = true;
-    mortise_load_late(ctx, late_condition, r->node, slot->value, r->node->index,
-                      MORTISE_IN_OUTPUT);
+    mortise_load_late(ctx, compile_router_condition, r->node, slot->value,
+                      r->node->index, MORTISE_IN_OUTPUT);
 }
 
 static const struct mortise_key keys[] = {
@@ -63,7 +64,7 @@ static const struct mortise_key keys[] = {
     {.name = "operation",
      .about = "PLUGIN/OPERATION that gives the id of the next node.",
      .value = MORTISE_V_STRING,
-     .read = read_operation},
+     .read = read_router_operation},
     MORTISE_ROWS(mortise_call_rows),
     MORTISE_ROW(mortise_args_row),
     MORTISE_ROWS(mortise_join_rows),
@@ -72,18 +73,18 @@ static const struct mortise_key keys[] = {
      .about = "An expression that gives the id of the next node, one of the "
               "targets.",
      .value = MORTISE_V_EXPR,
-     .read = read_condition},
+     .read = read_router_condition},
     MORTISE_ROW(mortise_targets_row),
     MORTISE_ROWS(mortise_visit_rows),
     MORTISE_ROW(mortise_cache_row),
     MORTISE_ROWS(mortise_last_rows),
 };
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- the kind ------------------------------------------------------------ */
 
-/* What only a router that calls an operation may say. */
-static void check_call_keys(struct mortise_loader *ld,
-                            const struct mortise_reading *r)
+/* Report keys that only a router with an operation can have. */
+static void check_router_call_keys(struct mortise_loader *ld,
+                                   const struct mortise_reading *r)
 {
     static const char *const of_calls[] = {
         "effect_class", "on_in_doubt",   "timeout", "retry_policy",
@@ -100,9 +101,9 @@ static void check_call_keys(struct mortise_loader *ld,
     }
 }
 
-/* What comes of a router is where it leads. */
-static void check_results(struct mortise_loader *ld,
-                          const struct mortise_reading *r)
+/* Report keys that need an output or a choice of targets. */
+static void check_router_results(struct mortise_loader *ld,
+                                 const struct mortise_reading *r)
 {
     const struct mortise_yaml *on_error = mortise_yaml_get(r->map, "on_error");
     const struct mortise_yaml *targets = mortise_yaml_key(r->map, "targets");
@@ -130,8 +131,8 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
     bool decides = mortise_node_says(r, "condition");
 
     if (!calls)
-        check_call_keys(ld, r);
-    check_results(ld, r);
+        check_router_call_keys(ld, r);
+    check_router_results(ld, r);
     if (routes + calls + decides > 1)
         mortise_diag_add(ld->diags, "E0212", r->key->span,
                          "a router can have only one of 'routes', 'condition' "

@@ -1,19 +1,17 @@
-/* subgraph.c -- subgraph nodes: a graph inside a graph, and what passes
- * between.
+/* subgraph.c -- subgraph nodes: a graph inside a graph, and the data between
+ * them.
  *
- * The inner graph stands in the node, as a mapping of the keys that a graph
- * has, or in a file (load/inner.c).  It has its own state, names and edges:
- * nothing of the outer graph is in scope there, and no edge leads in or out.
- * So the two meet in two places:
+ * The inner graph is written in the node, or in a file (load/inner.c).  It has
+ * its own state, names and edges: it cannot see the outer graph, and no edge
+ * connects the two.  Data passes in two places:
  *
  *   input_mapping    paths of the inner input <- expressions of the outer
- *                    graph, in the scope of args
- *   output_mapping   paths of the outer state <- expressions over what the
- *                    inner graph ends with: its own state, and as `output` its
- *                    artifacts
+ *                    graph, with the scope of args
+ *   output_mapping   paths of the outer state <- expressions over the final
+ *                    state of the inner graph; `output` is its artifacts
  *
- * As a tool (load/tools.c) it has neither: its input is what the tool is called
- * with.
+ * As a tool (load/tools.c), the node has neither: its input is the arguments of
+ * the call.
  */
 #include "lang/graph/load/files.h"
 #include "lang/graph/load/node.h"
@@ -22,7 +20,8 @@
 
 /* ---- the inner graph ------------------------------------------------- */
 
-static void read_graph(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_subgraph(void *ctx, void *into,
+                          const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
@@ -39,8 +38,8 @@ static void read_graph(void *ctx, void *into, const struct mortise_slot *slot)
 
 /* ---- mappings -------------------------------------------------------- */
 
-/* Is there a line for this member of the input? */
-static bool is_mapped(const struct mortise_node *node, const char *member)
+/* Does the mapping set this member of the input? */
+static bool is_input_mapped(const struct mortise_node *node, const char *member)
 {
     for (size_t i = 0; i < node->n_input_mapping; i++)
         if (node->input_mapping[i].path.steps[1].key != NULL &&
@@ -49,8 +48,9 @@ static bool is_mapped(const struct mortise_node *node, const char *member)
     return false;
 }
 
-/* What the inner graph's input must have, and would never get. */
-static void check_required(struct mortise_loader *ld, struct mortise_reading *r)
+/* Report required members of the inner input that the mapping does not set. */
+static void check_required_input(struct mortise_loader *ld,
+                                 struct mortise_reading *r)
 {
     const struct mortise_yaml *at = mortise_yaml_key(r->map, "input_mapping");
     const json_t *required, *member;
@@ -63,7 +63,7 @@ static void check_required(struct mortise_loader *ld, struct mortise_reading *r)
         json_object_get(mortise_schema_json(r->node->sub->input), "required");
     json_array_foreach(required, i, member)
     {
-        if (is_mapped(r->node, json_string_value(member)))
+        if (is_input_mapped(r->node, json_string_value(member)))
             continue;
         mortise_diag_help(
             ld->diags,
@@ -78,8 +78,8 @@ static void check_required(struct mortise_loader *ld, struct mortise_reading *r)
     }
 }
 
-static void late_input(struct mortise_loader *ld,
-                       const struct mortise_late *late)
+static void compile_input_line(struct mortise_loader *ld,
+                               const struct mortise_late *late)
 {
     const struct mortise_graph *sub = ld->g->nodes[late->node].sub;
     struct mortise_output *line = late->into;
@@ -90,12 +90,13 @@ static void late_input(struct mortise_loader *ld,
                           mortise_load_schema_below(sub->input, &line->path));
 }
 
-static bool read_input(struct mortise_loader *ld, struct mortise_reading *r,
-                       struct mortise_output *out,
-                       const struct mortise_yaml *key,
-                       const struct mortise_yaml *v)
+static bool read_input_line(struct mortise_loader *ld,
+                            struct mortise_reading *r,
+                            struct mortise_output *out,
+                            const struct mortise_yaml *key,
+                            const struct mortise_yaml *v)
 {
-    mortise_load_late(ld, late_input, out, v, r->node->index,
+    mortise_load_late(ld, compile_input_line, out, v, r->node->index,
                       MORTISE_IN_OUTPUT);
     return r->node->sub != NULL &&
            mortise_load_input_path(ld, &out->path, key, r->node->sub->input);
@@ -107,13 +108,13 @@ static void read_input_mapping(void *ctx, void *into,
     struct mortise_reading *r = into;
 
     r->node->n_input_mapping = mortise_node_read_lines(
-        ctx, r, &r->node->input_mapping, slot->value, read_input);
+        ctx, r, &r->node->input_mapping, slot->value, read_input_line);
 }
 
-static void load_inner_expr(struct mortise_loader *ld,
-                            struct mortise_reading *r,
-                            struct mortise_expr *into,
-                            const struct mortise_yaml *v)
+static void compile_inner_expr(struct mortise_loader *ld,
+                               struct mortise_reading *r,
+                               struct mortise_expr *into,
+                               const struct mortise_yaml *v)
 {
     struct mortise_cel_name outer[MORTISE_IN_N];
 
@@ -126,13 +127,14 @@ static void load_inner_expr(struct mortise_loader *ld,
     memcpy(ld->names, outer, sizeof ld->names);
 }
 
-static bool read_output(struct mortise_loader *ld, struct mortise_reading *r,
-                        struct mortise_output *out,
-                        const struct mortise_yaml *key,
-                        const struct mortise_yaml *v)
+static bool read_mapped_output(struct mortise_loader *ld,
+                               struct mortise_reading *r,
+                               struct mortise_output *out,
+                               const struct mortise_yaml *key,
+                               const struct mortise_yaml *v)
 {
     if (r->inner != NULL)
-        load_inner_expr(ld, r, &out->expr, v);
+        compile_inner_expr(ld, r, &out->expr, v);
     if (!mortise_load_path(ld, &out->path, key))
         return false;
     if (out->expr.cel != NULL &&
@@ -149,10 +151,10 @@ static void read_output_mapping(void *ctx, void *into,
     struct mortise_reading *r = into;
 
     r->node->n_output_mapping = mortise_node_read_lines(
-        ctx, r, &r->node->output_mapping, slot->value, read_output);
+        ctx, r, &r->node->output_mapping, slot->value, read_mapped_output);
 }
 
-/* ---- the whole ------------------------------------------------------- */
+/* ---- the kind -------------------------------------------------------- */
 
 static const struct mortise_key expr_row = {.value = MORTISE_V_EXPR};
 
@@ -176,7 +178,7 @@ static const struct mortise_key keys[] = {
      .about = "The inner graph: written here, or the name or path of a file.",
      MORTISE_FORMS(mortise_inner_forms),
      .required = true,
-     .read = read_graph},
+     .read = read_subgraph},
     {.name = "input_mapping",
      .about = "Maps paths of the inner graph's input to expressions over this "
               "graph's state.",
@@ -196,13 +198,14 @@ static const struct mortise_key keys[] = {
 static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 {
     if (r->node->sub != NULL)
-        check_required(ld, r);
+        check_required_input(ld, r);
 }
 
 /* ---- as a tool -------------------------------------------------------- */
 
-static void read_name(struct mortise_loader *ld, struct mortise_reading *r,
-                      const char *name, const struct mortise_yaml *at)
+static void read_graph_tool_name(struct mortise_loader *ld,
+                                 struct mortise_reading *r, const char *name,
+                                 const struct mortise_yaml *at)
 {
     struct mortise_yaml *ref = mortise_made_text(ld, name, at);
 
@@ -210,8 +213,8 @@ static void read_name(struct mortise_loader *ld, struct mortise_reading *r,
         mortise_inner_load_named(ld, r, ref);
 }
 
-static const struct mortise_node_as_tool as_tool = {.prefix = "graph/",
-                                                    .read = read_name};
+static const struct mortise_node_as_tool as_tool = {
+    .prefix = "graph/", .read = read_graph_tool_name};
 
 const struct mortise_node_kind mortise_graph_kind_subgraph = {
     .place = {MORTISE_KIND_PLACE("subgraph", keys)},

@@ -1,38 +1,44 @@
-/* team.c -- teams: a task graph inside a task graph, and one result of it.
+/* team.c -- teams: a task graph inside a task graph, with one result.
  *
- * The graph stands in the node.  Beside its own nodes it has one that nobody wrote,
- * `synthesis`, which depends on all that nothing in it depends on, and whose output is
- * the team's: a leaf with the team's goal, role (synthesizer unless it says one), llm
- * and max_tokens, or the operation that `synthesis` names, which gets
+ * The inner graph is written in the node.  The loader adds a node `synthesis`
+ * to it, which depends on all sinks, the nodes on which no other depends.  The
+ * output of `synthesis` is the team's.  The node is a leaf with the team's
+ * goal, role (default: synthesizer), llm and max_tokens; or it calls the
+ * operation that `synthesis` names, with the arguments
  *
  *     {goal, results: {ID: output ...}}
  *
- * The input of the graph inside is {goal}, the team's, its templates resolved; and
- * leaves that come first in it are told that, and what the team depends on, as if
- * those stood in front of them (core/run/outcome/predecessors.c).
+ * The input of the inner graph is {goal}, the goal of the team with its
+ * templates evaluated.  The first leaves in it receive this goal and the
+ * results that the team depends on, as if those nodes preceded them
+ * (core/run/outcome/predecessors.c).
  *
- * It is a graph like others in every respect: paths, events, commands, limits.depth.
+ * In all other respects (paths, events, commands, limits.depth) the inner graph
+ * is like any other.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "lang/graph/load/node.h"
 
-static const char last[] = "synthesis"; /* the node that nobody wrote */
+/* the node that the loader adds */
+static const char synthesis_id[] = "synthesis";
 
 struct team {                      /* `own` of its node */
-    struct mortise_made leaf;      /* what it says of the leaf that is last */
-    const struct mortise_yaml *by; /* an operation in its place; NULL: none */
+    struct mortise_made leaf;      /* the team's keys for the synthesis leaf */
+    const struct mortise_yaml *by; /* an operation instead of the leaf; NULL:
+                                    * none */
 };
 
-static struct team *team_of(const struct mortise_reading *r)
+static struct team *get_team_data(const struct mortise_reading *r)
 {
     return r->node->own;
 }
 
 /* ---- keys ------------------------------------------------------------------ */
 
-static void read_goal(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_team_goal(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
@@ -40,20 +46,22 @@ static void read_goal(void *ctx, void *into, const struct mortise_slot *slot)
                       slot->value, r->node->index, MORTISE_IN_OUTPUT);
 }
 
-/* It is judged where it stands in the leaf. */
-static void read_of_leaf(void *ctx, void *into, const struct mortise_slot *slot)
+/* The reader of the leaf checks the value. */
+static void read_synthesis_key(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
-    mortise_made_put(ctx, &team_of(r)->leaf, slot->name, slot->value);
+    mortise_made_put(ctx, &get_team_data(r)->leaf, slot->name, slot->value);
 }
 
-static void read_role(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_team_role(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
     const struct mortise_role *role = mortise_role_of(ctx, slot->value);
 
-    read_of_leaf(ctx, into, slot);
+    read_synthesis_key(ctx, into, slot);
     if (role == NULL)
         return;
     r->node->role = role->id;
@@ -61,14 +69,14 @@ static void read_role(void *ctx, void *into, const struct mortise_slot *slot)
     r->node->approve_whole = role->requires_approval;
 }
 
-/* An operation asks whom it likes. */
-static void read_of_asking(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+/* An operation for the synthesis chooses its own model. */
+static void read_synthesis_model_key(void *ctx, void *into,
+                                     const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
 
     if (!mortise_slot_beside(slot, "synthesis"))
-        read_of_leaf(ctx, into, slot);
+        read_synthesis_key(ctx, into, slot);
     else
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'%s' has no effect with 'synthesis': an operation "
@@ -76,16 +84,17 @@ static void read_of_asking(void *ctx, void *into,
                          slot->name->str);
 }
 
-static void read_synthesis(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+static void read_team_synthesis(void *ctx, void *into,
+                                const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
     (void)ctx;
-    team_of(r)->by = slot->value;
+    get_team_data(r)->by = slot->value;
 }
 
-static void read_graph(void *ctx, void *into, const struct mortise_slot *slot);
+static void read_team_graph(void *ctx, void *into,
+                            const struct mortise_slot *slot);
 
 static const struct mortise_key keys[] = {
     MORTISE_ROW(mortise_type_row),
@@ -96,34 +105,34 @@ static const struct mortise_key keys[] = {
               "combines the results get it.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_goal},
+     .read = read_team_goal},
     {.name = "role",
      .about = "The role of the node that combines the team's results (default: "
               "synthesizer).",
      .value = MORTISE_V_STRING,
-     .read = read_role},
+     .read = read_team_role},
     {.name = "llm",
      .about = "The model that combines the results.",
      .value = MORTISE_V_MAP,
      .place = &mortise_llm_place,
-     .read = read_of_asking},
+     .read = read_synthesis_model_key},
     {.name = "max_tokens",
      .about = "The longest result in tokens, including reasoning.",
      .value = MORTISE_V_INT,
      .min = 1,
      .max = 1e9,
-     .read = read_of_asking},
+     .read = read_synthesis_model_key},
     {.name = "synthesis",
      .about = "PLUGIN/OPERATION that combines the team's results, instead of a "
               "leaf.",
      .value = MORTISE_V_STRING,
-     .read = read_synthesis},
+     .read = read_team_synthesis},
     {.name = "graph",
      .about = "The inner task graph.",
      .value = MORTISE_V_MAP,
      .place = &mortise_inner_place,
      .required = true,
-     .read = read_graph},
+     .read = read_team_graph},
     MORTISE_ROW(mortise_compaction_row),
     MORTISE_ROW(mortise_policy_row),
     MORTISE_ROWS(mortise_output_rows),
@@ -135,15 +144,15 @@ static const struct mortise_key keys[] = {
     MORTISE_ROWS(mortise_end_rows),
 };
 
-/* ---- the node that nobody wrote ---------------------------------------------- */
+/* ---- the synthesis node -------------------------------------------------- */
 
-static bool is_end(const struct mortise_yaml *to)
+static bool is_end_id(const struct mortise_yaml *to)
 {
     return to->kind == MORTISE_YAML_STRING && strcmp(to->str, "END") == 0;
 }
 
-/* Does a node leave by itself, to others than END? */
-static bool leaves(const struct mortise_yaml *node)
+/* Has the node a key with an edge to a node other than END? */
+static bool has_outgoing_key(const struct mortise_yaml *node)
 {
     static const char *const ways[] = {"next", "routes",  "default",
                                        "map",  "targets", "handoffs"};
@@ -151,37 +160,38 @@ static bool leaves(const struct mortise_yaml *node)
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         const struct mortise_yaml *way = mortise_yaml_get(node, ways[i]);
 
-        if (way != NULL && !is_end(way))
+        if (way != NULL && !is_end_id(way))
             return true;
     }
     return false;
 }
 
-/* Does the list, or the one, name it? */
-static bool names(const struct mortise_yaml *ids, const char *id)
+/* Is the id in the list, or is the single id equal? */
+static bool list_contains_id(const struct mortise_yaml *ids, const char *id)
 {
     if (ids == NULL)
         return false;
     if (ids->kind == MORTISE_YAML_STRING)
         return strcmp(ids->str, id) == 0;
     for (size_t i = 0; ids->kind == MORTISE_YAML_SEQ && i < ids->n; i++)
-        if (names(ids->items[i], id))
+        if (list_contains_id(ids->items[i], id))
             return true;
     return false;
 }
 
-/* Does nothing in the graph come behind that node? */
-static bool is_sink(const struct mortise_yaml *graph,
-                    const struct mortise_yaml *nodes, size_t which)
+/* Does no node follow this one? */
+static bool is_sink_node(const struct mortise_yaml *graph,
+                         const struct mortise_yaml *nodes, size_t which)
 {
     const struct mortise_yaml *edges = mortise_yaml_get(graph, "edges");
     const char *id = nodes->keys[which]->str;
 
-    if (mortise_yaml_is_x(id) || leaves(nodes->items[which]))
+    if (mortise_yaml_is_x(id) || has_outgoing_key(nodes->items[which]))
         return false;
     for (size_t i = 0; i < nodes->n; i++)
         if (nodes->items[i]->kind == MORTISE_YAML_MAP &&
-            names(mortise_yaml_get(nodes->items[i], "depends_on"), id))
+            list_contains_id(mortise_yaml_get(nodes->items[i], "depends_on"),
+                             id))
             return false;
     for (size_t i = 0;
          edges != NULL && edges->kind == MORTISE_YAML_SEQ && i < edges->n;
@@ -193,23 +203,24 @@ static bool is_sink(const struct mortise_yaml *graph,
         const struct mortise_yaml *to =
             from != NULL ? mortise_yaml_get(edges->items[i], "to") : NULL;
 
-        if (from != NULL && names(from, id) && (to == NULL || !is_end(to)))
+        if (from != NULL && list_contains_id(from, id) &&
+            (to == NULL || !is_end_id(to)))
             return false;
     }
     return true;
 }
 
-static void put(struct mortise_loader *ld, struct mortise_made *to,
-                const char *key, const struct mortise_yaml *value,
-                const struct mortise_yaml *at)
+static void put_team_key(struct mortise_loader *ld, struct mortise_made *to,
+                         const char *key, const struct mortise_yaml *value,
+                         const struct mortise_yaml *at)
 {
     mortise_made_put(ld, to, mortise_made_text(ld, key, at), value);
 }
 
 /* {goal, results: {ID: ${artifacts["ID"]} ...}} */
-static const struct mortise_yaml *args_of(struct mortise_loader *ld,
-                                          const struct mortise_yaml *sinks,
-                                          const struct mortise_yaml *at)
+static const struct mortise_yaml *
+make_synthesis_args(struct mortise_loader *ld, const struct mortise_yaml *sinks,
+                    const struct mortise_yaml *at)
 {
     struct mortise_made args = {.n = 0}, results = {.n = 0};
     char room[128];
@@ -221,17 +232,19 @@ static const struct mortise_yaml *args_of(struct mortise_loader *ld,
         text = mortise_arena_strdup(ld->arena, room);
         ld->nomem |= text == NULL;
         if (text != NULL)
-            put(ld, &results, id, mortise_made_text(ld, text, at), at);
+            put_team_key(ld, &results, id, mortise_made_text(ld, text, at), at);
     }
-    put(ld, &args, "goal", mortise_made_text(ld, "${input.goal}", at), at);
-    put(ld, &args, "results", mortise_made_map(ld, &results, at->span), at);
+    put_team_key(ld, &args, "goal", mortise_made_text(ld, "${input.goal}", at),
+                 at);
+    put_team_key(ld, &args, "results", mortise_made_map(ld, &results, at->span),
+                 at);
     return mortise_made_map(ld, &args, at->span);
 }
 
-/* What the team says of its leaf, and a role in any case. */
-static void put_said(struct mortise_loader *ld, struct mortise_made *node,
-                     const struct mortise_made *said,
-                     const struct mortise_yaml *at)
+/* The keys of the team for its leaf, with a default for the role. */
+static void put_leaf_keys(struct mortise_loader *ld, struct mortise_made *node,
+                          const struct mortise_made *said,
+                          const struct mortise_yaml *at)
 {
     bool plays = false;
 
@@ -240,71 +253,73 @@ static void put_said(struct mortise_loader *ld, struct mortise_made *node,
         plays |= strcmp(said->keys[i]->str, "role") == 0;
     }
     if (!plays)
-        put(ld, node, "role", mortise_made_text(ld, "synthesizer", at), at);
+        put_team_key(ld, node, "role", mortise_made_text(ld, "synthesizer", at),
+                     at);
 }
 
-static const struct mortise_yaml *synthesis(struct mortise_loader *ld,
-                                            const struct team *team,
-                                            const struct mortise_yaml *sinks,
-                                            const struct mortise_yaml *at)
+static const struct mortise_yaml *
+make_synthesis_node(struct mortise_loader *ld, const struct team *team,
+                    const struct mortise_yaml *sinks,
+                    const struct mortise_yaml *at)
 {
     struct mortise_made node = {.n = 0};
 
     if (team->by != NULL) {
-        put(ld, &node, "type", mortise_made_text(ld, "tool", at), at);
-        put(ld, &node, "tool", team->by, at);
-        put(ld, &node, "args", args_of(ld, sinks, team->by), team->by);
+        put_team_key(ld, &node, "type", mortise_made_text(ld, "tool", at), at);
+        put_team_key(ld, &node, "tool", team->by, at);
+        put_team_key(ld, &node, "args",
+                     make_synthesis_args(ld, sinks, team->by), team->by);
     } else {
-        put(ld, &node, "type", mortise_made_text(ld, "leaf", at), at);
-        put(ld, &node, "goal", mortise_made_text(ld, "${input.goal}", at), at);
-        put_said(ld, &node, &team->leaf, at);
+        put_team_key(ld, &node, "type", mortise_made_text(ld, "leaf", at), at);
+        put_team_key(ld, &node, "goal",
+                     mortise_made_text(ld, "${input.goal}", at), at);
+        put_leaf_keys(ld, &node, &team->leaf, at);
     }
-    put(ld, &node, "depends_on", sinks, at);
+    put_team_key(ld, &node, "depends_on", sinks, at);
     return mortise_made_map(ld, &node, at->span);
 }
 
-/* The ids of those behind which nothing comes; NULL: there is none, or memory ran
- * out. */
-static const struct mortise_yaml *sinks_of(struct mortise_loader *ld,
-                                           const struct mortise_yaml *graph,
-                                           const struct mortise_yaml *nodes)
+/* The ids of the sinks; NULL: there is none, or memory ran out. */
+static const struct mortise_yaml *
+list_sink_nodes(struct mortise_loader *ld, const struct mortise_yaml *graph,
+                const struct mortise_yaml *nodes)
 {
     struct mortise_made sinks = {.n = 0};
     struct mortise_yaml *list;
 
     for (size_t i = 0; i < nodes->n && !ld->nomem; i++)
-        if (is_sink(graph, nodes, i))
+        if (is_sink_node(graph, nodes, i))
             mortise_made_put(ld, &sinks, nodes->keys[i], nodes->keys[i]);
     if (sinks.n == 0)
         return NULL;
     list = mortise_made_map(ld, &sinks, nodes->span);
     if (list == NULL)
         return NULL;
-    list->kind = MORTISE_YAML_SEQ; /* of the items alone */
+    list->kind = MORTISE_YAML_SEQ; /* a list of the items */
     return list;
 }
 
-/* The graph with that node behind all others; the graph itself, where what it lacks
- * for that is a finding anyway. */
+/* The graph with the synthesis node.  If it cannot be added, returns the graph
+ * itself: there is a finding. */
 static const struct mortise_yaml *
-with_synthesis(struct mortise_loader *ld, struct mortise_reading *r,
-               const struct mortise_yaml *graph)
+add_synthesis_node(struct mortise_loader *ld, struct mortise_reading *r,
+                   const struct mortise_yaml *graph)
 {
     const struct mortise_yaml *nodes = mortise_yaml_get(graph, "nodes"), *sinks;
     struct mortise_made all = {.n = 0}, inner = {.n = 0};
 
     if (nodes == NULL || nodes->kind != MORTISE_YAML_MAP)
         return graph;
-    if (mortise_yaml_get(nodes, last) != NULL) {
+    if (mortise_yaml_get(nodes, synthesis_id) != NULL) {
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(ld->diags, "E0302",
-                             mortise_yaml_key(nodes, last)->span,
-                             "'%s' is reserved in a team", last),
+                             mortise_yaml_key(nodes, synthesis_id)->span,
+                             "'%s' is reserved in a team", synthesis_id),
             "it is the id of the node that combines the results of the team");
         return graph;
     }
-    sinks = sinks_of(ld, graph, nodes);
+    sinks = list_sink_nodes(ld, graph, nodes);
     if (sinks == NULL) {
         mortise_diag_add(ld->diags, "E0303",
                          mortise_yaml_key(graph, "nodes")->span,
@@ -315,7 +330,9 @@ with_synthesis(struct mortise_loader *ld, struct mortise_reading *r,
     }
     for (size_t i = 0; i < nodes->n; i++)
         mortise_made_put(ld, &inner, nodes->keys[i], nodes->items[i]);
-    put(ld, &inner, last, synthesis(ld, team_of(r), sinks, r->key), r->key);
+    put_team_key(ld, &inner, synthesis_id,
+                 make_synthesis_node(ld, get_team_data(r), sinks, r->key),
+                 r->key);
     for (size_t i = 0; i < graph->n; i++)
         mortise_made_put(ld, &all, graph->keys[i],
                          graph->items[i] != nodes
@@ -324,19 +341,18 @@ with_synthesis(struct mortise_loader *ld, struct mortise_reading *r,
     return mortise_made_map(ld, &all, graph->span);
 }
 
-/* Who approves that the team plays its role approves its result with it: that is
- * asked once. */
-static void approve_once(const struct mortise_reading *r)
+/* An approval of the team's role covers its result, so do not ask twice. */
+static void skip_synthesis_approval(const struct mortise_reading *r)
 {
     struct mortise_graph *g = r->node->sub;
 
     for (size_t i = 0; r->node->approve_whole && i < g->n_nodes; i++)
-        if (strcmp(g->nodes[i].id, last) == 0)
+        if (strcmp(g->nodes[i].id, synthesis_id) == 0)
             g->nodes[i].approve_whole = false;
 }
 
-/* Of {goal}, which is all that the graph inside gets. */
-static struct mortise_schema *goal_schema(struct mortise_loader *ld)
+/* The schema of {goal}, the input of the inner graph. */
+static struct mortise_schema *make_goal_schema(struct mortise_loader *ld)
 {
     return mortise_load_our_schema(
         ld, json_pack("{s:s, s:{s:{s:s}}, s:[s], s:b}", "type", "object",
@@ -344,7 +360,8 @@ static struct mortise_schema *goal_schema(struct mortise_loader *ld)
                       "goal", "additionalProperties", 0));
 }
 
-static void read_graph(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_team_graph(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
@@ -353,15 +370,15 @@ static void read_graph(void *ctx, void *into, const struct mortise_slot *slot)
 
     if (mortise_inner_is_too_deep(ld, slot->name->span))
         return;
-    graph = with_synthesis(ld, r, slot->value);
+    graph = add_synthesis_node(ld, r, slot->value);
     whole.value = graph;
     r->node->sub = graph != NULL ? mortise_inner_new(ld, graph) : NULL;
     if (r->node->sub == NULL)
         return;
-    r->node->yields = last;
-    r->node->sub->input = goal_schema(ld);
+    r->node->yields = synthesis_id;
+    r->node->sub->input = make_goal_schema(ld);
     mortise_inner_load(ld, r, &whole);
-    approve_once(r);
+    skip_synthesis_approval(r);
 }
 
 static void finish(struct mortise_loader *ld, struct mortise_reading *r)

@@ -1,14 +1,14 @@
-/* tool.c -- tool nodes: one operation of a plugin, by both their names.
+/* tool.c -- tool nodes: one operation of a plugin.
  *
  *     tool: file/write
  *     tool: "${input.where}/send"
  *     tool_allowlist: [mail/send, chat/send]
  *
- * Each operation of the list is the node once more (`choices`), as if its name
- * were written: with an effect class, a timeout and schemas of its own, and
- * checked like any other.  A run chooses one of them ahead of all else that the
- * node does (core/run/outcome/choose.c).  Until then, and for whoever looks at the
- * graph alone, the node is as strict as the strictest of them.
+ * For a template, each operation of the list becomes a copy of the node
+ * (`choices`), as if its name were written: with its own effect class, timeout
+ * and schemas, and with the same checks.  A run evaluates the template before
+ * it does anything else with the node (core/run/outcome/choose.c).  Until then,
+ * the node is as strict as the strictest choice.
  */
 #include "lang/graph/load/node.h"
 
@@ -16,17 +16,18 @@
 #include <string.h>
 
 struct tool {
-    const struct mortise_yaml
-        *chosen;                     /* `tool`, a template; NULL: it is none */
-    const struct mortise_yaml *list; /* NULL: not said */
+    const struct mortise_yaml *chosen; /* `tool` if that is a template; else
+                                        * NULL */
+    const struct mortise_yaml *list;   /* NULL: not set */
 };
 
-static struct tool *tool_of(const struct mortise_reading *r)
+static struct tool *get_tool_data(const struct mortise_reading *r)
 {
     return r->node->own;
 }
 
-static void read_tool(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_tool_name(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_reading *r = into;
 
@@ -35,13 +36,13 @@ static void read_tool(void *ctx, void *into, const struct mortise_slot *slot)
         return;
     }
     if (r->node->own != NULL)
-        tool_of(r)->chosen = slot->value;
+        get_tool_data(r)->chosen = slot->value;
     mortise_load_late(ctx, mortise_load_late_tmpl, &r->node->tool, slot->value,
                       r->node->index, MORTISE_IN_OUTPUT);
 }
 
-/* What of a choice is its operation's. */
-static void take_operation(struct mortise_node *to,
+/* Copy the fields that depend on the operation. */
+static void copy_operation(struct mortise_node *to,
                            const struct mortise_node *from)
 {
     to->plugin = from->plugin;
@@ -52,20 +53,22 @@ static void take_operation(struct mortise_node *to,
     to->timeout_of = from->timeout_of;
 }
 
-/* The node, as it is with the operation of this choice. */
-static void become(struct mortise_node *choice, const struct mortise_node *node)
+/* Make `choice` a copy of the node that keeps its own operation. */
+static void make_choice_node(struct mortise_node *choice,
+                             const struct mortise_node *node)
 {
     const struct mortise_node with = *choice;
 
     *choice = *node;
-    take_operation(choice, &with);
+    copy_operation(choice, &with);
     choice->choices = NULL;
     choice->n_choices = 0;
 }
 
-static void read_choices(struct mortise_loader *ld, struct mortise_reading *r)
+static void read_tool_choices(struct mortise_loader *ld,
+                              struct mortise_reading *r)
 {
-    const struct mortise_yaml *list = tool_of(r)->list;
+    const struct mortise_yaml *list = get_tool_data(r)->list;
     struct mortise_node *node = r->node;
     const struct mortise_schema *output = NULL;
 
@@ -78,32 +81,32 @@ static void read_choices(struct mortise_loader *ld, struct mortise_reading *r)
         reading.node = one;
         mortise_node_name_operation(ld, &reading, list->items[i], "operation",
                                     "an operation");
-        if (one->op == NULL) /* there is a finding */
+        if (one->op == NULL) /* has a finding */
             continue;
         output = node->n_choices == 0 || output == one->op->output
                      ? one->op->output
                      : NULL;
         if (node->op == NULL || one->op->effect > node->op->effect)
-            take_operation(node, one);
+            copy_operation(node, one);
         node->n_choices++;
     }
     ld->names[MORTISE_IN_OUTPUT].schema = output;
 }
 
-static void read_allowlist(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+static void read_tool_choice_list(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
     if (r->node->own == NULL)
         return;
-    tool_of(r)->list = slot->value;
-    if (r->node->tool == NULL && tool_of(r)->chosen == NULL)
+    get_tool_data(r)->list = slot->value;
+    if (r->node->tool == NULL && get_tool_data(r)->chosen == NULL)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'tool_allowlist' needs a template in 'tool'");
     else
-        read_choices(ld, r);
+        read_tool_choices(ld, r);
 }
 
 static const struct mortise_key keys[] = {
@@ -113,23 +116,24 @@ static const struct mortise_key keys[] = {
               "one of its tool_allowlist.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_tool},
+     .read = read_tool_name},
     {.name = "tool_allowlist",
      .about = "The operations that a template in `tool` can choose.",
      .value = MORTISE_V_STRINGS,
      .min = 1,
-     .read = read_allowlist},
+     .read = read_tool_choice_list},
     MORTISE_ROWS(mortise_operation_rows),
 };
 
-/* Each of the others is checked as the node is with the strictest of them. */
-static void check_choice(struct mortise_loader *ld,
-                         const struct mortise_reading *r,
-                         struct mortise_node *choice)
+/* The node itself was checked with the strictest operation; check the
+ * others. */
+static void check_tool_node_choice(struct mortise_loader *ld,
+                                   const struct mortise_reading *r,
+                                   struct mortise_node *choice)
 {
     struct mortise_reading one = *r;
 
-    become(choice, r->node);
+    make_choice_node(choice, r->node);
     one.node = choice;
     if (r->has_effect)
         choice->effect = r->node->effect;
@@ -153,18 +157,18 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 {
     struct mortise_node *node = r->node;
 
-    if (node->own == NULL || tool_of(r)->chosen == NULL)
+    if (node->own == NULL || get_tool_data(r)->chosen == NULL)
         return;
     if (!mortise_node_says(r, "tool_allowlist"))
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(
-                ld->diags, "E0206", tool_of(r)->chosen->span,
+                ld->diags, "E0206", get_tool_data(r)->chosen->span,
                 "a template in 'tool' needs the key 'tool_allowlist'"),
             "list the operations that it can choose: tool_allowlist: "
             "[mail/send, chat/send]");
     for (size_t i = 0; i < node->n_choices && !ld->nomem; i++)
-        check_choice(ld, r, &node->choices[i]);
+        check_tool_node_choice(ld, r, &node->choices[i]);
 }
 
 void mortise_node_finish_choices(struct mortise_loader *ld)
@@ -173,18 +177,20 @@ void mortise_node_finish_choices(struct mortise_loader *ld)
         struct mortise_node *node = &ld->g->nodes[i];
 
         for (size_t k = 0; k < node->n_choices; k++)
-            become(&node->choices[k], node);
+            make_choice_node(&node->choices[k], node);
     }
 }
 
 /* PLUGIN/OPERATION. */
-static void read_name(struct mortise_loader *ld, struct mortise_reading *r,
-                      const char *name, const struct mortise_yaml *at)
+static void read_operation_tool_name(struct mortise_loader *ld,
+                                     struct mortise_reading *r,
+                                     const char *name,
+                                     const struct mortise_yaml *at)
 {
     const char *slash = strchr(name, '/');
     struct mortise_node *node = r->node;
 
-    assert(slash != NULL); /* whoever calls looked */
+    assert(slash != NULL); /* the caller checked it */
     node->plugin =
         mortise_arena_strndup(ld->arena, name, (size_t)(slash - name));
     node->operation = mortise_arena_strdup(ld->arena, slash + 1);
@@ -195,7 +201,7 @@ static void read_name(struct mortise_loader *ld, struct mortise_reading *r,
 }
 
 static const struct mortise_node_as_tool as_tool = {
-    .prefix = "", .has_approvals = true, .read = read_name};
+    .prefix = "", .has_approvals = true, .read = read_operation_tool_name};
 
 const struct mortise_node_kind mortise_graph_kind_tool = {
     .place = {MORTISE_KIND_PLACE("tool", keys)},

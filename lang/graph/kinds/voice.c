@@ -1,17 +1,17 @@
-/* voice.c -- voice nodes: somebody is heard, or spoken to, or both in turns.
+/* voice.c -- voice nodes: they listen, speak, or hold a conversation.
  *
- * The node says how; what hears and speaks is an operation, voice/run unless the
- * deployment's `executors` has another.  That gets
+ * The operation is voice/run unless the deployment's `executors` has another
+ * one.  Its arguments are
  *
  *     {args, node}
  *
- * where `node` has `voice` and the other keys below as they are written, with
- * their templates resolved.  What is not written is not there: defaults are the
- * operation's.  Two are brought into one form: `exit_on` is a list, and
- * `silence_timeout` whole milliseconds.
+ * where `node` has `voice` and the other keys below as written, with their
+ * templates evaluated.  Keys that are not written are absent: the operation has
+ * the defaults.  Two keys are normalized: `exit_on` is a list, and
+ * `silence_timeout` a number of milliseconds.
  *
- * Three modes have different keys.  One that would say nothing is a finding: it
- * was written by somebody who expects something of it.
+ * The three modes have different keys.  A key without an effect in the node's
+ * mode is a finding, because its author expects an effect.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "lang/graph/kinds/agent.h"
 
 enum mode {
-    MODE_UNREAD, /* a finding of its own */
+    MODE_UNREAD, /* has a finding of its own */
     MODE_CONVERSATION = 1,
     MODE_LISTEN = 2,
     MODE_SPEAK = 4,
@@ -28,7 +28,7 @@ enum mode {
     ALL = HEARS | MODE_SPEAK
 };
 
-/* What may end it. */
+/* The reasons for the end of a session. */
 enum exit {
     EXIT_HANGUP = 1,
     EXIT_SILENCE = 2,
@@ -37,10 +37,10 @@ enum exit {
     EXIT_MANUAL = 16
 };
 
-/* What is read of a node. */
+/* The data of a node. */
 struct voice {
     struct mortise_agent agent; /* first: agent.h's rows read into it */
-    struct mortise_made voice;  /* its keys, as its operation gets them */
+    struct mortise_made voice;  /* its keys, for the operation */
     int mode;
     bool exits_said;
     unsigned exits;
@@ -48,7 +48,7 @@ struct voice {
 
 _Static_assert(offsetof(struct voice, agent) == 0, "a voice node is an agent");
 
-static struct voice *voice_of(const void *reading)
+static struct voice *get_voice_data(const void *reading)
 {
     const struct mortise_reading *r = reading;
 
@@ -57,17 +57,18 @@ static struct voice *voice_of(const void *reading)
 
 /* ---- keys of `voice` ------------------------------------------------------- */
 
-static void put(struct mortise_loader *ld, void *into,
-                const struct mortise_slot *slot,
-                const struct mortise_yaml *value)
+static void put_voice_key(struct mortise_loader *ld, void *into,
+                          const struct mortise_slot *slot,
+                          const struct mortise_yaml *value)
 {
-    mortise_made_put(ld, &voice_of(into)->voice, slot->name, value);
+    mortise_made_put(ld, &get_voice_data(into)->voice, slot->name, value);
 }
 
-/* As it is written. */
-static void read_said(void *ctx, void *into, const struct mortise_slot *slot)
+/* Pass the key as written. */
+static void read_voice_key(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
-    put(ctx, into, slot, slot->value);
+    put_voice_key(ctx, into, slot, slot->value);
 }
 
 static const struct mortise_word modes[] = {
@@ -94,15 +95,16 @@ static const struct mortise_word exits[] = {
     {.word = "manual", .value = EXIT_MANUAL},
     {.word = NULL}};
 
-static void read_mode(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_voice_mode(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
-    voice_of(into)->mode = slot->word;
-    read_said(ctx, into, slot);
+    get_voice_data(into)->mode = slot->word;
+    read_voice_key(ctx, into, slot);
 }
 
 /* False after a finding. */
-static bool add_exit(struct mortise_loader *ld, struct voice *v,
-                     const struct mortise_yaml *at)
+static bool add_voice_exit(struct mortise_loader *ld, struct voice *v,
+                           const struct mortise_yaml *at)
 {
     const struct mortise_word *w =
         mortise_word_find(exits, "exit_on", at, ld->diags);
@@ -116,9 +118,9 @@ static bool add_exit(struct mortise_loader *ld, struct voice *v,
     return w != NULL && !twice;
 }
 
-/* A list of that one. */
-static const struct mortise_yaml *list_of(struct mortise_loader *ld,
-                                          const struct mortise_yaml *one)
+/* A list of one element. */
+static const struct mortise_yaml *
+make_single_list(struct mortise_loader *ld, const struct mortise_yaml *one)
 {
     struct mortise_yaml *list =
         mortise_load_alloc(ld, sizeof *list + sizeof *list->items);
@@ -133,24 +135,26 @@ static const struct mortise_yaml *list_of(struct mortise_loader *ld,
     return list;
 }
 
-static void read_exits(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_voice_exits(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     const struct mortise_yaml *list = slot->value;
     struct mortise_loader *ld = ctx;
-    struct voice *v = voice_of(into);
+    struct voice *v = get_voice_data(into);
     bool right = true;
 
     v->exits_said = true;
     if (list->kind != MORTISE_YAML_SEQ)
-        list = list_of(ld, list);
+        list = make_single_list(ld, list);
     for (size_t i = 0; list != NULL && i < list->n; i++)
-        right &= add_exit(ld, v, list->items[i]);
+        right &= add_voice_exit(ld, v, list->items[i]);
     if (right && list != NULL)
-        put(ld, into, slot, list);
+        put_voice_key(ld, into, slot, list);
 }
 
-/* In milliseconds. */
-static void read_silence(void *ctx, void *into, const struct mortise_slot *slot)
+/* Convert to milliseconds. */
+static void read_silence_timeout(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
 {
     struct mortise_yaml *ms =
         mortise_made_text(ctx, slot->value->str, slot->value);
@@ -159,7 +163,7 @@ static void read_silence(void *ctx, void *into, const struct mortise_slot *slot)
         return;
     ms->kind = MORTISE_YAML_INT;
     ms->u.i = (int64_t)slot->amount;
-    put(ctx, into, slot, ms);
+    put_voice_key(ctx, into, slot, ms);
 }
 
 static const struct mortise_key exit_forms[] = {
@@ -176,81 +180,82 @@ static const struct mortise_key voice_keys[] = {
      .value = MORTISE_V_WORD,
      .words = modes,
      .required = true,
-     .read = read_mode},
+     .read = read_voice_mode},
     {.name = "audio_in",
      .about = "The source of the audio: a file, or the socket of a terminal "
               "(unix:PATH).",
      .value = MORTISE_V_TEMPLATE,
-     .read = read_said},
+     .read = read_voice_key},
     {.name = "audio_out",
      .about = "The destination of the audio (default in a conversation on a "
               "socket: the same socket).",
      .value = MORTISE_V_TEMPLATE,
-     .read = read_said},
+     .read = read_voice_key},
     {.name = "stt",
      .about =
          "The name of the speech-to-text service, as the operation knows it.",
      .value = MORTISE_V_STRING,
-     .read = read_said},
+     .read = read_voice_key},
     {.name = "tts",
      .about =
          "The name of the text-to-speech service, as the operation knows it.",
      .value = MORTISE_V_STRING,
-     .read = read_said},
+     .read = read_voice_key},
     {.name = "voice",
      .about = "The name of the voice, as the text-to-speech service knows it.",
      .value = MORTISE_V_STRING,
-     .read = read_said},
+     .read = read_voice_key},
     {.name = "language",
      .about = "The language: a tag such as en-US.",
      .value = MORTISE_V_STRING,
-     .read = read_said},
+     .read = read_voice_key},
     {.name = "endpointing",
      .about =
          "When a speaker has finished. acoustic: after a silence. heuristic: "
          "earlier or later, depending on the words. semantic: a model decides.",
      .value = MORTISE_V_WORD,
      .words = endpointings,
-     .read = read_said},
+     .read = read_voice_key},
     {.name = "barge_in",
      .about = "The reaction if a person interrupts the node's speech: "
               "hard-cut, soft-fade, or disabled.",
      .value = MORTISE_V_WORD,
      .words = barge_ins,
-     .read = read_said},
+     .read = read_voice_key},
     {.name = "diarization",
      .about = "true: the speech-to-text service identifies the speakers.",
      .value = MORTISE_V_BOOL,
-     .read = read_said},
+     .read = read_voice_key},
     {.name = "max_turns",
      .about = "The highest number of turns; 0 (the default): no limit.",
      .value = MORTISE_V_INT,
      .max = 1e6,
-     .read = read_said},
+     .read = read_voice_key},
     {.name = "exit_on",
      .about = "The events that end the session, one or a list: hangup, "
               "silence-timeout, keyword, turns-exhausted, manual (default: all "
               "that apply).",
      MORTISE_FORMS(exit_forms),
-     .read = read_exits},
+     .read = read_voice_exits},
     {.name = "silence_timeout",
      .about = "The silence after which the session ends (default: 30s).",
      .value = MORTISE_V_DURATION,
      .min = 1,
-     .read = read_silence},
+     .read = read_silence_timeout},
     {.name = "exit_keywords",
      .about = "Words or phrases that end the session.",
      .value = MORTISE_V_STRINGS,
-     .read = read_said},
+     .read = read_voice_key},
     {.name = "speak_text",
      .about = "The text to speak: everything for speak-only, the greeting of a "
               "conversation.",
      .value = MORTISE_V_TEMPLATE,
-     .read = read_said},
+     .read = read_voice_key},
 };
 MORTISE_PLACE(voice, "voice");
 
-static void read_voice(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_voice_map(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
 
@@ -265,7 +270,7 @@ static const struct mortise_key own_keys[] = {
      .value = MORTISE_V_MAP,
      .place = &voice_place,
      .required = true,
-     .read = read_voice},
+     .read = read_voice_map},
     {.name = "instructions",
      .about = "The system message, before all other messages.",
      .value = MORTISE_V_TEMPLATE,
@@ -287,10 +292,10 @@ static const struct mortise_key keys[] = {
     MORTISE_ROWS(mortise_end_rows),
 };
 
-/* ---- what goes together ---------------------------------------------------- */
+/* ---- combinations of keys ------------------------------------------------ */
 
-static const struct mortise_yaml *said(const struct mortise_reading *r,
-                                       const char *key)
+static const struct mortise_yaml *
+get_voice_value(const struct mortise_reading *r, const char *key)
 {
     const struct mortise_yaml *voice = mortise_yaml_get(r->map, "voice");
 
@@ -299,13 +304,13 @@ static const struct mortise_yaml *said(const struct mortise_reading *r,
                : NULL;
 }
 
-static struct mortise_span key_span(const struct mortise_reading *r,
-                                    const char *key)
+static struct mortise_span get_voice_key_span(const struct mortise_reading *r,
+                                              const char *key)
 {
     return mortise_yaml_key(mortise_yaml_get(r->map, "voice"), key)->span;
 }
 
-static const char *mode_name(int mode)
+static const char *get_voice_mode_name(int mode)
 {
     const struct mortise_word *w = modes;
 
@@ -314,20 +319,21 @@ static const char *mode_name(int mode)
     return w->word;
 }
 
-static bool is_word(const struct mortise_yaml *v, const char *word)
+static bool is_yaml_word(const struct mortise_yaml *v, const char *word)
 {
     return v != NULL && v->kind == MORTISE_YAML_STRING &&
            strcmp(v->str, word) == 0;
 }
 
-/* What is a list, where memory runs out or it is none, is no word. */
-static bool is_semantic(const struct mortise_reading *r)
+/* A value that is no string is no word. */
+static bool is_semantic_endpointing(const struct mortise_reading *r)
 {
-    return is_word(said(r, "endpointing"), "semantic");
+    return is_yaml_word(get_voice_value(r, "endpointing"), "semantic");
 }
 
-static void says_nothing(struct mortise_loader *ld, struct mortise_span at,
-                         const char *key, const char *help)
+static void report_useless_key(struct mortise_loader *ld,
+                               struct mortise_span at, const char *key,
+                               const char *help)
 {
     mortise_diag_help(ld->diags,
                       mortise_diag_add(ld->diags, "E0212", at,
@@ -335,9 +341,9 @@ static void says_nothing(struct mortise_loader *ld, struct mortise_span at,
                       "%s", help);
 }
 
-/* Keys of `voice` that only some modes have. */
-static void check_modes(struct mortise_loader *ld,
-                        const struct mortise_reading *r)
+/* Report keys of `voice` that the mode does not use. */
+static void check_mode_keys(struct mortise_loader *ld,
+                            const struct mortise_reading *r)
 {
     static const struct {
         const char *key;
@@ -348,129 +354,136 @@ static void check_modes(struct mortise_loader *ld,
               {"exit_keywords", HEARS}, {"tts", SPEAKS},
               {"voice", SPEAKS},        {"barge_in", SPEAKS},
               {"speak_text", SPEAKS},   {"audio_out", SPEAKS}};
-    const int mode = voice_of(r)->mode;
+    const int mode = get_voice_data(r)->mode;
 
     for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
-        if ((of[i].modes & mode) == 0 && said(r, of[i].key) != NULL)
-            mortise_diag_add(ld->diags, "E0212", key_span(r, of[i].key),
+        if ((of[i].modes & mode) == 0 && get_voice_value(r, of[i].key) != NULL)
+            mortise_diag_add(ld->diags, "E0212",
+                             get_voice_key_span(r, of[i].key),
                              "'%s' has no effect in mode %s", of[i].key,
-                             mode_name(mode));
+                             get_voice_mode_name(mode));
 }
 
-/* Keys of the node that are for who asks models. */
-static void check_asking(struct mortise_loader *ld,
-                         const struct mortise_reading *r)
+/* Report keys of the node that only models use. */
+static void check_model_keys(struct mortise_loader *ld,
+                             const struct mortise_reading *r)
 {
     static const char *const all[] = {"instructions", "llm", "complexity",
                                       "temperature", "max_tokens"};
-    const int mode = voice_of(r)->mode;
-    const bool asks = mode == MODE_CONVERSATION || is_semantic(r);
+    const int mode = get_voice_data(r)->mode;
+    const bool asks = mode == MODE_CONVERSATION || is_semantic_endpointing(r);
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        /* whether a turn is over is asked in words of the operation's own */
+        /* the model that detects the end of a turn has fixed instructions */
         const bool answers = i == 0 || i > 2;
 
         if (mortise_yaml_get(r->map, all[i]) != NULL &&
             (!asks || (answers && mode != MODE_CONVERSATION)))
-            says_nothing(ld, mortise_yaml_key(r->map, all[i])->span, all[i],
-                         answers ? "set mode: conversation, or remove the key"
-                                 : "set mode: conversation or endpointing: "
-                                   "semantic, or remove the key");
+            report_useless_key(
+                ld, mortise_yaml_key(r->map, all[i])->span, all[i],
+                answers ? "set mode: conversation, or remove the key"
+                        : "set mode: conversation or endpointing: "
+                          "semantic, or remove the key");
     }
 }
 
-static void needs(struct mortise_loader *ld, const struct mortise_reading *r,
-                  const char *key, const char *why)
+static void check_needed_key(struct mortise_loader *ld,
+                             const struct mortise_reading *r, const char *key,
+                             const char *why)
 {
     const struct mortise_yaml *voice = mortise_yaml_get(r->map, "voice");
 
-    if (said(r, key) == NULL && !mortise_keys_meant(&voice_place, voice, key))
+    if (get_voice_value(r, key) == NULL &&
+        !mortise_keys_meant(&voice_place, voice, key))
         mortise_diag_add(ld->diags, "E0206",
                          mortise_yaml_key(r->map, "voice")->span,
                          "%s needs the key '%s'", why, key);
 }
 
-static bool is_socket(const struct mortise_yaml *v)
+static bool is_socket_place(const struct mortise_yaml *v)
 {
     return v != NULL && v->kind == MORTISE_YAML_STRING &&
            strncmp(v->str, "unix:", 5) == 0;
 }
 
-/* What a template gives is seen when it runs. */
-static bool is_open(const struct mortise_yaml *v)
+/* The operation checks the results of templates. */
+static bool has_voice_template(const struct mortise_yaml *v)
 {
     return v != NULL && mortise_tmpl_in(v);
 }
 
-static void check_places(struct mortise_loader *ld,
-                         const struct mortise_reading *r)
+static void check_audio_places(struct mortise_loader *ld,
+                               const struct mortise_reading *r)
 {
-    const struct mortise_yaml *in = said(r, "audio_in");
-    const int mode = voice_of(r)->mode;
+    const struct mortise_yaml *in = get_voice_value(r, "audio_in");
+    const int mode = get_voice_data(r)->mode;
 
     if (mode & HEARS)
-        needs(ld, r, "audio_in", "a node that listens");
+        check_needed_key(ld, r, "audio_in", "a node that listens");
     if (mode == MODE_SPEAK) {
-        needs(ld, r, "audio_out", "mode speak-only");
-        needs(ld, r, "speak_text", "mode speak-only");
-    } else if (mode == MODE_CONVERSATION && in != NULL && !is_socket(in) &&
-               !is_open(in)) {
-        needs(ld, r, "audio_out", "a conversation with a file as audio_in");
+        check_needed_key(ld, r, "audio_out", "mode speak-only");
+        check_needed_key(ld, r, "speak_text", "mode speak-only");
+    } else if (mode == MODE_CONVERSATION && in != NULL &&
+               !is_socket_place(in) && !has_voice_template(in)) {
+        check_needed_key(ld, r, "audio_out",
+                         "a conversation with a file as audio_in");
     }
     if (mode == MODE_SPEAK && in != NULL &&
-        is_word(said(r, "barge_in"), "disabled"))
-        says_nothing(ld, key_span(r, "audio_in"), "audio_in",
-                     "with barge_in: disabled, the node does not listen");
+        is_yaml_word(get_voice_value(r, "barge_in"), "disabled"))
+        report_useless_key(ld, get_voice_key_span(r, "audio_in"), "audio_in",
+                           "with barge_in: disabled, the node does not listen");
 }
 
-/* An exit, and the key without which it never comes, or that is for it alone. */
-static void check_exit(struct mortise_loader *ld,
-                       const struct mortise_reading *r, unsigned exit,
-                       const char *word, const char *key, bool is_there)
+/* Check an exit together with the key that it needs, or that only it uses. */
+static void check_voice_exit(struct mortise_loader *ld,
+                             const struct mortise_reading *r, unsigned exit,
+                             const char *word, const char *key, bool is_there)
 {
-    const struct voice *v = voice_of(r);
+    const struct voice *v = get_voice_data(r);
     char help[96];
 
     if (!v->exits_said)
         return;
     if (is_there && (v->exits & exit) == 0) {
         snprintf(help, sizeof help, "exit_on does not contain %s", word);
-        says_nothing(ld, key_span(r, key), key, help);
+        report_useless_key(ld, get_voice_key_span(r, key), key, help);
     } else if ((v->exits & exit) != 0 && exit != EXIT_SILENCE && !is_there) {
         snprintf(help, sizeof help, "%s in exit_on", word);
-        needs(ld, r, key, help);
+        check_needed_key(ld, r, key, help);
     }
 }
 
-static void check_exits(struct mortise_loader *ld,
-                        const struct mortise_reading *r)
+static void check_voice_exits(struct mortise_loader *ld,
+                              const struct mortise_reading *r)
 {
-    const struct mortise_yaml *turns = said(r, "max_turns");
+    const struct mortise_yaml *turns = get_voice_value(r, "max_turns");
     const bool bounded =
         turns != NULL && turns->kind == MORTISE_YAML_INT && turns->u.i > 0;
 
-    check_exit(ld, r, EXIT_KEYWORD, "keyword", "exit_keywords",
-               said(r, "exit_keywords") != NULL);
-    check_exit(ld, r, EXIT_SILENCE, "silence-timeout", "silence_timeout",
-               said(r, "silence_timeout") != NULL);
-    check_exit(ld, r, EXIT_TURNS, "turns-exhausted", "max_turns", bounded);
-    if (turns != NULL && !bounded && (voice_of(r)->exits & EXIT_TURNS) != 0)
+    check_voice_exit(ld, r, EXIT_KEYWORD, "keyword", "exit_keywords",
+                     get_voice_value(r, "exit_keywords") != NULL);
+    check_voice_exit(ld, r, EXIT_SILENCE, "silence-timeout", "silence_timeout",
+                     get_voice_value(r, "silence_timeout") != NULL);
+    check_voice_exit(ld, r, EXIT_TURNS, "turns-exhausted", "max_turns",
+                     bounded);
+    if (turns != NULL && !bounded &&
+        (get_voice_data(r)->exits & EXIT_TURNS) != 0)
         mortise_diag_add(
             ld->diags, "E0212", turns->span,
             "max_turns is 0, so turns-exhausted in exit_on never happens");
 }
 
-/* Who spoke is what few can tell: it is said which of them is asked. */
-static void check_speakers(struct mortise_loader *ld,
-                           const struct mortise_reading *r)
+/* Few servers can tell speakers apart, so `stt` must name one. */
+static void check_diarization(struct mortise_loader *ld,
+                              const struct mortise_reading *r)
 {
-    const struct mortise_yaml *v = said(r, "diarization");
+    const struct mortise_yaml *v = get_voice_value(r, "diarization");
 
     if (v != NULL && v->kind == MORTISE_YAML_BOOL && v->u.b)
-        needs(ld, r, "stt", "diarization");
+        check_needed_key(ld, r, "stt", "diarization");
 }
 
-/* ---- what the operation gets ----------------------------------------------- */
+/* ---- the arguments of the operation -------------------------------------- */
 
 static void begin(struct mortise_loader *ld, struct mortise_reading *r)
 {
@@ -479,19 +492,19 @@ static void begin(struct mortise_loader *ld, struct mortise_reading *r)
 
 static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 {
-    struct voice *v = voice_of(r);
+    struct voice *v = get_voice_data(r);
     struct mortise_made all = {.n = 0};
     size_t at = mortise_yaml_find(r->map, "args");
 
     if (v->mode != MODE_UNREAD) {
-        check_modes(ld, r);
-        check_asking(ld, r);
-        check_places(ld, r);
+        check_mode_keys(ld, r);
+        check_model_keys(ld, r);
+        check_audio_places(ld, r);
         if (v->mode & HEARS) {
-            check_exits(ld, r);
-            check_speakers(ld, r);
+            check_voice_exits(ld, r);
+            check_diarization(ld, r);
         }
-        if (v->mode == MODE_CONVERSATION || is_semantic(r)) {
+        if (v->mode == MODE_CONVERSATION || is_semantic_endpointing(r)) {
             mortise_agent_put_llm(ld, r);
             mortise_agent_put_persona(ld, r);
         }
