@@ -1,39 +1,41 @@
-/* before.c -- who can have run before whom.
+/* before.c -- which nodes may have run before which.
  *
- * A node sees what another one wrote if that came before it on some way, loops
- * included: so a maker that no way leads from to the reader is never seen there.
- * We walk backwards, from the reader, and no further than to the maker that is
- * asked for; the next question of the same reader goes on from there.
+ * A node sees the write of another one only if a path leads from the writer to
+ * it, loops included.  The search walks backwards from the reader and stops at
+ * the writer in question.  The next question about the same reader continues
+ * it.
  *
- *   (1) Where a budget's goto leads, anything may have run before.
- *   (2) What people do (a goto of theirs) is no way of the graph.
- *   (3) The walks of all readers together have a budget.  Behind it everything
- *       may have run: what follows from these answers are findings, and none is
- *       better than a wrong one.
+ *   (1) Any node may have run before the target of a budget's goto.
+ *   (2) A goto by an operator is no path of the graph.
+ *   (3) The searches of all readers share a limit.  After that, every node may
+ *       have run before every other: the answers lead to findings, and a
+ *       missing finding is better than a wrong one.
  */
 #include "lang/graph/check/names.h"
 
 enum { BUDGET = 2000000 }; /* edges */
 
-static bool is_in(const struct mortise_edge *e)
+static bool is_before_edge(const struct mortise_edge *e)
 {
     return e->to != MORTISE_END && e->kind != 0;
 }
 
-/* The edges, by where they lead. */
-static void deal(struct mortise_before *b, uint32_t *in, uint32_t *at)
+/* Sort the edges by target. */
+static void index_edges_by_target(struct mortise_before *b, uint32_t *in,
+                                  uint32_t *at)
 {
     const struct mortise_graph *g = b->ld->g;
 
     for (uint32_t i = 0; i < g->n_edges; i++)
-        if (is_in(&g->edges[i]))
+        if (is_before_edge(&g->edges[i]))
             at[g->edges[i].to + 1]++;
     for (uint32_t v = 0; v < g->n_nodes; v++)
         at[v + 1] += at[v];
     for (uint32_t i = 0; i < g->n_edges; i++)
-        if (is_in(&g->edges[i]))
+        if (is_before_edge(&g->edges[i]))
             in[at[g->edges[i].to]++] = i;
-    for (uint32_t v = g->n_nodes; v > 0; v--) /* dealing has moved them on */
+    /* filling moved the offsets by one */
+    for (uint32_t v = g->n_nodes; v > 0; v--)
         at[v] = at[v - 1];
     at[0] = 0;
 }
@@ -52,14 +54,14 @@ bool mortise_before_init(struct mortise_before *b, struct mortise_loader *ld,
     b->queue = mortise_load_scratch(ld, a, (g->n_nodes + 1) * sizeof *b->queue);
     if (ld->nomem)
         return false;
-    deal(b, in, at);
+    index_edges_by_target(b, in, at);
     b->in = in;
     b->in_at = at;
     return true;
 }
 
-/* Those that lead to the node come before it. */
-static void look_before(struct mortise_before *b, uint32_t node)
+/* Add the sources of the edges that lead to the node. */
+static void visit_predecessors(struct mortise_before *b, uint32_t node)
 {
     const struct mortise_graph *g = b->ld->g;
 
@@ -77,14 +79,14 @@ static void look_before(struct mortise_before *b, uint32_t node)
     }
 }
 
-static void begin(struct mortise_before *b, uint32_t node)
+static void begin_before_search(struct mortise_before *b, uint32_t node)
 {
     b->search++;
     b->node = node;
     b->n = b->done = 0;
     b->any = b->started = false;
     if (node != MORTISE_START)
-        look_before(b, node);
+        visit_predecessors(b, node);
     else
         b->started = true;
 }
@@ -92,10 +94,10 @@ static void begin(struct mortise_before *b, uint32_t node)
 bool mortise_before_may(struct mortise_before *b, uint32_t maker, uint32_t node)
 {
     if (b->node != node)
-        begin(b, node);
+        begin_before_search(b, node);
     while (b->mark[maker] != b->search && !b->any && b->budget > 0 &&
            b->done < b->n)
-        look_before(b, b->queue[b->done++]);
+        visit_predecessors(b, b->queue[b->done++]);
     return b->mark[maker] == b->search || b->any || b->budget == 0 ||
            !b->started;
 }

@@ -1,31 +1,32 @@
-/* check.c -- the graph as a whole: starts, circles, nodes that nothing reaches.
+/* check.c -- checks of the whole graph: starts, cycles, unreachable nodes.
  *
- * Everything here is linear and walks with its own stack: a chain may be
- * 100,000 nodes long.  What is concluded from an edge that is missing (no
- * start, unreachable) is only reported when all edges were understood;
- * otherwise each slip of the pen would bring a second finding with it.
+ * All algorithms are linear and have their own stack, because a chain may have
+ * 100,000 nodes.  Conclusions from a missing edge (no start, unreachable) are
+ * reported only if all edges were understood.  Otherwise one typing error would
+ * cause further findings.
  */
 #include "lang/graph/load/loader.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_CIRCLES = 20, MAX_NAMES = 8 }; /* shown */
+enum { MAX_CIRCLES = 20, MAX_NAMES = 8 }; /* in messages */
 
 /* ---- edges ----------------------------------------------------------- */
 
-/* Is it written in `edges`, next or map? */
-static bool stands_apart(enum mortise_edge_kind kind)
+/* Is it from `edges`, next or map? */
+static bool is_separate_edge(enum mortise_edge_kind kind)
 {
     return kind == MORTISE_EDGE_STATIC || kind == MORTISE_EDGE_WHEN ||
            kind == MORTISE_EDGE_ABOVE || kind == MORTISE_EDGE_FALLBACK;
 }
 
-static void check_exit(struct mortise_loader *ld, const struct mortise_edge *e)
+static void check_router_exit(struct mortise_loader *ld,
+                              const struct mortise_edge *e)
 {
     const struct mortise_node *node;
 
-    if (e->from == MORTISE_START || !stands_apart(e->kind))
+    if (e->from == MORTISE_START || !is_separate_edge(e->kind))
         return;
     node = &ld->g->nodes[e->from];
     if (mortise_node_gives(node) == MORTISE_GIVES_ROUTE)
@@ -35,28 +36,28 @@ static void check_exit(struct mortise_loader *ld, const struct mortise_edge *e)
                          node->id, mortise_node_type_name(node->type));
 }
 
-static void check_edges(struct mortise_loader *ld)
+static void check_router_exits(struct mortise_loader *ld)
 {
     for (uint32_t i = 0; i < ld->g->n_edges; i++)
-        check_exit(ld, &ld->g->edges[i]);
+        check_router_exit(ld, &ld->g->edges[i]);
 }
 
-/* ---- circles of depends_on ------------------------------------------- */
+/* ---- cycles of depends_on -------------------------------------------- */
 
-struct walk { /* depth first, along edges that depends_on made */
+struct walk { /* depth-first search along edges of depends_on */
     struct mortise_loader *ld;
-    uint32_t *path; /* from the root of the walk to here */
+    uint32_t *path; /* from the root to the current node */
     uint32_t *next; /* per node: the out edge to follow next */
     uint8_t *state; /* per node */
-    bool *circular; /* per node: it is on a circle */
+    bool *circular; /* per node: it is on a cycle */
     uint32_t n;     /* of path */
     unsigned reported;
 };
 
 enum { UNSEEN, ON_PATH, DONE };
 
-static void put_names(const struct walk *w, uint32_t first, char *out,
-                      size_t size)
+static void print_cycle_names(const struct walk *w, uint32_t first, char *out,
+                              size_t size)
 {
     const struct mortise_node *nodes = w->ld->g->nodes;
     size_t n = 0;
@@ -71,10 +72,10 @@ static void put_names(const struct walk *w, uint32_t first, char *out,
     snprintf(out + n, size - n, "%s", nodes[w->path[first]].id);
 }
 
-/* Where a circle is reported: at the edge that closed it, or, of a graph that a diff
- * made another, at one that the diff brought. */
-static struct mortise_span place_of(const struct walk *w, uint32_t first,
-                                    const struct mortise_edge *closing)
+/* The position of a finding about a cycle: the edge that closes it.  In a graph
+ * with a diff applied, an edge of the diff. */
+static struct mortise_span get_cycle_span(const struct walk *w, uint32_t first,
+                                          const struct mortise_edge *closing)
 {
     const struct mortise_graph *g = w->ld->g;
 
@@ -89,8 +90,8 @@ static struct mortise_span place_of(const struct walk *w, uint32_t first,
     return closing->span;
 }
 
-/* The edge leads from the end of the path back to a node on it. */
-static void report_circle(struct walk *w, const struct mortise_edge *e)
+/* The edge leads from the end of the path to a node on it. */
+static void report_cycle(struct walk *w, const struct mortise_edge *e)
 {
     char names[(MAX_NAMES + 2) * 72];
     uint32_t first = w->n - 1;
@@ -101,28 +102,28 @@ static void report_circle(struct walk *w, const struct mortise_edge *e)
         w->circular[w->path[i]] = true;
     if (w->reported++ >= MAX_CIRCLES)
         return;
-    put_names(w, first, names, sizeof names);
-    mortise_diag_add(w->ld->diags, "E0304", place_of(w, first, e),
+    print_cycle_names(w, first, names, sizeof names);
+    mortise_diag_add(w->ld->diags, "E0304", get_cycle_span(w, first, e),
                      "depends_on forms a cycle: %s", names);
 }
 
-static void follow(struct walk *w, uint32_t edge)
+static void follow_depends_on(struct walk *w, uint32_t edge)
 {
     const struct mortise_edge *e = &w->ld->g->edges[edge];
 
-    /* a node that is called END is none: that was said */
+    /* a node named END is invalid: already reported */
     if (!w->ld->edges[edge].depends_on || e->to == MORTISE_END ||
         w->state[e->to] == DONE)
         return;
     if (w->state[e->to] == ON_PATH) {
-        report_circle(w, e);
+        report_cycle(w, e);
         return;
     }
     w->state[e->to] = ON_PATH;
     w->path[w->n++] = e->to;
 }
 
-static void walk_from(struct walk *w, uint32_t root)
+static void find_cycles_from(struct walk *w, uint32_t root)
 {
     w->path[w->n++] = root;
     w->state[root] = ON_PATH;
@@ -131,7 +132,7 @@ static void walk_from(struct walk *w, uint32_t root)
         const struct mortise_node *node = &w->ld->g->nodes[at];
 
         if (w->next[at] < node->n_out) {
-            follow(w, node->out[w->next[at]++]);
+            follow_depends_on(w, node->out[w->next[at]++]);
             continue;
         }
         w->state[at] = DONE;
@@ -139,8 +140,8 @@ static void walk_from(struct walk *w, uint32_t root)
     }
 }
 
-/* Per node, whether it is on one; NULL: memory ran out. */
-static const bool *check_circles(struct mortise_loader *ld)
+/* Per node: is it on a cycle?  NULL: memory ran out. */
+static const bool *check_cycles(struct mortise_loader *ld)
 {
     uint32_t n = ld->g->n_nodes;
     struct walk w = {.ld = ld};
@@ -151,13 +152,14 @@ static const bool *check_circles(struct mortise_loader *ld)
     w.circular = mortise_load_alloc(ld, n * sizeof *w.circular);
     for (uint32_t i = 0; i < n && !ld->nomem; i++)
         if (w.state[i] == UNSEEN)
-            walk_from(&w, i);
+            find_cycles_from(&w, i);
     return w.circular;
 }
 
-/* ---- reach ----------------------------------------------------------- */
+/* ---- reachability ---------------------------------------------------- */
 
-static void reach(bool *reached, uint32_t *queue, uint32_t *n, uint32_t to)
+static void mark_reached(bool *reached, uint32_t *queue, uint32_t *n,
+                         uint32_t to)
 {
     if (to == MORTISE_END || reached[to])
         return;
@@ -165,19 +167,19 @@ static void reach(bool *reached, uint32_t *queue, uint32_t *n, uint32_t to)
     queue[(*n)++] = to;
 }
 
-/* Where an edge leads, and of a map its join. */
-static void reach_over(const struct mortise_graph *g, uint32_t edge,
-                       bool *reached, uint32_t *queue, uint32_t *n)
+/* A map's edge leads to its `to` and to its join. */
+static void mark_edge_target(const struct mortise_graph *g, uint32_t edge,
+                             bool *reached, uint32_t *queue, uint32_t *n)
 {
     const struct mortise_edge *e = &g->edges[edge];
 
-    reach(reached, queue, n, e->to);
+    mark_reached(reached, queue, n, e->to);
     if (mortise_edge_is_map(e))
-        reach(reached, queue, n, g->regions[e->map].join);
+        mark_reached(reached, queue, n, g->regions[e->map].join);
 }
 
-/* What only a circle leads to is led to: that is told of the circle. */
-static void check_reach(struct mortise_loader *ld, const bool *circular)
+/* Nodes of a cycle count as reached: the cycle has a finding. */
+static void check_reachability(struct mortise_loader *ld, const bool *circular)
 {
     const struct mortise_graph *g = ld->g;
     uint32_t *queue = mortise_load_alloc(ld, g->n_nodes * sizeof *queue);
@@ -187,15 +189,15 @@ static void check_reach(struct mortise_loader *ld, const bool *circular)
     if (ld->nomem)
         return;
     for (uint32_t i = 0; i < g->n_start; i++)
-        reach_over(g, g->start[i], reached, queue, &n);
+        mark_edge_target(g, g->start[i], reached, queue, &n);
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (circular[i])
-            reach(reached, queue, &n, i);
+            mark_reached(reached, queue, &n, i);
     for (uint32_t done = 0; done < n; done++) {
         const struct mortise_node *node = &g->nodes[queue[done]];
 
         for (uint32_t i = 0; i < node->n_out; i++)
-            reach_over(g, node->out[i], reached, queue, &n);
+            mark_edge_target(g, node->out[i], reached, queue, &n);
     }
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (!reached[i])
@@ -225,8 +227,8 @@ static void report_no_start(struct mortise_loader *ld)
     }
 }
 
-/* One that is taken when a run begins. */
-static bool has_start(const struct mortise_graph *g)
+/* Is there an edge that is taken at the start of a run? */
+static bool has_start_edge(const struct mortise_graph *g)
 {
     for (uint32_t i = 0; i < g->n_start; i++) {
         if (g->edges[g->start[i]].kind != MORTISE_EDGE_BUDGET)
@@ -240,16 +242,17 @@ void mortise_check_structure(struct mortise_loader *ld)
     const bool *circular = NULL;
 
     mortise_check_budget(ld);
-    check_edges(ld);
+    check_router_exits(ld);
     if (!ld->nomem)
-        circular = check_circles(ld);
+        circular = check_cycles(ld);
     if (ld->nomem || ld->doubtful)
         return;
-    if (!has_start(ld->g))
+    if (!has_start_edge(ld->g))
         report_no_start(ld);
     else
-        check_reach(ld, circular);
-    /* Loops are found among nodes that are reached, in bodies that are. */
+        check_reachability(ld, circular);
+    /* Regions need a graph in which every node is reached, and valid map
+     * bodies. */
     if (ld->nomem || mortise_check_doubts(ld) > 0)
         return;
     mortise_load_regions(ld);

@@ -1,39 +1,41 @@
-/* infinite_loops.c -- loops that nothing leads out of.
+/* infinite_loops.c -- loops that never end.
  *
- * A loop without exits may still end, in a visit that takes no edge back: by a
- * way that ends at END or in a node that leads nowhere.  So we ask of each node
- * whether what it leads to may all come to such an end:
+ * A loop without exits may still end, in a visit that takes no back edge: on a
+ * path to END, or to a node without outgoing edges.  A node may lead to such an
+ * end if:
  *
- *   (1) each edge that is always taken leads there, and
- *   (2) where one of several is taken (routes with a default, a personality
- *       edge, a router), one of those does; or
- *   (3) an edge does that replaces the others when something goes wrong, or
- *       when an executor says so.
+ *   (1) each edge that is always taken leads to one, and
+ *   (2) if one of several edges is taken (routes with a default, a personality
+ *       edge, a router), one of those leads to one; or
+ *   (3) an edge leads to one that replaces the others after an error or by a
+ *       decision of the executor.
  *
- * What may not be taken at all (`when`, routes without default) keeps nothing
- * going.  An edge back in a loop without exits is no end; we begin with the
- * ends and go against the edges, so each node and each edge is met once.  That
- * a node may fail is no way out: the author should not have to count on it.
+ * An edge that may not be taken (`when`, routes without a default) does not
+ * continue a loop.  A back edge in a loop without exits is no end.  The search
+ * starts at the ends and walks against the edges, so it visits each node and
+ * edge once.  The possible failure of a node does not count as an end: the
+ * author should not rely on it.
  */
 #include "lang/graph/load/loader.h"
 
 struct ending {
     struct mortise_graph *g;
-    uint32_t *goes_on; /* by node: edges always taken that lead to no end */
+    uint32_t *goes_on; /* by node: always-taken edges that lead to no end */
     bool *chooses;     /* by node: one of several edges is taken */
-    bool *choice_ends; /* by node: one of several is, and may lead to an end */
+    bool *choice_ends; /* by node: one of these edges may lead to an end */
     bool *ends;
-    uint32_t *stack, n; /* nodes that end, and whose edges are to be met */
+    uint32_t *stack, n; /* ending nodes whose incoming edges are still to be
+                         * visited */
 };
 
-static bool always_taken(const struct mortise_edge *e)
+static bool is_always_taken(const struct mortise_edge *e)
 {
     return e->kind == MORTISE_EDGE_STATIC;
 }
 
-/* Is it one of several, of which one is taken? */
-static bool is_choice(const struct mortise_graph *g,
-                      const struct mortise_edge *e)
+/* Is it one of several edges of which one is taken? */
+static bool is_choice_edge(const struct mortise_graph *g,
+                           const struct mortise_edge *e)
 {
     switch (e->kind) {
     case MORTISE_EDGE_ROUTE:
@@ -51,15 +53,16 @@ static bool is_choice(const struct mortise_graph *g,
     }
 }
 
-/* Of a node's routes one is taken only where there is a default. */
-static bool is_exhaustive(const struct mortise_graph *g,
-                          const struct mortise_edge *e)
+/* A node's routes alone are no such choice: only with a default is one always
+ * taken. */
+static bool is_exhaustive_choice(const struct mortise_graph *g,
+                                 const struct mortise_edge *e)
 {
-    return is_choice(g, e) && e->kind != MORTISE_EDGE_ROUTE &&
+    return is_choice_edge(g, e) && e->kind != MORTISE_EDGE_ROUTE &&
            e->kind != MORTISE_EDGE_ROUTE_ALL;
 }
 
-static void end_node(struct ending *w, uint32_t node)
+static void mark_ending_node(struct ending *w, uint32_t node)
 {
     if (w->ends[node])
         return;
@@ -67,74 +70,76 @@ static void end_node(struct ending *w, uint32_t node)
     w->stack[w->n++] = node;
 }
 
-static void end_if_all_do(struct ending *w, uint32_t node)
+static void mark_node_if_ending(struct ending *w, uint32_t node)
 {
     if (w->goes_on[node] == 0 && (!w->chooses[node] || w->choice_ends[node]))
-        end_node(w, node);
+        mark_ending_node(w, node);
 }
 
-/* This edge leads to an end. */
-static void end_edge(struct ending *w, const struct mortise_edge *e)
+/* Record that this edge leads to an end. */
+static void mark_ending_edge(struct ending *w, const struct mortise_edge *e)
 {
     if (e->from == MORTISE_START || e->kind == MORTISE_EDGE_WHEN)
         return;
-    if (always_taken(e))
+    if (is_always_taken(e))
         w->goes_on[e->from]--;
-    else if (is_choice(w->g, e))
+    else if (is_choice_edge(w->g, e))
         w->choice_ends[e->from] = true;
     else
-        end_node(w, e->from); /* it replaces the others */
-    end_if_all_do(w, e->from);
+        mark_ending_node(w, e->from); /* it replaces the others */
+    mark_node_if_ending(w, e->from);
 }
 
-/* A map goes on at its join, and nowhere but there. */
-static void end_edge_into(struct ending *w, const struct mortise_edge *e)
+/* After a map, the run continues only at the map's join. */
+static void mark_edge_into_ending(struct ending *w,
+                                  const struct mortise_edge *e)
 {
     const struct mortise_region *home = &w->g->regions[e->home];
 
     if (e->kind == MORTISE_EDGE_GATHER)
-        end_edge(w, &w->g->edges[w->g->regions[e->map].map_edge]);
+        mark_ending_edge(w, &w->g->edges[w->g->regions[e->map].map_edge]);
     else if (!mortise_edge_is_map(e) && !(e->back && home->n_exits == 0))
-        end_edge(w, e);
+        mark_ending_edge(w, e);
 }
 
-static void count_edges(struct ending *w)
+static void count_edges_by_source(struct ending *w)
 {
     for (uint32_t i = 0; i < w->g->n_edges; i++) {
         const struct mortise_edge *e = &w->g->edges[i];
 
         if (e->from == MORTISE_START || e->kind == MORTISE_EDGE_GATHER)
             continue;
-        w->goes_on[e->from] += always_taken(e);
-        w->chooses[e->from] |= is_exhaustive(w->g, e);
+        w->goes_on[e->from] += is_always_taken(e);
+        w->chooses[e->from] |= is_exhaustive_choice(w->g, e);
     }
 }
 
-/* A quorum may not be reached. */
-static void begin(struct ending *w)
+/* Start with the ends.  A quorum may never be reached, so its node may be an
+ * end. */
+static void mark_first_endings(struct ending *w)
 {
     for (uint32_t i = 0; i < w->g->n_nodes; i++) {
         if (w->g->nodes[i].join.kind == MORTISE_JOIN_QUORUM)
-            end_node(w, i);
-        end_if_all_do(w, i);
+            mark_ending_node(w, i);
+        mark_node_if_ending(w, i);
     }
     for (uint32_t i = 0; i < w->g->n_edges; i++)
         if (w->g->edges[i].to == MORTISE_END || w->g->edges[i].yields)
-            end_edge(w, &w->g->edges[i]);
+            mark_ending_edge(w, &w->g->edges[i]);
 }
 
-static void walk(struct ending *w)
+static void propagate_endings(struct ending *w)
 {
     while (w->n > 0) {
         const struct mortise_node *n = &w->g->nodes[w->stack[--w->n]];
 
         for (uint32_t i = 0; i < n->n_in + n->n_back_in; i++)
-            end_edge_into(w, &w->g->edges[n->in[i]]);
+            mark_edge_into_ending(w, &w->g->edges[n->in[i]]);
     }
 }
 
-/* Can anything reach END?  A way there may stand beside one that goes on. */
-static bool any_ends(const struct ending *w)
+/* Can any path reach END? Such a path may run in parallel to a loop. */
+static bool can_graph_end(const struct ending *w)
 {
     for (uint32_t i = 0; i < w->g->n_nodes; i++)
         if (w->ends[i])
@@ -145,7 +150,8 @@ static bool any_ends(const struct ending *w)
     return false;
 }
 
-static void report(struct mortise_loader *ld, const struct ending *w)
+static void report_infinite_loops(struct mortise_loader *ld,
+                                  const struct ending *w)
 {
     const struct mortise_graph *g = ld->g;
 
@@ -166,7 +172,7 @@ static void report(struct mortise_loader *ld, const struct ending *w)
     }
 }
 
-/* Under `end: first` what ends elsewhere ends a loop, too. */
+/* With `end: first`, a path that reaches END elsewhere ends the loop, too. */
 void mortise_check_infinite_loops(struct mortise_loader *ld)
 {
     struct ending w = {.g = ld->g};
@@ -180,11 +186,11 @@ void mortise_check_infinite_loops(struct mortise_loader *ld)
     w.ends = mortise_load_scratch(ld, &a, n);
     w.stack = mortise_load_scratch(ld, &a, n * sizeof *w.stack);
     if (!ld->nomem) {
-        count_edges(&w);
-        begin(&w);
-        walk(&w);
-        if (!ld->g->end_first || !any_ends(&w))
-            report(ld, &w);
+        count_edges_by_source(&w);
+        mark_first_endings(&w);
+        propagate_endings(&w);
+        if (!ld->g->end_first || !can_graph_end(&w))
+            report_infinite_loops(ld, &w);
     }
     mortise_arena_finish(&a);
 }

@@ -1,10 +1,10 @@
-/* known.c -- what the nodes of a graph write, by path. */
+/* known.c -- the writes of the nodes of a graph, sorted by path. */
 #include "lang/graph/check/names.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int by_path(const void *pa, const void *pb)
+static int compare_write_paths(const void *pa, const void *pb)
 {
     const struct mortise_declared *a = pa, *b = pb;
     int c = mortise_path_compare(a->path, b->path);
@@ -12,7 +12,7 @@ static int by_path(const void *pa, const void *pb)
     return c != 0 ? c : (a->node > b->node) - (a->node < b->node);
 }
 
-/* What a map comes to is written where its join is. */
+/* The results of a map are written at its join, outside the body. */
 static uint32_t own_of(const struct mortise_loader *ld,
                        const struct mortise_declared *w)
 {
@@ -36,7 +36,7 @@ const struct mortise_known *mortise_known_new(struct mortise_loader *ld)
             writes[k->n] = ld->writes[i];
             writes[k->n++].own_of = own_of(ld, &ld->writes[i]);
         }
-    qsort(writes, k->n, sizeof *writes, by_path);
+    qsort(writes, k->n, sizeof *writes, compare_write_paths);
     k->writes = writes;
     k->g = ld->g;
     k->output_of = ld->output_of;
@@ -45,23 +45,24 @@ const struct mortise_known *mortise_known_new(struct mortise_loader *ld)
     return k;
 }
 
-/* How the step of a write behind `depth` others stands to a name: those that end
- * before it come first, then those with an index. */
-static int stands(const struct mortise_declared *w, size_t depth,
-                  const char *key)
+/* Compare the step at `depth` of a write with a key.  Shorter paths come first,
+ * then steps with an index. */
+static int compare_write_step(const struct mortise_declared *w, size_t depth,
+                              const char *key)
 {
     if (w->path->n <= depth || w->path->steps[depth].key == NULL)
         return -1;
     return strcmp(w->path->steps[depth].key, key);
 }
 
-/* The first write of [lo, hi) that stands at `least` or behind it. */
-static size_t first(const struct mortise_known *k, struct mortise_writes of,
-                    size_t depth, const char *key, int least)
+/* The first write in [lo, hi) that compares as `least` or greater. */
+static size_t find_first_write(const struct mortise_known *k,
+                               struct mortise_writes of, size_t depth,
+                               const char *key, int least)
 {
     while (of.lo < of.hi) {
         size_t mid = of.lo + (of.hi - of.lo) / 2;
-        int c = stands(&k->writes[mid], depth, key);
+        int c = compare_write_step(&k->writes[mid], depth, key);
 
         if ((c > 0) - (c < 0) < least)
             of.lo = mid + 1;
@@ -75,8 +76,8 @@ struct mortise_writes mortise_known_below(const struct mortise_known *k,
                                           struct mortise_writes of,
                                           size_t depth, const char *key)
 {
-    return (struct mortise_writes){first(k, of, depth, key, 0),
-                                   first(k, of, depth, key, 1)};
+    return (struct mortise_writes){find_first_write(k, of, depth, key, 0),
+                                   find_first_write(k, of, depth, key, 1)};
 }
 
 bool mortise_known_sees(const struct mortise_loader *ld,
@@ -87,7 +88,7 @@ bool mortise_known_sees(const struct mortise_loader *ld,
 
     if (w->own_of == 0 || node == MORTISE_NOWHERE)
         return true;
-    if (k != ld->known) /* the end of a graph inside is in no element of its */
+    if (k != ld->known) /* the end of an inner graph is outside all its maps */
         return false;
     while (at != 0 && 1 + ld->g->regions[at].entry != w->own_of)
         at = ld->g->regions[at].parent;

@@ -1,18 +1,17 @@
-/* map_body.c -- maps: which nodes are the body of which.
+/* map_body.c -- maps: the nodes of each map's body.
  *
- * A map edge leads to its `to` once for each element, and what belongs to an
- * element is everything on the way to the map's `join`.  Seen from outside, a
- * map is one item: nothing enters its body but the map edge, nothing leaves it
- * but to the join (and to END, which ends a branch anywhere).  So there is
- * exactly one answer to "which elements is this node in", whatever way one
- * comes to it, and one walk from START finds it or finds the edge that gives a
- * second answer:
+ * A map edge leads to its `to` once for each element.  The body consists of
+ * everything on the paths from there to the map's `join`.  From outside, a map
+ * is one item: the map edge is the only way into its body, and the join (or
+ * END, which ends a branch anywhere) the only way out.  So each node is in
+ * exactly one body, whatever path leads to it.  One walk from START finds the
+ * body of each node, or an edge that contradicts an earlier result:
  *
- *   (1) a map edge leads into its map; its join stands where its source does,
- *   (2) an edge from a body to that body's join yields: it ends there,
- *   (3) every other edge stays in the body where it starts.
+ *   (1) a map edge leads into its map; the join is in the body of its source,
+ *   (2) an edge from a body to that body's join yields: the element ends,
+ *   (3) every other edge stays in the body of its source.
  *
- * Loops need no word here: all of a loop is in one body, by (3).
+ * Loops need no special rule: by (3), a loop is in one body as a whole.
  */
 #include "lang/graph/load/loader.h"
 
@@ -20,19 +19,19 @@
 
 #define UNSEEN 0xFFFFFFFFu
 
-enum { MAX_CROSSINGS = 20 }; /* reported */
+enum { MAX_CROSSINGS = 20 }; /* reports at most */
 
 struct bodies {
     struct mortise_loader *ld;
     struct mortise_graph *g;
-    uint32_t *stack, n; /* bodies are gone through before what is around them,
-                           so that the edge that is reported is the odd one */
+    uint32_t *stack, n; /* inner bodies are walked before outer ones, so that
+                         * the finding is at the wrong edge */
     unsigned crossings;
-    uint32_t *yields; /* per region: edges that yield */
+    uint32_t *yields; /* per region: number of edges that yield */
 };
 
-static void crossing(struct bodies *b, const struct mortise_edge *e,
-                     uint32_t body)
+static void report_crossing(struct bodies *b, const struct mortise_edge *e,
+                            uint32_t body)
 {
     const struct mortise_region *in = &b->g->regions[b->ld->body[e->to]],
                                 *other = &b->g->regions[body];
@@ -55,7 +54,8 @@ static void crossing(struct bodies *b, const struct mortise_edge *e,
                       nodes[map->entry].id, nodes[map->join].id);
 }
 
-static void reach(struct bodies *b, const struct mortise_edge *e, uint32_t body)
+static void add_to_body(struct bodies *b, const struct mortise_edge *e,
+                        uint32_t body)
 {
     uint32_t *in = &b->ld->body[e->to];
 
@@ -63,14 +63,14 @@ static void reach(struct bodies *b, const struct mortise_edge *e, uint32_t body)
         *in = body;
         b->stack[b->n++] = e->to;
     } else if (*in != body) {
-        crossing(b, e, body);
+        report_crossing(b, e, body);
     }
 }
 
 /* ---- into a map (1) -------------------------------------------------- */
 
-/* Names of maps that are one inside the other must differ. */
-static void check_names(struct bodies *b, const struct mortise_region *map)
+/* Nested maps must have different item names. */
+static void check_item_names(struct bodies *b, const struct mortise_region *map)
 {
     const struct mortise_map *draft = b->ld->edges[map->map_edge].map;
     const struct mortise_region *around = map;
@@ -90,15 +90,15 @@ static void check_names(struct bodies *b, const struct mortise_region *map)
     }
 }
 
-static uint32_t body_of(const struct bodies *b, uint32_t node)
+static uint32_t get_node_body(const struct bodies *b, uint32_t node)
 {
     return node != MORTISE_START ? b->ld->body[node] : 0;
 }
 
-static void enter(struct bodies *b, const struct mortise_edge *e)
+static void enter_map(struct bodies *b, const struct mortise_edge *e)
 {
     struct mortise_region *map = &b->g->regions[e->map];
-    uint32_t around = body_of(b, e->from);
+    uint32_t around = get_node_body(b, e->from);
 
     map->parent = around;
     map->level = around != 0 ? b->g->regions[around].level + 1 : 0;
@@ -106,34 +106,34 @@ static void enter(struct bodies *b, const struct mortise_edge *e)
         mortise_diag_add(b->ld->diags, "E0313", e->span,
                          "maps can be nested at most %d deep",
                          MORTISE_MAX_MAPS);
-        b->crossings++; /* what is behind it is not known */
+        b->crossings++; /* the nodes after it are unknown */
         return;
     }
     if (!b->ld->doubtful)
-        check_names(b, map);
-    reach(b, &b->g->edges[map->gather], around);
-    reach(b, e, map->index);
+        check_item_names(b, map);
+    add_to_body(b, &b->g->edges[map->gather], around);
+    add_to_body(b, e, map->index);
 }
 
 /* ---- the walk -------------------------------------------------------- */
 
-static void follow(struct bodies *b, struct mortise_edge *e)
+static void follow_body_edge(struct bodies *b, struct mortise_edge *e)
 {
-    uint32_t body = body_of(b, e->from);
+    uint32_t body = get_node_body(b, e->from);
 
     if (e->to == MORTISE_END)
         return;
     if (mortise_edge_is_map(e)) {
-        enter(b, e);
+        enter_map(b, e);
     } else if (body != 0 && e->to == b->g->regions[body].join) {
         e->yields = true; /* (2) */
         b->yields[body]++;
     } else {
-        reach(b, e, body); /* (3) */
+        add_to_body(b, e, body); /* (3) */
     }
 }
 
-static void check_yields(struct bodies *b)
+static void check_body_yields(struct bodies *b)
 {
     const struct mortise_node *nodes = b->g->nodes;
 
@@ -154,32 +154,32 @@ static void check_yields(struct bodies *b)
     }
 }
 
-static void walk(struct bodies *b)
+static void find_map_bodies(struct bodies *b)
 {
     struct mortise_graph *g = b->g;
 
     for (uint32_t i = 0; i < g->n_nodes; i++)
         b->ld->body[i] = UNSEEN;
     for (uint32_t i = 0; i < g->n_start; i++)
-        follow(b, &g->edges[g->start[i]]);
+        follow_body_edge(b, &g->edges[g->start[i]]);
     while (b->n > 0) {
         const struct mortise_node *node = &g->nodes[b->stack[--b->n]];
 
         for (uint32_t i = 0; i < node->n_out; i++)
-            follow(b, &g->edges[node->out[i]]);
+            follow_body_edge(b, &g->edges[node->out[i]]);
     }
     if (!b->ld->doubtful && b->crossings == 0)
-        check_yields(b);
+        check_body_yields(b);
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (b->ld->body[i] == UNSEEN)
-            b->ld->body[i] = 0; /* reported as such */
+            b->ld->body[i] = 0; /* unreachable: reported elsewhere */
 }
 
 /* ---- the regions of maps --------------------------------------------- */
 
-/* The edge from a map to its join stands behind those that people wrote. */
-static void add_map(struct mortise_graph *g, uint32_t edge,
-                    const struct mortise_map *draft)
+/* The edge from a map to its join comes after the written edges. */
+static void add_map_region(struct mortise_graph *g, uint32_t edge,
+                           const struct mortise_map *draft)
 {
     struct mortise_region *map = &g->regions[g->n_regions];
 
@@ -215,6 +215,6 @@ void mortise_load_bodies(struct mortise_loader *ld)
     g->n_regions = 1;
     for (uint32_t i = 0; i < ld->n_edges; i++)
         if (ld->edges[i].map != NULL)
-            add_map(g, i, ld->edges[i].map);
-    walk(&b);
+            add_map_region(g, i, ld->edges[i].map);
+    find_map_bodies(&b);
 }

@@ -1,34 +1,34 @@
-/* names.c -- names are checked: members of the state and of outputs that an
- * expression reads, and paths that a node writes.
+/* names.c -- checks of names: the members of the state and of outputs that an
+ * expression reads, and the paths that a node writes.
  *
- * The checker of expressions (cel/) refuses what a closed schema rules out.  Here
- * a graph's own knowledge is laid beside what its author declared:
+ * The type checker of expressions (cel/) reports members that a closed schema
+ * excludes.  This file compares expressions with the writes of the graph's
+ * nodes:
  *
- *   (1) What no node writes is never there.  A node writes with outputs,
- *       output_as and output_mapping, a map its results; what people (update) and
- *       plugins ("update") set besides counts where the schema of the state names
- *       it.  E0411; of scratch, by which people mend runs, W0417.
- *   (2) What an output never has, it has in no artifact either: that is said of
- *       artifacts, and of paths that outputs fills with a path of the output,
- *       where all who write the path agree.  E0412.
- *   (3) What is written by nodes alone that never run before the one that reads
- *       it is not there, either.  E0413; of scratch, and where the schema names
- *       it, people may have set it: W0415.
- *   (4) Where a schema lists members and lets others in, the schema is asked
- *       which were meant: of an output any other is a finding; of the state, for
- *       which people may have more in mind than they declare, one that is a slip
- *       away from a listed one.  W0414.
+ *   (1) A path that no node writes is never set.  A node writes with outputs,
+ *       output_as and output_mapping, a map writes its results.  Writes of
+ *       people (update) and plugins ("update") count if the schema of the state
+ *       lists the path.  E0411; W0417 for scratch, which people edit to repair
+ *       runs.
+ *   (2) A member that an output never has is not in an artifact of that output
+ *       either.  This is checked for artifacts, and for paths that `outputs`
+ *       sets to a path of the output, if all writers of the path agree.  E0412.
+ *   (3) A path is not set either if its writers never run before the reader.
+ *       E0413; W0415 for scratch, and for a path that the schema lists, because
+ *       people may have set it.
+ *   (4) A schema may list members and allow others.  For an output, an unlisted
+ *       member gets a warning.  For the state, in which people may have more
+ *       members than they declare, only a misspelled one does.  W0414.
+ *   (5) A value of a map element is not visible outside the map's body.  E0414;
+ *       W0415 if the schema lists the path, because people may have set it.
  *
- *  (5) What is an element's own of a map is not there outside of its body.  E0414;
- *       where the schema names it, people may have set it: W0415.
+ * A path that is written on some paths of the graph only may be absent on
+ * others. has() is for that, and it is no finding.
  *
- * What is written on some ways only is absent on the others, which is what has()
- * is for, and no finding.
- *
- * No finding is better than a wrong one.  What an expression computes, what a
- * reducer's expression makes, and what on_error puts in the place of an output is
- * vague: nothing is said of its members.  What a guardrail may replace is soft:
- * an error is a warning there.
+ * A missing finding is better than a wrong one.  The value of an expression, of
+ * a reducer's expression, or of on_error is vague: nothing is concluded about
+ * its members.  A value that a guardrail may replace is soft: errors become
+ * warnings.
  *
  * The sources of a run were checked when it began and are not checked again.
  */
@@ -37,42 +37,44 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SAID = 8, MAKERS = 4 /* that are named */ };
+enum { SAID = 8, MAKERS = 4 /* shown in a message */ };
 
-/* What an expression is at, on its way down from a name. */
+/* A value that an expression refers to, on the way down from a name. */
 struct place {
-    const char *path; /* as it is spelled in findings */
-    bool is_state;    /* the name `state`: nothing but what follows is set */
-    /* The state itself, so many steps down, and who writes there. */
-    const struct mortise_known *known; /* NULL: it is no part of a state */
+    const char *path; /* for messages */
+    bool is_state;    /* the name `state` itself: only `path` and this are
+                       * set */
+    /* For a part of the state: `depth` steps down, and the writes there. */
+    const struct mortise_known *known; /* NULL: not in the state */
     struct mortise_writes writes;
     size_t depth;
-    bool is_declared;  /* the schema names it */
-    bool is_artifacts; /* ... or else scratch, which people mend runs by */
-    /* What its value fits for certain, or NULL. */
+    bool is_declared;  /* the schema lists it */
+    bool is_artifacts; /* in artifacts, otherwise in scratch */
+    /* A schema that the value certainly fits, or NULL. */
     const struct mortise_schema *declared;
-    /* What those who write it whole give: one of these holds. */
+    /* The schemas of the values that are written here: one of them applies. */
     const struct mortise_schema *said[SAID];
     size_t n_said;
-    bool vague; /* ... or anything */
-    bool soft;  /* ... or what a guardrail made of it */
-    bool whole; /* its schema is to list everything */
-    /* Of what a map leaves: what each of its results fits; NULL: anything. */
+    bool vague; /* ... or any value is possible */
+    bool soft;  /* ... or a guardrail may have replaced it */
+    bool whole; /* the schema should list all members */
+    /* For the results of a map: the schema of each result; NULL: any. */
     const struct mortise_schema *result;
 };
 
 struct names {
     struct mortise_loader *ld;
     struct mortise_arena arena;
-    const struct mortise_looked *at; /* what is looked at */
-    bool quiet;                      /* nothing is reported, */
-    bool missed;                     /* ... and would have been */
+    const struct mortise_looked *at; /* the expression that is checked */
+    bool quiet;                      /* add no finding, */
+    bool missed;                     /* ... but record that there would be
+                                      * one */
     struct mortise_before before;
-    const struct place **item_of; /* per map: one of its elements; NULL: any */
-    const struct mortise_schema *results; /* of a map */
+    const struct place **item_of; /* per map: an element's place; NULL: any */
+    const struct mortise_schema *results; /* of the results of a map */
 };
 
-static void *room(struct names *c, size_t size)
+static void *alloc_scratch(struct names *c, size_t size)
 {
     return mortise_load_scratch(c->ld, &c->arena, size);
 }
@@ -80,10 +82,11 @@ static void *room(struct names *c, size_t size)
 /* ---- places --------------------------------------------------------------- */
 
 /* "artifacts.judge" + "enough". */
-static const char *spell(struct names *c, const char *path, const char *name)
+static const char *make_place_path(struct names *c, const char *path,
+                                   const char *name)
 {
     size_t size = strlen(path) + strlen(name) + 2;
-    char *text = room(c, size);
+    char *text = alloc_scratch(c, size);
 
     if (text == NULL)
         return path;
@@ -93,15 +96,15 @@ static const char *spell(struct names *c, const char *path, const char *name)
 
 static struct place *new_place(struct names *c, const char *path)
 {
-    struct place *p = room(c, sizeof *p);
+    struct place *p = alloc_scratch(c, sizeof *p);
 
     if (p != NULL)
         p->path = path;
     return p;
 }
 
-/* One more of what it may be; NULL: anything. */
-static void say(struct place *p, const struct mortise_schema *s)
+/* Add a possible schema of the value; NULL: any value. */
+static void add_place_schema(struct place *p, const struct mortise_schema *s)
 {
     if (s == NULL || p->n_said == SAID)
         p->vague = true;
@@ -109,9 +112,10 @@ static void say(struct place *p, const struct mortise_schema *s)
         p->said[p->n_said++] = s;
 }
 
-/* scratch, artifacts: of this graph, or of one inside it. */
-static struct place *state_root(struct names *c, const struct mortise_known *k,
-                                const char *root, const char *path)
+/* scratch or artifacts, of this graph or of an inner one. */
+static struct place *new_state_place(struct names *c,
+                                     const struct mortise_known *k,
+                                     const char *root, const char *path)
 {
     struct place *p = k != NULL ? new_place(c, path) : NULL;
 
@@ -126,8 +130,8 @@ static struct place *state_root(struct names *c, const struct mortise_known *k,
     return p;
 }
 
-static struct place *declared_place(struct names *c, const char *path,
-                                    const struct mortise_schema *s)
+static struct place *new_declared_place(struct names *c, const char *path,
+                                        const struct mortise_schema *s)
 {
     struct place *p = s != NULL ? new_place(c, path) : NULL;
 
@@ -136,22 +140,22 @@ static struct place *declared_place(struct names *c, const char *path,
     return p;
 }
 
-/* May its output be another than its schema says? */
-static bool is_vague(const struct mortise_node *n)
+/* May the output differ from its schema? */
+static bool is_vague_output(const struct mortise_node *n)
 {
     return n->on_error_value;
 }
 
-static bool is_soft(const struct mortise_node *n)
+static bool is_soft_output(const struct mortise_node *n)
 {
     return n->on_violation == MORTISE_VIOLATION_SANITIZE ||
            n->guards[MORTISE_GUARD_EDGE].n > 0;
 }
 
-/* ---- what a write makes ------------------------------------------------------ */
+/* ---- the values of writes ------------------------------------------------ */
 
-/* {results, failed}: what a map leaves. */
-static const struct mortise_schema *results_schema(struct names *c)
+/* {results, failed}: the value that a map writes. */
+static const struct mortise_schema *get_results_schema(struct names *c)
 {
     if (c->results == NULL)
         c->results = mortise_load_our_schema(
@@ -166,10 +170,11 @@ static const struct mortise_schema *results_schema(struct names *c)
     return c->results;
 }
 
-/* A result is what its element's last node gives: where that is always the same
- * one. */
+/* A result is the output of the last node of its element, if that is always the
+ * same node. */
 static const struct mortise_schema *
-result_schema(const struct mortise_known *k, const struct mortise_declared *w)
+get_result_schema(const struct mortise_known *k,
+                  const struct mortise_declared *w)
 {
     const struct mortise_graph *g = k->g;
     uint32_t last = MORTISE_NOWHERE;
@@ -187,23 +192,24 @@ result_schema(const struct mortise_known *k, const struct mortise_declared *w)
             return NULL;
         last = e->from;
     }
-    if (last == MORTISE_NOWHERE || is_vague(&g->nodes[last]) ||
-        is_soft(&g->nodes[last]) || g->nodes[last].sub != NULL)
+    if (last == MORTISE_NOWHERE || is_vague_output(&g->nodes[last]) ||
+        is_soft_output(&g->nodes[last]) || g->nodes[last].sub != NULL)
         return NULL;
     return k->output_of[last];
 }
 
-static void add_results(struct names *c, struct place *p,
-                        const struct mortise_declared *w)
+static void add_map_results(struct names *c, struct place *p,
+                            const struct mortise_declared *w)
 {
-    p->result = p->n_said == 0 && !p->vague ? result_schema(p->known, w) : NULL;
-    say(p, results_schema(c));
+    p->result =
+        p->n_said == 0 && !p->vague ? get_result_schema(p->known, w) : NULL;
+    add_place_schema(p, get_results_schema(c));
 }
 
-/* What it gives is `output`, or a path below that. */
+/* The schema, if the expression is `output` or a path below it. */
 static const struct mortise_schema *
-line_schema(struct names *c, const struct mortise_known *k,
-            const struct mortise_declared *w)
+get_output_line_schema(struct names *c, const struct mortise_known *k,
+                       const struct mortise_declared *w)
 {
     const char *text =
         w->expr->cel != NULL ? mortise_cel_as_path(w->expr->cel) : NULL;
@@ -217,67 +223,68 @@ line_schema(struct names *c, const struct mortise_known *k,
     return mortise_load_schema_below(k->output_of[w->node], &path);
 }
 
-static void add_value(struct names *c, struct place *p,
-                      const struct mortise_declared *w)
+static void add_write_value(struct names *c, struct place *p,
+                            const struct mortise_declared *w)
 {
     const struct mortise_known *k = p->known;
     const struct mortise_node *node = &k->g->nodes[w->node];
 
     p->whole = true;
-    p->soft |= is_soft(node);
+    p->soft |= is_soft_output(node);
     if (mortise_graph_reduce(k->g, w->path) == MORTISE_REDUCE_EXPR ||
-        (is_vague(node) && !w->last))
+        (is_vague_output(node) && !w->last))
         p->vague = true;
     else if (w->last)
-        add_results(c, p, w);
+        add_map_results(c, p, w);
     else if (node->sub != NULL)
         p->vague = true;
     else if (w->is_output)
-        say(p, k->output_of[w->node]);
+        add_place_schema(p, k->output_of[w->node]);
     else
-        say(p, line_schema(c, k, w));
+        add_place_schema(p, get_output_line_schema(c, k, w));
 }
 
-/* Does what is looked at see what was written there? */
-static bool sees(const struct names *c, const struct place *p,
-                 const struct mortise_declared *w)
+/* Is the write visible to the current expression? */
+static bool sees_write(const struct names *c, const struct place *p,
+                       const struct mortise_declared *w)
 {
     return mortise_known_sees(c->ld, p->known, w, c->at->node);
 }
 
-/* What of it is written, as far as that is seen from here: an element's own, or
- * the run's. */
+/* The writes that are visible here: any, and any of a map element. */
 struct seen {
     bool any, own;
 };
 
-static struct seen look_at_writes(const struct names *c, const struct place *p)
+static struct seen get_visible_writes(const struct names *c,
+                                      const struct place *p)
 {
     struct seen s = {false, false};
 
     for (size_t i = p->writes.lo; i < p->writes.hi; i++)
-        if (sees(c, p, &p->known->writes[i])) {
+        if (sees_write(c, p, &p->known->writes[i])) {
             s.any = true;
             s.own |= p->known->writes[i].own_of != 0;
         }
     return s;
 }
 
-/* The writes that end right here make all of it. */
-static void add_values(struct names *c, struct place *p)
+/* Add the writes of exactly this path. */
+static void add_write_values(struct names *c, struct place *p)
 {
     for (size_t i = p->writes.lo; i < p->writes.hi; i++) {
         const struct mortise_declared *w = &p->known->writes[i];
 
         if (w->path->n > p->depth || p->vague)
             break;
-        if (sees(c, p, w))
-            add_value(c, p, w);
+        if (sees_write(c, p, w))
+            add_write_value(c, p, w);
     }
 }
 
-/* An artifact that is what an inner graph left, and nothing else. */
-static const struct mortise_known *inner_of(const struct place *p)
+/* The writes of the inner graph, if the place is the artifact of a subgraph and
+ * nothing else writes it. */
+static const struct mortise_known *get_inner_writes(const struct place *p)
 {
     const struct mortise_declared *w = &p->known->writes[p->writes.lo];
 
@@ -290,9 +297,9 @@ static const struct mortise_known *inner_of(const struct place *p)
 
 /* ---- findings ----------------------------------------------------------------- */
 
-static struct mortise_diag *report(struct names *c, const char *code,
-                                   struct mortise_cel_where where,
-                                   const char *words)
+static struct mortise_diag *report_name(struct names *c, const char *code,
+                                        struct mortise_cel_where where,
+                                        const char *words)
 {
     c->missed = true;
     if (c->quiet)
@@ -302,8 +309,8 @@ static struct mortise_diag *report(struct names *c, const char *code,
                             words);
 }
 
-static void help(struct names *c, struct mortise_diag *d, const char *near,
-                 const char *otherwise)
+static void add_name_help(struct names *c, struct mortise_diag *d,
+                          const char *near, const char *otherwise)
 {
     if (near != NULL)
         mortise_diag_help(c->ld->diags, d, "did you mean '%s'?", near);
@@ -311,9 +318,9 @@ static void help(struct names *c, struct mortise_diag *d, const char *near,
         mortise_diag_help(c->ld->diags, d, "%s", otherwise);
 }
 
-/* The writes with a step like that. */
-static const char *near_write(struct names *c, const struct place *p,
-                              const char *name, const char *best)
+/* The written step most similar to the name. */
+static const char *find_similar_write(struct names *c, const struct place *p,
+                                      const char *name, const char *best)
 {
     if (p->known == NULL || c->ld->suggestions == 0)
         return best;
@@ -322,25 +329,28 @@ static const char *near_write(struct names *c, const struct place *p,
 }
 
 /* (1) */
-static void report_unset(struct names *c, const struct place *of,
-                         const struct place *p, const char *name,
-                         const char *near, struct mortise_cel_where where)
+static void report_unwritten_name(struct names *c, const struct place *of,
+                                  const struct place *p, const char *name,
+                                  const char *near,
+                                  struct mortise_cel_where where)
 {
     bool is_error =
         !p->is_declared && !of->is_declared && !of->soft && of->is_artifacts;
     char words[256];
 
     snprintf(words, sizeof words, "no node writes '%.200s'", p->path);
-    near = near_write(c, of, name, near);
-    help(c, report(c, is_error ? "E0411" : "W0417", where, words), near,
-         "write it with 'outputs' or 'output_as' of a node; if only people or "
-         "plugins set it, list it in the schema of the state");
+    near = find_similar_write(c, of, name, near);
+    add_name_help(
+        c, report_name(c, is_error ? "E0411" : "W0417", where, words), near,
+        "write it with 'outputs' or 'output_as' of a node; if only people or "
+        "plugins set it, list it in the schema of the state");
 }
 
 /* (2), (4) */
-static void report_unlisted(struct names *c, const struct place *of,
-                            const char *name, bool never, const char *near,
-                            struct mortise_cel_where where)
+static void report_unlisted_member(struct names *c, const struct place *of,
+                                   const char *name, bool never,
+                                   const char *near,
+                                   struct mortise_cel_where where)
 {
     char words[256];
 
@@ -351,12 +361,13 @@ static void report_unlisted(struct names *c, const struct place *of,
         snprintf(words, sizeof words,
                  "the schema of '%.120s' has no member '%.80s'", of->path,
                  name);
-    help(c, report(c, never && !of->soft ? "E0412" : "W0414", where, words),
-         near_write(c, of, name, near), NULL);
+    add_name_help(
+        c, report_name(c, never && !of->soft ? "E0412" : "W0414", where, words),
+        find_similar_write(c, of, name, near), NULL);
 }
 
 /* "'a', 'b' and others" */
-static void makers(const struct place *p, char *out, size_t size)
+static void print_writers(const struct place *p, char *out, size_t size)
 {
     const struct mortise_known *k = p->known;
     uint32_t last = MORTISE_NOWHERE;
@@ -376,37 +387,39 @@ static void makers(const struct place *p, char *out, size_t size)
     }
 }
 
-static void report_later(struct names *c, const struct place *p,
-                         struct mortise_cel_where where)
+static void report_later_write(struct names *c, const struct place *p,
+                               struct mortise_cel_where where)
 {
     char who[400], words[640];
     bool start = c->at->node == MORTISE_START;
 
-    makers(p, who, sizeof who);
+    print_writers(p, who, sizeof who);
     snprintf(words, sizeof words,
              start ? "'%.120s' is written by %s, after START"
                    : "'%.120s' is written only by %s, and no path leads from "
                      "there to '%s'",
              p->path, who, start ? "" : c->ld->g->nodes[c->at->node].id);
-    help(c,
-         report(c, p->is_declared || !p->is_artifacts ? "W0415" : "E0413",
-                where, words),
-         NULL, NULL);
+    add_name_help(
+        c,
+        report_name(c, p->is_declared || !p->is_artifacts ? "W0415" : "E0413",
+                    where, words),
+        NULL, NULL);
 }
 
 /* (5) */
-static void report_gone(struct names *c, const struct place *p,
-                        struct mortise_cel_where where)
+static void report_element_write(struct names *c, const struct place *p,
+                                 struct mortise_cel_where where)
 {
     const struct mortise_declared *w = &p->known->writes[p->writes.lo];
     const char *to;
     char who[400], words[700];
 
     for (size_t i = p->writes.lo; i < p->writes.hi; i++)
-        if (p->known->writes[i].last) /* of a map in there: the outer one's */
+        /* the results of an inner map belong to the outer one */
+        if (p->known->writes[i].last)
             w = &p->known->writes[i];
     to = p->known->g->nodes[w->own_of - 1].id;
-    makers(p, who, sizeof who);
+    print_writers(p, who, sizeof who);
     snprintf(words, sizeof words,
              "'%.120s' is written only by %s, inside the map that runs "
              "'%.64s', and is not visible here",
@@ -415,19 +428,20 @@ static void report_gone(struct names *c, const struct place *p,
              "'artifacts.%.64s' has the results of all elements after the "
              "join; a path with a reducer (state.reducers) is also visible",
              to);
-    help(c, report(c, p->is_declared ? "W0415" : "E0414", where, words), NULL,
-         who);
+    add_name_help(
+        c, report_name(c, p->is_declared ? "W0415" : "E0414", where, words),
+        NULL, who);
 }
 
-/* Does one of those who write there run before what is looked at? */
-static bool may_be_there(struct names *c, const struct place *p)
+/* Does one of the writers run before the current node? */
+static bool may_be_written_before(struct names *c, const struct place *p)
 {
     uint32_t node = c->at->node;
 
     for (size_t i = p->writes.lo; i < p->writes.hi; i++) {
         const struct mortise_declared *w = &p->known->writes[i];
 
-        if (!sees(c, p, w))
+        if (!sees_write(c, p, w))
             continue;
         if (w->node == node && (w->last || c->at->end > MORTISE_IN_OUTPUT))
             return true;
@@ -439,9 +453,9 @@ static bool may_be_there(struct names *c, const struct place *p)
 
 /* ---- members -------------------------------------------------------------------- */
 
-/* What the values are said to be, of a member; into its place. */
+/* Find a member in the schemas of the written values; fills in `out`. */
 static struct mortise_schema_seen
-look_at_said(const struct place *of, const char *name, struct place *out)
+find_said_member(const struct place *of, const char *name, struct place *out)
 {
     struct mortise_schema_seen all = {.never = of->n_said > 0};
 
@@ -456,7 +470,7 @@ look_at_said(const struct place *of, const char *name, struct place *out)
             all.near = one.near;
         all.slip |= one.slip;
         for (size_t n = 0; n < one.n; n++)
-            say(out, one.schemas[n]);
+            add_place_schema(out, one.schemas[n]);
         if (one.n == 0 && !one.never)
             out->vague = true;
     }
@@ -466,8 +480,9 @@ look_at_said(const struct place *of, const char *name, struct place *out)
     return all;
 }
 
-static struct mortise_schema_seen
-look_at_declared(const struct place *of, const char *name, struct place *out)
+static struct mortise_schema_seen find_declared_member(const struct place *of,
+                                                       const char *name,
+                                                       struct place *out)
 {
     struct mortise_schema_seen seen = {.listed = false};
 
@@ -479,12 +494,12 @@ look_at_declared(const struct place *of, const char *name, struct place *out)
     return seen;
 }
 
-/* Nobody writes it, and no schema lists it. */
-static void judge_unlisted(struct names *c, const struct place *of,
-                           const struct place *p, const char *name,
-                           const struct mortise_schema_seen *said,
-                           const struct mortise_schema_seen *declared,
-                           struct mortise_cel_where where)
+/* Report a member that no node writes and no schema lists. */
+static void check_unlisted_member(struct names *c, const struct place *of,
+                                  const struct place *p, const char *name,
+                                  const struct mortise_schema_seen *said,
+                                  const struct mortise_schema_seen *declared,
+                                  struct mortise_cel_where where)
 {
     bool slip = said->slip || declared->slip;
     bool others = said->others || declared->others;
@@ -492,27 +507,27 @@ static void judge_unlisted(struct names *c, const struct place *of,
 
     if (of->vague || (of->known == NULL && of->n_said == 0)) {
         if (declared->slip || (of->whole && others && !of->vague))
-            report_unlisted(c, of, name, false, near, where);
+            report_unlisted_member(c, of, name, false, near, where);
     } else if (of->n_said > 0) {
         if (said->never || slip || (of->whole && said->others))
-            report_unlisted(c, of, name, said->never, near, where);
+            report_unlisted_member(c, of, name, said->never, near, where);
     } else if (declared->open ? slip
                               : !of->is_declared || slip ||
                                     of->writes.hi > of->writes.lo) {
-        report_unset(c, of, p, name, near, where);
+        report_unwritten_name(c, of, p, name, near, where);
     }
 }
 
-/* Of the whole state, `state`. */
-static const void *part_of_state(struct names *c, const char *name)
+/* A member of `state`. */
+static const void *get_state_part(struct names *c, const char *name)
 {
     const struct mortise_loader *ld = c->ld;
 
     if (strcmp(name, "input") == 0)
-        return declared_place(c, "input", ld->g->input);
-    return state_root(c, ld->known,
-                      strcmp(name, "scratch") == 0 ? "scratch" : "artifacts",
-                      name);
+        return new_declared_place(c, "input", ld->g->input);
+    return new_state_place(
+        c, ld->known, strcmp(name, "scratch") == 0 ? "scratch" : "artifacts",
+        name);
 }
 
 static const void *member(void *ctx, const void *place, const char *name,
@@ -525,11 +540,11 @@ static const void *member(void *ctx, const void *place, const char *name,
     struct seen seen = {false, false};
 
     if (of->is_state)
-        return part_of_state(c, name);
-    p = new_place(c, spell(c, of->path, name));
+        return get_state_part(c, name);
+    p = new_place(c, make_place_path(c, of->path, name));
     if (p == NULL)
         return NULL;
-    said = look_at_said(of, name, p);
+    said = find_said_member(of, name, p);
     if (strcmp(name, "results") == 0)
         p->result = of->result;
     if (of->known != NULL) {
@@ -537,36 +552,36 @@ static const void *member(void *ctx, const void *place, const char *name,
         p->writes = mortise_known_below(of->known, of->writes, of->depth, name);
         p->depth = of->depth + 1;
         p->is_artifacts = of->is_artifacts;
-        seen = look_at_writes(c, p);
+        seen = get_visible_writes(c, p);
     }
-    /* The schema of the state is not about what is an element's own. */
+    /* The schema of the state does not apply to values of map elements. */
     if (!seen.own)
-        declared = look_at_declared(of, name, p);
+        declared = find_declared_member(of, name, p);
     if (!seen.any && p->writes.hi > p->writes.lo && !declared.listed) {
-        report_gone(c, p, where);
+        report_element_write(c, p, where);
         return NULL;
     }
     if (!seen.any && !declared.listed && !said.listed) {
-        judge_unlisted(c, of, p, name, &said, &declared, where);
+        check_unlisted_member(c, of, p, name, &said, &declared, where);
         return p->n_said > 0 || p->declared != NULL ? p : NULL;
     }
     if (seen.any && of->depth == 1 && of->known == c->ld->known && !c->quiet &&
-        c->at->inner == NULL && !may_be_there(c, p))
-        report_later(c, p, where);
-    if (seen.any && inner_of(p) != NULL)
-        return state_root(c, inner_of(p), "artifacts", p->path);
+        c->at->inner == NULL && !may_be_written_before(c, p))
+        report_later_write(c, p, where);
+    if (seen.any && get_inner_writes(p) != NULL)
+        return new_state_place(c, get_inner_writes(p), "artifacts", p->path);
     if (seen.any)
-        add_values(c, p);
+        add_write_values(c, p);
     return p;
 }
 
-/* Elements are what the items of its schemas are. */
+/* The elements have the items' schemas. */
 static const void *item(void *ctx, const void *place)
 {
     struct names *c = ctx;
     const struct place *of = place;
     struct place *p =
-        !of->is_state ? new_place(c, spell(c, of->path, "[]")) : NULL;
+        !of->is_state ? new_place(c, make_place_path(c, of->path, "[]")) : NULL;
 
     if (p == NULL)
         return NULL;
@@ -574,7 +589,8 @@ static const void *item(void *ctx, const void *place)
     p->soft = of->soft;
     p->whole = of->whole;
     for (size_t i = 0; i < of->n_said; i++)
-        say(p, mortise_schema_types(of->said[i]) & MORTISE_T_OBJECT ? NULL
+        add_place_schema(
+            p, mortise_schema_types(of->said[i]) & MORTISE_T_OBJECT ? NULL
                : of->result != NULL                                 ? of->result
                                     : mortise_schema_items(of->said[i]));
     if (of->known != NULL && of->n_said > 0 && !of->vague)
@@ -587,12 +603,13 @@ static const void *item(void *ctx, const void *place)
 
 /* ---- names ----------------------------------------------------------------------- */
 
-static const void *name_at(void *ctx, size_t index);
+static const void *get_place_of_name(void *ctx, size_t index);
 
-static const void *look_at(struct names *c, const struct mortise_looked *at,
-                           bool quiet)
+static const void *check_expression_names(struct names *c,
+                                          const struct mortise_looked *at,
+                                          bool quiet)
 {
-    const struct mortise_cel_look look = {c, name_at, member, item};
+    const struct mortise_cel_look look = {c, get_place_of_name, member, item};
     const struct mortise_looked *was = c->at;
     bool was_quiet = c->quiet;
     const void *place;
@@ -609,14 +626,15 @@ static const void *look_at(struct names *c, const struct mortise_looked *at,
     return place;
 }
 
-/* `output` of a guardrail node is what its target is. */
-static const void *target_of(struct names *c, const struct mortise_node *node)
+/* The output of a guardrail node is the value of its target. */
+static const void *get_guard_target_place(struct names *c,
+                                          const struct mortise_node *node)
 {
     struct mortise_looked at = {
         .expr = node->target, .node = node->index, .end = MORTISE_IN_OUTPUT};
     const struct place *target =
-        node->has_target && node->target.cel != NULL && !is_vague(node)
-            ? look_at(c, &at, true)
+        node->has_target && node->target.cel != NULL && !is_vague_output(node)
+            ? check_expression_names(c, &at, true)
             : NULL;
     struct place *p = target != NULL ? new_place(c, "output") : NULL;
 
@@ -624,7 +642,7 @@ static const void *target_of(struct names *c, const struct mortise_node *node)
         return NULL;
     *p = *target;
     p->path = "output";
-    p->soft |= is_soft(node);
+    p->soft |= is_soft_output(node);
     return p;
 }
 
@@ -634,38 +652,40 @@ static const void *output_of(struct names *c, uint32_t index)
     struct place *p;
 
     if (node->guards[MORTISE_GUARD_TARGET].n > 0)
-        return target_of(c, node);
-    if (node->sub != NULL && !is_vague(node))
-        return state_root(c, c->ld->known_of[index], "artifacts", "output");
-    p = declared_place(c, "output", c->ld->output_of[index]);
-    if (p == NULL || is_vague(node))
+        return get_guard_target_place(c, node);
+    if (node->sub != NULL && !is_vague_output(node))
+        return new_state_place(c, c->ld->known_of[index], "artifacts",
+                               "output");
+    p = new_declared_place(c, "output", c->ld->output_of[index]);
+    if (p == NULL || is_vague_output(node))
         return NULL;
     p->whole = true;
     return p;
 }
 
-/* Of the inner graph, for the mappings around it. */
-static const void *inner_name(struct names *c, size_t index)
+/* The names of the inner graph, in its output_mapping. */
+static const void *get_inner_name_place(struct names *c, size_t index)
 {
     const struct mortise_known *k = c->ld->known_of[c->at->node];
 
     switch (index) {
     case MORTISE_IN_INPUT:
-        return declared_place(c, "input", c->at->inner[index].schema);
+        return new_declared_place(c, "input", c->at->inner[index].schema);
     case MORTISE_IN_SCRATCH:
-        return state_root(c, k, "scratch", "scratch");
+        return new_state_place(c, k, "scratch", "scratch");
     case MORTISE_IN_ARTIFACTS:
     case MORTISE_IN_OUTPUT:
-        return state_root(c, k, "artifacts",
-                          index == MORTISE_IN_OUTPUT ? "output" : "artifacts");
+        return new_state_place(c, k, "artifacts",
+                               index == MORTISE_IN_OUTPUT ? "output"
+                                                          : "artifacts");
     default:
         return NULL;
     }
 }
 
-/* The map of which an element is seen from here under that name, or 0. */
-static uint32_t map_at(const struct mortise_loader *ld, uint32_t node,
-                       size_t level)
+/* The map at this level around the node, or 0. */
+static uint32_t find_map_at_level(const struct mortise_loader *ld,
+                                  uint32_t node, size_t level)
 {
     uint32_t map = node != MORTISE_START ? ld->body[node] : 0;
 
@@ -674,21 +694,21 @@ static uint32_t map_at(const struct mortise_loader *ld, uint32_t node,
     return map;
 }
 
-static const void *name_at(void *ctx, size_t index)
+static const void *get_place_of_name(void *ctx, size_t index)
 {
     struct names *c = ctx;
     const struct mortise_loader *ld = c->ld;
     struct place *state;
 
     if (c->at->inner != NULL)
-        return inner_name(c, index);
+        return get_inner_name_place(c, index);
     switch (index) {
     case MORTISE_IN_INPUT:
-        return declared_place(c, "input", ld->g->input);
+        return new_declared_place(c, "input", ld->g->input);
     case MORTISE_IN_SCRATCH:
-        return state_root(c, ld->known, "scratch", "scratch");
+        return new_state_place(c, ld->known, "scratch", "scratch");
     case MORTISE_IN_ARTIFACTS:
-        return state_root(c, ld->known, "artifacts", "artifacts");
+        return new_state_place(c, ld->known, "artifacts", "artifacts");
     case MORTISE_IN_STATE:
         state = new_place(c, "state");
         if (state != NULL)
@@ -698,8 +718,8 @@ static const void *name_at(void *ctx, size_t index)
         return c->at->node != MORTISE_START ? output_of(c, c->at->node) : NULL;
     default:
         return index >= MORTISE_IN_ITEM && index < MORTISE_IN_ITEM_END
-                   ? c->item_of[map_at(ld, c->at->node,
-                                       index - MORTISE_IN_ITEM)]
+                   ? c->item_of[find_map_at_level(ld, c->at->node,
+                                                  index - MORTISE_IN_ITEM)]
                    : NULL;
     }
 }
@@ -712,7 +732,7 @@ const void *mortise_names_place(struct names *c, uint32_t node,
     struct mortise_looked at = {
         .expr = *e, .node = node, .end = MORTISE_IN_OUTPUT};
 
-    return look_at(c, &at, true);
+    return check_expression_names(c, &at, true);
 }
 
 const void *mortise_names_member(struct names *c, const void *place,
@@ -732,8 +752,8 @@ const void *mortise_names_member(struct names *c, const void *place,
     return found;
 }
 
-/* The types that its value may have. */
-static unsigned types_of(const struct place *p)
+/* The possible types of the value. */
+static unsigned get_place_types(const struct place *p)
 {
     unsigned said = 0, declared = MORTISE_T_ANY;
 
@@ -749,7 +769,8 @@ static unsigned types_of(const struct place *p)
 const void *mortise_names_inside(struct names *c, const void *place,
                                  bool *opens)
 {
-    unsigned types = types_of(place) & (MORTISE_T_ARRAY | MORTISE_T_OBJECT);
+    unsigned types =
+        get_place_types(place) & (MORTISE_T_ARRAY | MORTISE_T_OBJECT);
 
     *opens = types != 0;
     if (types == MORTISE_T_ARRAY)
@@ -771,13 +792,14 @@ const char *mortise_names_nearest(const struct mortise_yaml *map,
 
 /* ---- maps ------------------------------------------------------------------------- */
 
-static void find_item(struct names *c, uint32_t map)
+static void find_item_place(struct names *c, uint32_t map)
 {
     const struct mortise_region *r = &c->ld->g->regions[map];
     struct mortise_looked at = {.expr = r->over,
                                 .node = c->ld->g->edges[r->map_edge].from,
                                 .end = MORTISE_IN_ERROR};
-    const void *list = r->over.cel != NULL ? look_at(c, &at, true) : NULL;
+    const void *list =
+        r->over.cel != NULL ? check_expression_names(c, &at, true) : NULL;
     const struct place *one = list != NULL ? item(c, list) : NULL;
     struct place *p = one != NULL ? new_place(c, r->as) : NULL;
 
@@ -788,22 +810,24 @@ static void find_item(struct names *c, uint32_t map)
     c->item_of[map] = p;
 }
 
-/* Outer maps first: inner ones may go over parts of their elements. */
-static void find_items(struct names *c)
+/* Outer maps first: an inner map may iterate over a part of an outer
+ * element. */
+static void find_item_places(struct names *c)
 {
     const struct mortise_loader *ld = c->ld;
 
-    c->item_of = room(c, (ld->n_maps + 1) * sizeof *c->item_of);
+    c->item_of = alloc_scratch(c, (ld->n_maps + 1) * sizeof *c->item_of);
     for (uint32_t level = 0; level < MORTISE_MAX_MAPS && !ld->nomem; level++)
         for (uint32_t i = 1; i <= ld->n_maps && !ld->nomem; i++)
             if (ld->g->regions[i].level == level)
-                find_item(c, i);
+                find_item_place(c, i);
 }
 
-/* ---- paths that are written (4) ------------------------------------------------------ */
+/* ---- written paths (4) --------------------------------------------------- */
 
-static void check_path(struct names *c, const struct mortise_path *path,
-                       const struct mortise_schema *s, struct mortise_span span)
+static void check_written_path(struct names *c, const struct mortise_path *path,
+                               const struct mortise_schema *s,
+                               struct mortise_span span)
 {
     for (size_t i = 1; i < path->n && s != NULL; i++) {
         struct mortise_schema_seen seen;
@@ -826,7 +850,7 @@ static void check_path(struct names *c, const struct mortise_path *path,
     }
 }
 
-static void check_paths(struct names *c)
+static void check_written_paths(struct names *c)
 {
     const struct mortise_graph *g = c->ld->g;
     const struct mortise_known *k = c->ld->known;
@@ -835,17 +859,17 @@ static void check_paths(struct names *c)
         const struct mortise_declared *w = &k->writes[i];
 
         if (!w->implied && !w->last)
-            check_path(c, w->path,
-                       w->path->steps[0].key[0] == 's' ? g->scratch
-                                                       : g->artifacts,
-                       w->span);
+            check_written_path(c, w->path,
+                               w->path->steps[0].key[0] == 's' ? g->scratch
+                                                               : g->artifacts,
+                               w->span);
     }
     for (uint32_t i = 0; i < g->n_nodes; i++)
         for (size_t l = 0; l < g->nodes[i].n_input_mapping; l++) {
             const struct mortise_output *line = &g->nodes[i].input_mapping[l];
 
-            check_path(c, &line->path, g->nodes[i].sub->input,
-                       line->expr.at->span);
+            check_written_path(c, &line->path, g->nodes[i].sub->input,
+                               line->expr.at->span);
         }
 }
 
@@ -860,9 +884,9 @@ void mortise_check_names(struct mortise_loader *ld)
     mortise_arena_init(&c.arena, ld->mem);
     ld->known = mortise_known_new(ld);
     if (ld->known != NULL && mortise_before_init(&c.before, ld, &c.arena))
-        find_items(&c);
+        find_item_places(&c);
     for (size_t i = 0; i < ld->n_looked && !ld->nomem; i++)
-        look_at(&c, &ld->looked[i], false);
+        check_expression_names(&c, &ld->looked[i], false);
     for (uint32_t i = 0; i < ld->g->n_nodes && !ld->nomem; i++) {
         const struct mortise_node *n = &ld->g->nodes[i];
 
@@ -870,6 +894,6 @@ void mortise_check_names(struct mortise_loader *ld)
             mortise_check_templates(&c, ld, n);
     }
     if (!ld->nomem)
-        check_paths(&c);
+        check_written_paths(&c);
     mortise_arena_finish(&c.arena);
 }

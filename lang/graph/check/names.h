@@ -1,87 +1,91 @@
-/* names.h -- what nodes write and who can have run before whom: for names.c,
- * which looks at what expressions read. */
+/* names.h -- the writes of nodes, and the order in which nodes run: for
+ * names.c, which checks the names in expressions. */
 #ifndef MORTISE_LANG_GRAPH_CHECK_NAMES_H
 #define MORTISE_LANG_GRAPH_CHECK_NAMES_H
 
 #include "lang/graph/load/loader.h"
 
-/* ---- known.c: what nodes write ------------------------------------------- */
+/* ---- known.c: the writes of nodes ---------------------------------------- */
 
-/* Lives as long as the graph, and longer than its loader: what an inner graph
- * writes is asked of the mappings around it. */
+/* Lives as long as the graph, longer than its loader: the mappings around an
+ * inner graph need its writes. */
 struct mortise_known {
     const struct mortise_declared *writes; /* sorted by path */
     size_t n;
     const struct mortise_graph *g;
     const struct mortise_schema *const *output_of; /* per node */
-    const struct mortise_known *const *known_of;   /* likewise */
-    const uint32_t *body; /* likewise: the map in whose body it is, or 0 */
+    const struct mortise_known *const *known_of;   /* per node */
+    const uint32_t *body; /* per node: the map whose body contains it, or 0 */
 };
 
-/* Some of the writes, which stand beside each other. */
+/* A range of the writes. */
 struct mortise_writes {
     size_t lo, hi;
 };
 
-/* NULL: memory ran out. */
+/* Collect the writes of the graph; NULL: memory ran out. */
 const struct mortise_known *mortise_known_new(struct mortise_loader *ld);
-/* Those that write the step `key` behind `depth` steps that `of` share, or what
- * is below it.  What only sanitises is in none. */
+/* The writes among `of`, which share `depth` steps, whose next step is `key`,
+ * including writes below it.  Sanitizing guardrails are in no range. */
 struct mortise_writes mortise_known_below(const struct mortise_known *k,
                                           struct mortise_writes of,
                                           size_t depth, const char *key);
-/* Does `node` of that graph see what was written there?  What is an element's own
- * is seen in the body of its map; MORTISE_NOWHERE sees all. */
+/* Is the write of graph `k` visible to `node` of the loader's graph?  The value
+ * of a map element is visible only in the map's body; MORTISE_NOWHERE sees
+ * every write. */
 bool mortise_known_sees(const struct mortise_loader *ld,
                         const struct mortise_known *k,
                         const struct mortise_declared *w, uint32_t node);
-/* The step there that is most like `name` (NULL: none), or `best`. */
+/* The step at this depth that is most similar to `name`, compared with `best`;
+ * NULL: none. */
 const char *mortise_known_nearest(const struct mortise_known *k,
                                   struct mortise_writes of, size_t depth,
                                   const char *name, const char *best);
 
-/* ---- before.c: who can have run before whom -------------------------------- */
+/* ---- before.c: which nodes may run before which -------------------------- */
 
-/* What was asked of the node of the last question is kept. */
+/* Keeps the search of the last question, for the same node. */
 struct mortise_before {
     struct mortise_loader *ld;
     const uint32_t *in, *in_at; /* edges into each node */
-    uint32_t *mark;             /* node -> the last search that came here */
-    uint32_t *queue, n, done;   /* nodes that it came to */
+    uint32_t *mark;             /* node -> the last search that visited it */
+    uint32_t *queue, n, done;   /* visited nodes */
     uint32_t search, node, budget;
-    bool any; /* it came to where a budget sends a run, whatever ran before */
-    bool started; /* it came to START */
+    bool any; /* reached the target of a budget's goto: any node may have run */
+    bool started; /* reached START */
 };
 
-/* All of it in the arena; false: memory ran out. */
+/* Allocates in the arena; false: memory ran out. */
 bool mortise_before_init(struct mortise_before *b, struct mortise_loader *ld,
                          struct mortise_arena *a);
-/* Is there a way from `maker` to `node`?  From itself: by a loop.  True, too,
- * where that is not worth finding out, and where no way leads to `node`. */
+/* Is there a path from `maker` to `node`?  From a node to itself: through a
+ * loop.  Also true if the search would cost too much, and if no path leads to
+ * `node`. */
 bool mortise_before_may(struct mortise_before *b, uint32_t maker,
                         uint32_t node);
 
-/* ---- names.c: what an expression is at -------------------------------------- */
+/* ---- names.c: the places that expressions refer to ----------------------- */
 
 struct names;
 
-/* What an expression of a node gives; NULL: anything. */
+/* The place of an expression's value; NULL: any value. */
 const void *mortise_names_place(struct names *c, uint32_t node,
                                 const struct mortise_expr *e);
-/* A member of it, without a finding: *missing where that would be one. */
+/* A member of the place, without a finding; *missing if there would be one. */
 const void *mortise_names_member(struct names *c, const void *place,
                                  const char *name, bool *missing);
-/* One of its elements, where it is a list, else itself; not *opens: it is
- * neither list nor object. */
+/* An element of a list, or the object itself; *opens is false for other
+ * values. */
 const void *mortise_names_inside(struct names *c, const void *place,
                                  bool *opens);
-/* The key of a mapping that is most like the name, or NULL. */
+/* The key of the mapping that is most similar to the name, or NULL. */
 const char *mortise_names_nearest(const struct mortise_yaml *map,
                                   const char *name);
 
 /* ---- templates.c ------------------------------------------------------------- */
 
-/* Of a node with an operation whose input has a schema, and arguments. */
+/* Check the templates in a node's arguments; its operation has an input
+ * schema. */
 void mortise_check_templates(struct names *names, struct mortise_loader *ld,
                              const struct mortise_node *node);
 

@@ -1,65 +1,66 @@
-/* postdominators.c -- which items of a region always lead to which:
- * post-dominators.
+/* postdominators.c -- post-dominators of the items of a region.
  *
- * When a join fires before all its edges are decided, what still runs towards
- * it has lost, if the join is all that it could lead to.  That is a question
- * about the graph alone: does every way from here, to where the region or a
- * branch ends, come by the join?  The answer is a tree over the items of the
- * region, in which an item's ancestors are what it always leads to; numbers of
- * a walk through that tree make the question two comparisons.
+ * When a join fires before all its edges are decided, the branches that still
+ * run towards it have lost, if they can lead nowhere but to the join.  This
+ * depends on the graph alone: does every path from here to the end of the
+ * region or branch pass the join?  The answer is a tree over the items of the
+ * region.  The ancestors of an item are the items that every path from it
+ * passes.  Numbers from a walk of that tree reduce the question to two
+ * comparisons.
  *
- * A way ends at END, in a node that leads nowhere, by an edge that leaves the
- * region, and by a back edge, which leads to another visit.  A loop may end so
- * in any node inside it, and in itself when it has no exit; of a map only its
- * own edge to its join counts, whatever becomes of its elements.
+ * A path ends at END, in a node without outgoing edges, with an edge that
+ * leaves the region, and with a back edge, which leads to another visit.  A
+ * loop may also end in any node inside it, and in itself if it has no exit.
+ * For a map only its own edge to its join counts, whatever its elements do.
  *
- * The region is acyclic (region.c), so one pass against the edges finds each
- * item's nearest ancestor as the nearest common one of its successors.  Items
- * keep a pointer that jumps towards the root (Myers, 1983), so that this takes
- * a logarithm and not the length of a chain.
+ * The region is acyclic (region.c).  So one pass against the edges finds the
+ * nearest ancestor of each item: the nearest common ancestor of its successors.
+ * Each item has a pointer that jumps towards the root (Myers, 1983), so this
+ * takes logarithmic time instead of the length of a chain.
  */
 #include "lang/graph/load/loader.h"
 
 #include <assert.h>
 
-/* An item is a node by its slot, or n_nodes + the slot of a child region; the
- * last one, `end`, stands for where ways end. */
+/* An item is a node (its slot) or a child region (n_nodes + its slot).  The
+ * last item, `end`, stands for the end of all paths. */
 struct tree {
     struct mortise_graph *g;
     const struct mortise_region *r;
     uint32_t end;
-    uint32_t *from, *to, n_ways; /* between items */
+    uint32_t *from, *to, n_ways; /* edges between items */
     uint32_t *out, *out_at;  /* item -> items: out[out_at[i]..out_at[i+1]) */
-    uint32_t *waits, *order; /* topological; `end` is not in it */
+    uint32_t *waits, *order; /* topological order, without `end` */
     uint32_t *up, *jump, *depth; /* the tree; its root is `end` */
-    uint32_t *size, *next;       /* for what is counted just now */
+    uint32_t *size, *next;       /* temporary counters */
 };
 
-/* ---- ways ------------------------------------------------------------ */
+/* ---- edges between items --------------------------------------------- */
 
-/* The item that holds what lies directly in region `at`, inside this one. */
-static uint32_t item_of_region(const struct tree *t, uint32_t at,
-                               const uint32_t *slots)
+/* The item of this region that contains region `at`. */
+static uint32_t get_region_item(const struct tree *t, uint32_t at,
+                                const uint32_t *slots)
 {
     while (t->g->regions[at].parent != t->r->index)
         at = t->g->regions[at].parent;
     return t->r->n_nodes + slots[at];
 }
 
-static uint32_t item_of(const struct tree *t, uint32_t node,
-                        const uint32_t *slots)
+static uint32_t get_node_item(const struct tree *t, uint32_t node,
+                              const uint32_t *slots)
 {
     const struct mortise_node *n = &t->g->nodes[node];
 
     return n->region == t->r->index ? n->slot
-                                    : item_of_region(t, n->region, slots);
+                                    : get_region_item(t, n->region, slots);
 }
 
-static uint32_t source_of(const struct tree *t, const struct mortise_edge *e,
-                          const uint32_t *slots)
+static uint32_t get_source_item(const struct tree *t,
+                                const struct mortise_edge *e,
+                                const uint32_t *slots)
 {
-    return e->kind == MORTISE_EDGE_GATHER ? item_of_region(t, e->map, slots)
-                                          : item_of(t, e->from, slots);
+    return e->kind == MORTISE_EDGE_GATHER ? get_region_item(t, e->map, slots)
+                                          : get_node_item(t, e->from, slots);
 }
 
 static void add_way(struct tree *t, uint32_t from, uint32_t to)
@@ -68,7 +69,8 @@ static void add_way(struct tree *t, uint32_t from, uint32_t to)
     t->to[t->n_ways++] = to;
 }
 
-static void add_ways(struct tree *t, const uint32_t *slots, const bool *leaks)
+static void add_region_ways(struct tree *t, const uint32_t *slots,
+                            const bool *leaks)
 {
     const struct mortise_region *r = t->r;
 
@@ -77,13 +79,14 @@ static void add_ways(struct tree *t, const uint32_t *slots, const bool *leaks)
         bool ends = e->to == MORTISE_END || e->back || e->yields;
 
         if (e->from != MORTISE_START)
-            add_way(t, source_of(t, e, slots),
-                    ends ? t->end : item_of(t, e->to, slots));
+            add_way(t, get_source_item(t, e, slots),
+                    ends ? t->end : get_node_item(t, e->to, slots));
     }
     for (uint32_t i = 0; i < r->n_exits; i++)
         if (t->g->edges[r->exits[i]].kind != MORTISE_EDGE_GATHER ||
             t->g->edges[r->exits[i]].map != r->index)
-            add_way(t, source_of(t, &t->g->edges[r->exits[i]], slots), t->end);
+            add_way(t, get_source_item(t, &t->g->edges[r->exits[i]], slots),
+                    t->end);
     for (uint32_t i = 0; i < r->n_nodes; i++)
         if (t->g->nodes[r->nodes[i]].n_out == 0)
             add_way(t, i, t->end);
@@ -92,7 +95,7 @@ static void add_ways(struct tree *t, const uint32_t *slots, const bool *leaks)
             add_way(t, r->n_nodes + i, t->end);
 }
 
-static void deal_ways(struct tree *t)
+static void group_ways_by_source(struct tree *t)
 {
     for (uint32_t i = 0; i < t->n_ways; i++)
         t->out_at[t->from[i] + 1]++;
@@ -104,8 +107,8 @@ static void deal_ways(struct tree *t)
         t->out[t->next[t->from[i]]++] = t->to[i];
 }
 
-/* Kahn: no item before all that lead to it. */
-static void sort(struct tree *t)
+/* Kahn's algorithm: each item comes after all its predecessors. */
+static void sort_region_items(struct tree *t)
 {
     uint32_t n = 0;
 
@@ -119,13 +122,13 @@ static void sort(struct tree *t)
              k < t->out_at[t->order[done] + 1]; k++)
             if (--t->waits[t->out[k]] == 0 && t->out[k] != t->end)
                 t->order[n++] = t->out[k];
-    assert(n == t->end); /* a region is acyclic */
+    assert(n == t->end); /* regions are acyclic */
 }
 
 /* ---- the tree -------------------------------------------------------- */
 
-/* Hang an item below another, which is in the tree. */
-static void hang(struct tree *t, uint32_t item, uint32_t up)
+/* Add an item to the tree, below another. */
+static void add_tree_item(struct tree *t, uint32_t item, uint32_t up)
 {
     uint32_t j = t->jump[up];
 
@@ -138,7 +141,8 @@ static void hang(struct tree *t, uint32_t item, uint32_t up)
 }
 
 /* The ancestor at this depth. */
-static uint32_t climb(const struct tree *t, uint32_t item, uint32_t depth)
+static uint32_t find_ancestor_at(const struct tree *t, uint32_t item,
+                                 uint32_t depth)
 {
     while (t->depth[item] > depth)
         item = t->depth[t->jump[item]] >= depth ? t->jump[item] : t->up[item];
@@ -146,12 +150,13 @@ static uint32_t climb(const struct tree *t, uint32_t item, uint32_t depth)
 }
 
 /* The nearest common ancestor. */
-static uint32_t meet(const struct tree *t, uint32_t a, uint32_t b)
+static uint32_t find_common_ancestor(const struct tree *t, uint32_t a,
+                                     uint32_t b)
 {
     if (t->depth[a] > t->depth[b])
-        a = climb(t, a, t->depth[b]);
+        a = find_ancestor_at(t, a, t->depth[b]);
     else
-        b = climb(t, b, t->depth[a]);
+        b = find_ancestor_at(t, b, t->depth[a]);
     while (a != b) {
         bool far = t->jump[a] != t->jump[b]; /* equal depth: equal jumps */
 
@@ -161,21 +166,22 @@ static uint32_t meet(const struct tree *t, uint32_t a, uint32_t b)
     return a;
 }
 
-static void grow(struct tree *t)
+static void build_postdom_tree(struct tree *t)
 {
     t->up[t->end] = t->jump[t->end] = t->end;
     for (uint32_t n = t->end; n > 0; n--) {
         uint32_t item = t->order[n - 1], up;
 
-        assert(t->out_at[item] < t->out_at[item + 1]); /* all ways end */
+        assert(t->out_at[item] < t->out_at[item + 1]); /* every path ends */
         up = t->out[t->out_at[item]];
         for (uint32_t k = t->out_at[item] + 1; k < t->out_at[item + 1]; k++)
-            up = meet(t, up, t->out[k]);
-        hang(t, item, up);
+            up = find_common_ancestor(t, up, t->out[k]);
+        add_tree_item(t, item, up);
     }
 }
 
-static struct mortise_postdom *postdom_of(const struct tree *t, uint32_t item)
+static struct mortise_postdom *get_item_postdom(const struct tree *t,
+                                                uint32_t item)
 {
     const struct mortise_region *r = t->r;
 
@@ -184,9 +190,9 @@ static struct mortise_postdom *postdom_of(const struct tree *t, uint32_t item)
                : &t->g->regions[r->regions[item - r->n_nodes]].postdom;
 }
 
-/* Numbers of a walk that begins at the root: an item's are followed by those
- * of what is below it. */
-static void number(struct tree *t)
+/* Number the items in preorder from the root: the descendants of an item follow
+ * it. */
+static void number_postdom_tree(struct tree *t)
 {
     for (uint32_t i = 0; i <= t->end; i++)
         t->size[i] = 1;
@@ -196,17 +202,17 @@ static void number(struct tree *t)
     for (uint32_t n = t->end; n > 0; n--) {
         uint32_t item = t->order[n - 1], first = t->next[t->up[item]];
 
-        *postdom_of(t, item) =
+        *get_item_postdom(t, item) =
             (struct mortise_postdom){first, first + t->size[item] - 1};
         t->next[t->up[item]] += t->size[item];
         t->next[item] = first + 1;
     }
 }
 
-/* ---- a region -------------------------------------------------------- */
+/* ---- one region ------------------------------------------------------ */
 
-static void make_room(struct tree *t, struct mortise_loader *ld,
-                      struct mortise_arena *a)
+static void alloc_tree_arrays(struct tree *t, struct mortise_loader *ld,
+                              struct mortise_arena *a)
 {
     uint32_t items = t->end + 2;
     uint32_t ways = t->r->n_edges + t->r->n_exits + items;
@@ -224,49 +230,50 @@ static void make_room(struct tree *t, struct mortise_loader *ld,
             mortise_load_scratch(ld, a, lists[i].n * sizeof(uint32_t));
 }
 
-static void load_region(struct mortise_loader *ld,
-                        const struct mortise_region *r, const uint32_t *slots,
-                        const bool *leaks)
+static void load_region_postdominators(struct mortise_loader *ld,
+                                       const struct mortise_region *r,
+                                       const uint32_t *slots, const bool *leaks)
 {
     struct mortise_arena arena;
     struct tree t = {.g = ld->g, .r = r, .end = r->n_nodes + r->n_regions};
 
     mortise_arena_init(&arena, ld->mem);
-    make_room(&t, ld, &arena);
+    alloc_tree_arrays(&t, ld, &arena);
     if (!ld->nomem) {
-        add_ways(&t, slots, leaks);
-        deal_ways(&t);
-        sort(&t);
-        grow(&t);
-        number(&t);
+        add_region_ways(&t, slots, leaks);
+        group_ways_by_source(&t);
+        sort_region_items(&t);
+        build_postdom_tree(&t);
+        number_postdom_tree(&t);
     }
     mortise_arena_finish(&arena);
 }
 
-/* ---- all of them ----------------------------------------------------- */
+/* ---- all regions ----------------------------------------------------- */
 
-static bool is_race(const struct mortise_graph *g, uint32_t node)
+static bool is_race_join(const struct mortise_graph *g, uint32_t node)
 {
     return mortise_join_is_race(&g->nodes[node].join);
 }
 
-/* Is there a join that fires before all its edges are decided?  That of a
- * loop's entry is one of the region around the loop. */
-static bool has_race(const struct mortise_graph *g,
-                     const struct mortise_region *r)
+/* Is there a join that fires before all its edges are decided?  The join of a
+ * loop's entry belongs to the region around the loop. */
+static bool has_race_join(const struct mortise_graph *g,
+                          const struct mortise_region *r)
 {
     for (uint32_t i = 0; i < r->n_nodes; i++)
-        if (is_race(g, r->nodes[i]))
+        if (is_race_join(g, r->nodes[i]))
             return true;
     for (uint32_t i = 0; i < r->n_regions; i++)
         if (g->regions[r->regions[i]].kind == MORTISE_REGION_LOOP &&
-            is_race(g, g->regions[r->regions[i]].entry))
+            is_race_join(g, g->regions[r->regions[i]].entry))
             return true;
     return false;
 }
 
-/* Can a way end inside, in a loop?  Children stand behind their parents. */
-static void find_leaks(const struct mortise_graph *g, bool *leaks)
+/* Find the regions in which a path can end.  Children come after their
+ * parents. */
+static void find_leaking_regions(const struct mortise_graph *g, bool *leaks)
 {
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (g->nodes[i].n_out == 0)
@@ -292,10 +299,10 @@ void mortise_load_postdominators(struct mortise_loader *ld)
     for (uint32_t i = 0; i < g->n_regions; i++)
         for (uint32_t k = 0; k < g->regions[i].n_regions; k++)
             slots[g->regions[i].regions[k]] = k;
-    find_leaks(g, leaks);
+    find_leaking_regions(g, leaks);
     for (uint32_t i = 0; i < g->n_regions && !ld->nomem; i++)
-        if (has_race(g, &g->regions[i]))
-            load_region(ld, &g->regions[i], slots, leaks);
+        if (has_race_join(g, &g->regions[i]))
+            load_region_postdominators(ld, &g->regions[i], slots, leaks);
 }
 
 bool mortise_postdom_leads(struct mortise_postdom from,

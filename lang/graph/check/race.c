@@ -1,34 +1,34 @@
-/* race.c -- writes that may collide, and quorums that cannot be reached, as far
- * as the graph alone can tell.
+/* race.c -- writes that may conflict, and quorums that cannot be reached, as
+ * far as the graph alone shows.
  *
- * Two writes to one path conflict in a run when neither is in the other's past
- * (graph.md 7).  Seen from here that is a pair of nodes such that
+ * Two writes to one path conflict in a run if neither is in the other's past
+ * (graph.md 7).  In the graph this is a pair of nodes for which
  *
  *   (1) their paths overlap, and one of them has no reducer of its own,
- *   (2) neither can be reached from the other, and
- *   (3) both can run: they do not stand behind two exits of one node of which
- *       only one is ever taken (two routes, a route and on_error ...), and
- *   (4) both count: they are not the last steps to a join of any, at which the
- *       second has lost once the first is done.
+ *   (2) neither can be reached from the other,
+ *   (3) both can run: they are not behind two exits of one node of which only
+ *       one is ever taken (two routes, a route and on_error ...), and
+ *   (4) both count: they are not the last nodes before a join of any, where the
+ *       second loses as soon as the first is done.
  *
- * or a node of a map's body: its executions for two elements are never in each
- * other's past, nor are those of any two nodes of the body.  But what is an
- * element's own (graph.h) is seen by nobody outside of it: it collides with what
- * others in the same body write, as (1) to (4) have it, and with nothing else.
+ * A node in a map's body also conflicts with itself, and with every node of the
+ * body: the executions for two elements are never in each other's past.  But a
+ * value of one element (graph.h) is invisible outside that element: it
+ * conflicts only with writes in the same body, by (1) to (4).
  *
- * Back edges do not count for any of it: a visit of a loop comes after the
- * whole visit before it, so what matters is whether two executions of one
- * visit, or one of the last visit and one behind the loop, follow each other.
+ * Back edges are ignored.  A visit of a loop comes after the whole previous
+ * visit.  So only two executions of one visit matter, or one of the last visit
+ * and one after the loop.
  *
- * (3) asks which edges a node cannot be reached without: dominators, with
- * edges as vertices of their own.  When a node runs, some way of taken edges
- * leads to it, and its dominators are on each of them.  In an acyclic graph
- * one pass in topological order finds them (Cooper, Harvey and Kennedy's
- * intersection).  Two nodes part at their nearest common dominator; if they
- * leave it by edges that exclude each other, they never both run.
+ * (3) asks for the edges without which a node cannot be reached: dominators,
+ * with edges as vertices.  When a node runs, a path of taken edges leads to it,
+ * and its dominators are on each such path.  In an acyclic graph one pass in
+ * topological order finds them (the intersection of Cooper, Harvey and
+ * Kennedy).  Two nodes part at their nearest common dominator.  If they leave
+ * it by edges that exclude each other, they never both run.
  *
- * These are warnings, the run itself is the judge: so the search has a budget,
- * and a path is reported once.
+ * These findings are warnings, because the run decides.  So the search has a
+ * limit, and a path is reported once.
  */
 #include "lang/graph/load/loader.h"
 
@@ -36,16 +36,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUDGET = 2000000, MAX_FRONT = 64 }; /* edges looked at; see front */
+enum { BUDGET = 2000000, MAX_FRONT = 64 }; /* edges to visit; see `front` */
 
 struct race {
     struct mortise_loader *ld;
     const struct mortise_graph *g;
-    struct mortise_arena arena; /* of what follows */
-    uint32_t *order, *rank;     /* topological, and where each node stands */
+    struct mortise_arena arena; /* for the arrays below */
+    uint32_t *order, *rank;     /* topological order, and each node's position
+                                 * in it */
     /* Vertices: 0 is START, 1 + i is node i, 1 + n_nodes + i is edge i. */
     uint32_t *idom, *depth;
-    uint32_t *mark; /* node -> the last search that came here */
+    uint32_t *mark; /* node -> the last search that visited it */
     uint32_t *stack;
     uint32_t search;
     uint32_t budget;
@@ -53,21 +54,22 @@ struct race {
 
 /* ---- order ----------------------------------------------------------- */
 
-/* Does the target of the edge come after its source, in a visit? */
-static bool orders(const struct mortise_graph *g, const struct mortise_edge *e)
+/* Does the target of the edge run after its source, within a visit? */
+static bool is_order_edge(const struct mortise_graph *g,
+                          const struct mortise_edge *e)
 {
     return e->from != MORTISE_START && e->to != MORTISE_END &&
            e->kind != MORTISE_EDGE_GATHER && !mortise_graph_returns(g, e);
 }
 
-/* Kahn.  Without back edges the graph is acyclic (region.c). */
-static void sort(struct race *r)
+/* Kahn's algorithm.  Without back edges the graph is acyclic (region.c). */
+static void sort_nodes_by_order(struct race *r)
 {
     const struct mortise_graph *g = r->g;
     uint32_t *waits = r->mark, n = 0;
 
     for (uint32_t i = 0; i < g->n_edges; i++)
-        if (orders(g, &g->edges[i]))
+        if (is_order_edge(g, &g->edges[i]))
             waits[g->edges[i].to]++;
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (waits[i] == 0)
@@ -79,7 +81,7 @@ static void sort(struct race *r)
         for (uint32_t i = 0; i < node->n_out; i++) {
             const struct mortise_edge *e = &g->edges[node->out[i]];
 
-            if (orders(g, e) && --waits[e->to] == 0)
+            if (is_order_edge(g, e) && --waits[e->to] == 0)
                 r->order[n++] = e->to;
         }
     }
@@ -98,16 +100,16 @@ static uint32_t edge_vertex(const struct race *r, uint32_t edge)
     return 1 + r->g->n_nodes + edge;
 }
 
-static void spend(struct race *r)
+static void spend_race_budget(struct race *r)
 {
     if (r->budget > 0)
         r->budget--;
 }
 
 /* The nearest vertex that dominates both. */
-static uint32_t meet(struct race *r, uint32_t a, uint32_t b)
+static uint32_t find_common_dominator(struct race *r, uint32_t a, uint32_t b)
 {
-    for (; a != b && r->budget > 0; spend(r)) {
+    for (; a != b && r->budget > 0; spend_race_budget(r)) {
         if (r->depth[a] >= r->depth[b])
             a = r->idom[a];
         else
@@ -122,8 +124,9 @@ static void set_idom(struct race *r, uint32_t vertex, uint32_t idom)
     r->depth[vertex] = r->depth[idom] + 1;
 }
 
-/* Behind a map its map edge is all that is certain: the list may be empty. */
-static void leave(struct race *r, uint32_t node, uint32_t edge)
+/* The join of a map is dominated by the map edge only, since the list may be
+ * empty. */
+static void set_edge_dominators(struct race *r, uint32_t node, uint32_t edge)
 {
     const struct mortise_edge *e = &r->g->edges[edge];
 
@@ -138,122 +141,129 @@ static void find_dominators(struct race *r)
     const struct mortise_graph *g = r->g;
 
     for (uint32_t k = 0; k < g->n_start; k++)
-        leave(r, MORTISE_START, g->start[k]);
+        set_edge_dominators(r, MORTISE_START, g->start[k]);
     for (uint32_t k = 0; k < g->n_nodes; k++) {
         const struct mortise_node *node = &g->nodes[r->order[k]];
-        uint32_t dom = edge_vertex(r, node->in[0]); /* nothing is orphaned */
+        /* every node has an incoming edge */
+        uint32_t dom = edge_vertex(r, node->in[0]);
 
         for (uint32_t i = 1; i < node->n_in; i++)
-            dom = meet(r, dom, edge_vertex(r, node->in[i]));
+            dom = find_common_dominator(r, dom, edge_vertex(r, node->in[i]));
         set_idom(r, node_vertex(node->index), dom);
         for (uint32_t i = 0; i < node->n_out; i++)
-            leave(r, node->index, node->out[i]);
+            set_edge_dominators(r, node->index, node->out[i]);
     }
 }
 
-/* ---- who excludes whom (3) ------------------------------------------- */
+/* ---- edges that exclude each other (3) ------------------------------- */
 
-static bool replaces_others(enum mortise_edge_kind kind)
+static bool replaces_other_edges(enum mortise_edge_kind kind)
 {
     return kind == MORTISE_EDGE_TARGET || kind == MORTISE_EDGE_ERROR ||
            kind == MORTISE_EDGE_TIMEOUT || kind == MORTISE_EDGE_REROUTE ||
            kind == MORTISE_EDGE_BUDGET;
 }
 
-static bool is_routed(enum mortise_edge_kind kind)
+static bool is_routed_edge(enum mortise_edge_kind kind)
 {
     return kind == MORTISE_EDGE_ROUTE || kind == MORTISE_EDGE_DEFAULT ||
            kind == MORTISE_EDGE_ROUTE_ALL;
 }
 
-/* Is one of them for what has a trait, the other for what has less of it? */
-static bool are_arms(const struct mortise_edge *a, const struct mortise_edge *b)
+/* Is one edge for the trait at a threshold, and the other for less? */
+static bool are_opposite_traits(const struct mortise_edge *a,
+                                const struct mortise_edge *b)
 {
     if (a->kind == MORTISE_EDGE_BELOW)
-        return b->kind == MORTISE_EDGE_ABOVE && are_arms(b, a);
+        return b->kind == MORTISE_EDGE_ABOVE && are_opposite_traits(b, a);
     return a->kind == MORTISE_EDGE_ABOVE && b->kind == MORTISE_EDGE_BELOW &&
            a->trait == b->trait && a->threshold >= b->threshold;
 }
 
-/* Of two edges out of one node, neither of which stands in for another. */
-static bool exclude_plain(const struct mortise_edge *a,
-                          const struct mortise_edge *b)
+/* Of two edges from one node, neither of which is a detour. */
+static bool exclude_plain_edges(const struct mortise_edge *a,
+                                const struct mortise_edge *b)
 {
-    if (replaces_others(a->kind) || replaces_others(b->kind))
+    if (replaces_other_edges(a->kind) || replaces_other_edges(b->kind))
         return true;
     if (a->kind == MORTISE_EDGE_DEFAULT || b->kind == MORTISE_EDGE_DEFAULT)
-        return is_routed(a->kind) && is_routed(b->kind);
+        return is_routed_edge(a->kind) && is_routed_edge(b->kind);
     return (a->kind == MORTISE_EDGE_ROUTE && b->kind == MORTISE_EDGE_ROUTE) ||
            (a->discovery != NULL && a->discovery == b->discovery) ||
-           are_arms(a, b);
+           are_opposite_traits(a, b);
 }
 
-/* The edge itself, or one of those that it stands in for: it is taken where one
- * of them was chosen, and none of them is then. */
-static const struct mortise_edge *plain(const struct race *r,
-                                        const struct mortise_edge *e)
+/* The edge itself; for a detour, one of the edges that it replaces.  The detour
+ * is taken if one of those was chosen, and then none of them is. */
+static const struct mortise_edge *get_plain_edge(const struct race *r,
+                                                 const struct mortise_edge *e)
 {
     return e->kind == MORTISE_EDGE_DETOUR ? &r->g->edges[e->policy->first] : e;
 }
 
-/* Of two edges out of one node: is at most one ever taken? */
-static bool exclude(const struct race *r, const struct mortise_edge *a,
-                    const struct mortise_edge *b)
+/* Is at most one of two edges from one node ever taken? */
+static bool exclude_each_other(const struct race *r,
+                               const struct mortise_edge *a,
+                               const struct mortise_edge *b)
 {
     return (a->policy != NULL && a->policy == b->policy) ||
-           exclude_plain(plain(r, a), plain(r, b));
+           exclude_plain_edges(get_plain_edge(r, a), get_plain_edge(r, b));
 }
 
 /* The vertex below `top` on the way down to `v`. */
-static uint32_t below(struct race *r, uint32_t top, uint32_t v)
+static uint32_t find_child_dominator(struct race *r, uint32_t top, uint32_t v)
 {
     while (r->budget > 0 && r->idom[v] != top) {
         v = r->idom[v];
-        spend(r);
+        spend_race_budget(r);
     }
     return v;
 }
 
-/* Of two vertices. */
-static bool never_both(struct race *r, uint32_t va, uint32_t vb)
+/* Of two vertices: is at most one ever taken? */
+static bool never_both_taken(struct race *r, uint32_t va, uint32_t vb)
 {
-    uint32_t top = meet(r, va, vb), first = edge_vertex(r, 0);
+    uint32_t top = find_common_dominator(r, va, vb), first = edge_vertex(r, 0);
 
     if (va == top || vb == top)
         return false;
-    va = below(r, top, va);
-    vb = below(r, top, vb);
+    va = find_child_dominator(r, top, va);
+    vb = find_child_dominator(r, top, vb);
     if (r->budget == 0 || va < first || vb < first)
         return false;
-    return exclude(r, &r->g->edges[va - first], &r->g->edges[vb - first]);
+    return exclude_each_other(r, &r->g->edges[va - first],
+                              &r->g->edges[vb - first]);
 }
 
-/* ---- who makes whom lose (4) ------------------------------------------- */
+/* ---- joins at which one loses (4) -------------------------------------- */
 
-/* Where the node leads whatever happens, or NULL. */
-static const struct mortise_edge *only_way(const struct race *r, uint32_t node)
+/* The only edge of the node, if it is always taken; else NULL. */
+static const struct mortise_edge *get_only_edge(const struct race *r,
+                                                uint32_t node)
 {
     const struct mortise_node *n = &r->g->nodes[node];
     const struct mortise_edge *e =
         n->n_out == 1 ? &r->g->edges[n->out[0]] : NULL;
 
-    return e != NULL && e->kind == MORTISE_EDGE_STATIC && orders(r->g, e) &&
-                   e->home == n->region
+    return e != NULL && e->kind == MORTISE_EDGE_STATIC &&
+                   is_order_edge(r->g, e) && e->home == n->region
                ? e
                : NULL;
 }
 
-static bool one_loses(const struct race *r, uint32_t a, uint32_t b)
+static bool is_one_loser(const struct race *r, uint32_t a, uint32_t b)
 {
-    const struct mortise_edge *x = only_way(r, a), *y = only_way(r, b);
+    const struct mortise_edge *x = get_only_edge(r, a),
+                              *y = get_only_edge(r, b);
 
     return x != NULL && y != NULL && x->to == y->to && x->home == y->home &&
            r->g->nodes[x->to].join.kind == MORTISE_JOIN_ANY;
 }
 
-/* ---- who reaches whom (2) -------------------------------------------- */
+/* ---- reachability (2) ------------------------------------------------ */
 
-static void visit(struct race *r, uint32_t node, uint32_t last, uint32_t *n)
+static void visit_later_node(struct race *r, uint32_t node, uint32_t last,
+                             uint32_t *n)
 {
     if (r->mark[node] == r->search || r->rank[node] > last)
         return;
@@ -261,22 +271,22 @@ static void visit(struct race *r, uint32_t node, uint32_t last, uint32_t *n)
     r->stack[(*n)++] = node;
 }
 
-/* Is there a way from a to b?  Ranks tell which nodes may lie on it. */
-static bool reaches(struct race *r, uint32_t a, uint32_t b)
+/* Is there a path from a to b?  Only nodes between their ranks can be on it. */
+static bool reaches_node(struct race *r, uint32_t a, uint32_t b)
 {
     uint32_t n = 0;
 
     r->search++;
-    visit(r, a, r->rank[b], &n);
+    visit_later_node(r, a, r->rank[b], &n);
     while (n > 0 && r->mark[b] != r->search && r->budget > 0) {
         const struct mortise_node *node = &r->g->nodes[r->stack[--n]];
 
         for (uint32_t i = 0; i < node->n_out; i++) {
             const struct mortise_edge *e = &r->g->edges[node->out[i]];
 
-            if (orders(r->g, e))
-                visit(r, e->to, r->rank[b], &n);
-            spend(r);
+            if (is_order_edge(r->g, e))
+                visit_later_node(r, e->to, r->rank[b], &n);
+            spend_race_budget(r);
         }
     }
     return r->mark[b] == r->search;
@@ -302,8 +312,8 @@ static bool has_no_reducer(const struct race *r,
            mortise_graph_reduce(r->g, w->path) == MORTISE_REDUCE_DEFAULT;
 }
 
-/* The outermost map that the node is in, 0: none. */
-static uint32_t map_around(const struct race *r, uint32_t node)
+/* The outermost map around the node; 0: none. */
+static uint32_t get_outermost_map(const struct race *r, uint32_t node)
 {
     uint32_t map = 0;
 
@@ -315,16 +325,17 @@ static uint32_t map_around(const struct race *r, uint32_t node)
 }
 
 /* Are both in the body of one map? */
-static bool share_a_map(const struct race *r, uint32_t a, uint32_t b)
+static bool are_in_same_map(const struct race *r, uint32_t a, uint32_t b)
 {
-    uint32_t map = map_around(r, a);
+    uint32_t map = get_outermost_map(r, a);
 
-    return map != 0 && map == map_around(r, b);
+    return map != 0 && map == get_outermost_map(r, b);
 }
 
-/* The map in whose body the write is an element's own, 0: it is in none.  What a
- * map comes to is written around it, where its join is. */
-static uint32_t own_of(const struct race *r, const struct mortise_declared *w)
+/* The map whose element owns the written value; 0: none.  The results of a map
+ * are written outside it, at its join. */
+static uint32_t get_element_map(const struct race *r,
+                                const struct mortise_declared *w)
 {
     return mortise_graph_is_own(r->g, w->path)
                ? mortise_graph_map_of(r->g, w->node)
@@ -334,39 +345,41 @@ static uint32_t own_of(const struct race *r, const struct mortise_declared *w)
 static bool race(struct race *r, const struct mortise_declared *a,
                  const struct mortise_declared *b)
 {
-    uint32_t own = own_of(r, a);
+    uint32_t own = get_element_map(r, a);
 
     if (!has_no_reducer(r, a) && !has_no_reducer(r, b))
         return false;
     if (!mortise_path_covers(a->path, b->path) &&
         !mortise_path_covers(b->path, a->path))
         return false;
-    if (own != own_of(r, b))
+    if (own != get_element_map(r, b))
         return false;
-    if (own == 0 && share_a_map(r, a->node, b->node))
+    if (own == 0 && are_in_same_map(r, a->node, b->node))
         return true;
     if (a->node == b->node)
         return false;
     if (r->rank[a->node] > r->rank[b->node])
         return race(r, b, a);
-    return !one_loses(r, a->node, b->node) && !reaches(r, a->node, b->node) &&
-           !never_both(r, node_vertex(a->node), node_vertex(b->node)) &&
+    return !is_one_loser(r, a->node, b->node) &&
+           !reaches_node(r, a->node, b->node) &&
+           !never_both_taken(r, node_vertex(a->node), node_vertex(b->node)) &&
            r->budget > 0;
 }
 
-static void report(struct race *r, const struct mortise_declared *a,
-                   const struct mortise_declared *b)
+static void report_write_conflict(struct race *r,
+                                  const struct mortise_declared *a,
+                                  const struct mortise_declared *b)
 {
     const struct mortise_path *path = b->path->n > 1 ? b->path : a->path;
     const struct mortise_node *nodes = r->g->nodes;
     struct mortise_diag *d;
 
-    if (own_of(r, a) == 0 && share_a_map(r, a->node, b->node))
+    if (get_element_map(r, a) == 0 && are_in_same_map(r, a->node, b->node))
         d = mortise_diag_add(
             r->ld->diags, "W0801", b->span,
             "all elements of the map that runs '%s' can write %s, and their "
             "order is not defined",
-            nodes[r->g->regions[map_around(r, b->node)].entry].id,
+            nodes[r->g->regions[get_outermost_map(r, b->node)].entry].id,
             b->path->text);
     else
         d = mortise_diag_add(
@@ -380,10 +393,10 @@ static void report(struct race *r, const struct mortise_declared *a,
         path->text);
 }
 
-/* Writes of overlapping paths, by rank where the path is the same.  `front`
- * holds those that no later one was seen to come after. */
-static void check_group(struct race *r, const struct mortise_declared *w,
-                        size_t n)
+/* Check writes of overlapping paths, which are sorted by path, then by rank.
+ * `front` holds the writes that no later write was seen to follow. */
+static void check_write_group(struct race *r, const struct mortise_declared *w,
+                              size_t n)
 {
     const struct mortise_declared *front[MAX_FRONT];
     size_t n_front = 0;
@@ -392,16 +405,16 @@ static void check_group(struct race *r, const struct mortise_declared *w,
         size_t kept = 0;
 
         if (race(r, &w[i], &w[i])) { /* with itself, in a map */
-            report(r, &w[i], &w[i]);
+            report_write_conflict(r, &w[i], &w[i]);
             return;
         }
         for (size_t k = 0; k < n_front; k++) {
             if (race(r, front[k], &w[i])) {
-                report(r, front[k], &w[i]);
+                report_write_conflict(r, front[k], &w[i]);
                 return;
             }
             if (mortise_path_compare(front[k]->path, w[i].path) != 0 ||
-                !reaches(r, front[k]->node, w[i].node))
+                !reaches_node(r, front[k]->node, w[i].node))
                 front[kept++] = front[k];
         }
         n_front = kept;
@@ -410,7 +423,7 @@ static void check_group(struct race *r, const struct mortise_declared *w,
     }
 }
 
-static void check_groups(struct race *r)
+static void check_write_groups(struct race *r)
 {
     struct mortise_declared *w = r->ld->writes;
     size_t n = r->ld->n_writes, end;
@@ -421,49 +434,56 @@ static void check_groups(struct race *r)
         for (end = i + 1; end < n; end++)
             if (!mortise_path_covers(w[i].path, w[end].path))
                 break;
-        check_group(r, w + i, end - i);
+        check_write_group(r, w + i, end - i);
     }
 }
 
 /* ---- quorums --------------------------------------------------------- */
 
-/* Does the i-th edge into a node exclude all before it that are in a group? */
-static bool joins_group(struct race *r, const struct mortise_node *node,
-                        const uint32_t *group, uint32_t i, uint32_t which)
+/* Does the i-th edge into a node exclude all earlier edges of this group? */
+static bool excludes_whole_group(struct race *r,
+                                 const struct mortise_node *node,
+                                 const uint32_t *group, uint32_t i,
+                                 uint32_t which)
 {
     for (uint32_t k = 0; k < i; k++)
-        if (group[k] == which && !never_both(r, edge_vertex(r, node->in[k]),
-                                             edge_vertex(r, node->in[i])))
+        if (group[k] == which &&
+            !never_both_taken(r, edge_vertex(r, node->in[k]),
+                              edge_vertex(r, node->in[i])))
             return false;
     return true;
 }
 
-/* How many of the edges into a node may be taken at once, at most: a group of
- * edges that all exclude each other counts as one. */
-static uint32_t most_taken(struct race *r, const struct mortise_node *node)
+/* The largest number of edges into a node that can be taken together.  A group
+ * of edges that all exclude each other counts as one. */
+static uint32_t count_most_taken(struct race *r,
+                                 const struct mortise_node *node)
 {
     uint32_t *group = r->stack, n = 0;
 
     for (uint32_t i = 0; i < node->n_in && r->budget > 0; i++) {
         group[i] = 0;
-        while (group[i] < n && !joins_group(r, node, group, i, group[i]))
+        while (group[i] < n &&
+               !excludes_whole_group(r, node, group, i, group[i]))
             group[i]++;
         n += group[i] == n;
     }
     return n;
 }
 
-static void check_quorum(struct race *r, const struct mortise_node *node)
+static void check_quorum_reachable(struct race *r,
+                                   const struct mortise_node *node)
 {
     uint32_t most;
 
     if (node->join.kind != MORTISE_JOIN_QUORUM || node->join.quorum < 2 ||
         node->n_in > r->g->n_nodes)
         return;
-    /* What gathers a map stands last; of its elements any number may come. */
+    /* The gathering edge of a map is the last one; any number of elements may
+     * arrive. */
     if (r->g->edges[node->in[node->n_in - 1]].kind == MORTISE_EDGE_GATHER)
         return;
-    most = most_taken(r, node);
+    most = count_most_taken(r, node);
     if (most < node->join.quorum && r->budget > 0)
         mortise_diag_add(r->ld->diags, "W0807", node->span,
                          "'%s' waits for %u edges, but at most %u of its edges "
@@ -471,34 +491,35 @@ static void check_quorum(struct race *r, const struct mortise_node *node)
                          node->id, node->join.quorum, most);
 }
 
-static void check_quorums(struct race *r)
+static void check_all_quorums(struct race *r)
 {
     for (uint32_t i = 0; i < r->g->n_nodes; i++)
-        check_quorum(r, &r->g->nodes[i]);
+        check_quorum_reachable(r, &r->g->nodes[i]);
 }
 
 /* ---- reducers -------------------------------------------------------- */
 
-static int find_path(const void *path, const void *write)
+static int compare_path_to_write(const void *path, const void *write)
 {
     const struct mortise_declared *w = write;
 
     return mortise_path_compare(path, w->path);
 }
 
-/* Does any write have exactly this path?  They are sorted. */
-static bool is_written(const struct race *r, const struct mortise_path *path)
+/* Does a write have exactly this path?  The writes are sorted. */
+static bool is_path_written(const struct race *r,
+                            const struct mortise_path *path)
 {
     size_t n = r->ld->n_writes;
 
     return n > 0 && bsearch(path, r->ld->writes, n, sizeof *r->ld->writes,
-                            find_path) != NULL;
+                            compare_path_to_write) != NULL;
 }
 
-static void check_reducers(struct race *r)
+static void check_unused_reducers(struct race *r)
 {
     for (size_t i = 0; i < r->g->n_reducers; i++)
-        if (!is_written(r, &r->g->reducers[i].path))
+        if (!is_path_written(r, &r->g->reducers[i].path))
             mortise_diag_add(r->ld->diags, "W0802", r->g->reducers[i].span,
                              "no node writes '%s'",
                              r->g->reducers[i].path.text);
@@ -519,11 +540,11 @@ void mortise_check_writes(struct mortise_loader *ld)
     r.idom = mortise_load_scratch(ld, &r.arena, vertices * sizeof *r.idom);
     r.depth = mortise_load_scratch(ld, &r.arena, vertices * sizeof *r.depth);
     if (!ld->nomem) {
-        sort(&r);
+        sort_nodes_by_order(&r);
         find_dominators(&r);
-        check_quorums(&r);
-        check_groups(&r);
-        check_reducers(&r);
+        check_all_quorums(&r);
+        check_write_groups(&r);
+        check_unused_reducers(&r);
     }
     mortise_arena_finish(&r.arena);
 }

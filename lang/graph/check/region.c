@@ -1,22 +1,22 @@
-/* region.c -- what is nested in a graph, and what belongs to it.
+/* region.c -- the regions of a graph and their contents.
  *
  * A region is the graph itself, a loop, or the body of a map (map_body.c).  A
- * loop is a strongly connected part; it has one node where it is entered, and
- * when the edges back to that node are taken away, the strongly connected parts
- * of what remains are the loops inside it.  So, in the end,
+ * loop is a strongly connected component with one entry node.  Without the
+ * edges back to the entry, the strongly connected components that remain are
+ * the inner loops.  So
  *
  *   (1) every node has one innermost region, and regions form a tree,
- *   (2) a child region is entered through its entry alone,
- *   (3) what remains of a region without its back edges, each child taken for
- *       one item, is acyclic.
+ *   (2) a child region is entered only through its entry,
+ *   (3) a region without its back edges is acyclic, if each child counts as one
+ *       item.
  *
- * Loops are found in a graph of vertices: the nodes, and one vertex for each
- * map, which stands in the map's surroundings for its body.  No edge joins a
- * body to its surroundings then, so one search serves all bodies at once.
- * Tarjan's algorithm, with its own stack, finds the outermost loops; each loop
- * is then searched by itself, without its back edges.  A vertex is looked at
- * once for each loop around it, of which there are few (MORTISE_MAX_REGIONS),
- * so the search is linear.
+ * The search for loops uses a graph of vertices: the nodes, and one vertex for
+ * each map, which represents the body in the region around the map.  Then no
+ * edge connects a body with its surroundings, so one search handles all bodies.
+ * Tarjan's algorithm, with its own stack, finds the outermost loops.  Each loop
+ * is then searched again without its back edges.  A vertex is visited once for
+ * each loop around it, and these are few (MORTISE_MAX_REGIONS), so the search
+ * is linear.
  */
 #include "lang/graph/load/loader.h"
 
@@ -37,22 +37,23 @@ struct slice {
 struct finder {
     struct mortise_loader *ld;
     struct mortise_graph *g;
-    struct mortise_arena arena;   /* of what follows */
-    struct mortise_region *found; /* the graph, maps, loops as they are found */
+    struct mortise_arena arena;   /* for the arrays below */
+    struct mortise_region *found; /* the graph, the maps, then the loops */
     size_t n_found, cap_found;
-    uint32_t n;           /* vertices: nodes, then maps */
+    uint32_t n;           /* number of vertices: nodes, then maps */
     uint32_t *inner;      /* vertex -> innermost region so far */
     uint32_t *in, *in_at; /* edges to each vertex: in[in_at[v]..in_at[v+1]) */
-    uint32_t *part, *parted; /* vertices, those of a loop side by side */
-    struct slice *loops;     /* of part[], in the order of their regions */
+    uint32_t *part, *parted; /* the vertices, grouped by loop */
+    struct slice *loops;     /* ranges of part[], in the order of their
+                              * regions */
     uint32_t n_loops;
 
-    /* Tarjan */
-    uint32_t *index; /* 0: not seen, LEFT: its part is complete */
+    /* Tarjan's algorithm. */
+    uint32_t *index; /* 0: not seen; LEFT: its component is complete */
     uint32_t *low, *at;
     uint32_t *path, *stack;
     uint32_t n_path, n_stack, n_indexes;
-    bool failed; /* reported */
+    bool failed; /* has a finding */
 };
 
 /* ---- vertices -------------------------------------------------------- */
@@ -62,26 +63,28 @@ static uint32_t map_vertex(const struct finder *f, uint32_t map)
     return f->g->n_nodes + map - 1;
 }
 
-static uint32_t source(const struct finder *f, const struct mortise_edge *e)
+static uint32_t get_source_vertex(const struct finder *f,
+                                  const struct mortise_edge *e)
 {
     return e->kind == MORTISE_EDGE_GATHER ? map_vertex(f, e->map) : e->from;
 }
 
-/* NONE: it ends a branch. */
-static uint32_t target(const struct finder *f, const struct mortise_edge *e)
+/* NONE: the edge ends a branch. */
+static uint32_t get_target_vertex(const struct finder *f,
+                                  const struct mortise_edge *e)
 {
     if (e->to == MORTISE_END || e->yields)
         return NONE;
     return mortise_edge_is_map(e) ? map_vertex(f, e->map) : e->to;
 }
 
-static uint32_t degree(const struct finder *f, uint32_t v)
+static uint32_t get_out_degree(const struct finder *f, uint32_t v)
 {
     return v < f->g->n_nodes ? f->g->nodes[v].n_out : 1;
 }
 
-static struct mortise_edge *edge_out(const struct finder *f, uint32_t v,
-                                     uint32_t i)
+static struct mortise_edge *get_out_edge(const struct finder *f, uint32_t v,
+                                         uint32_t i)
 {
     const struct mortise_graph *g = f->g;
 
@@ -89,7 +92,7 @@ static struct mortise_edge *edge_out(const struct finder *f, uint32_t v,
                                     : g->regions[v - g->n_nodes + 1].gather];
 }
 
-static void count_in(struct finder *f, uint32_t v, uint32_t edge, bool deal)
+static void add_in_edge(struct finder *f, uint32_t v, uint32_t edge, bool deal)
 {
     if (deal)
         f->in[f->in_at[v]++] = edge;
@@ -97,71 +100,73 @@ static void count_in(struct finder *f, uint32_t v, uint32_t edge, bool deal)
         f->in_at[v + 1]++;
 }
 
-/* A map edge leads to the map, and from outside to the first of its body. */
-static void each_in(struct finder *f, bool deal)
+/* A map edge leads to the vertex of the map; outside the map it also counts for
+ * the first node of the body. */
+static void add_in_edges(struct finder *f, bool deal)
 {
     for (uint32_t i = 0; i < f->g->n_edges; i++) {
         const struct mortise_edge *e = &f->g->edges[i];
 
-        if (target(f, e) == NONE)
+        if (get_target_vertex(f, e) == NONE)
             continue;
-        count_in(f, target(f, e), i, deal);
+        add_in_edge(f, get_target_vertex(f, e), i, deal);
         if (mortise_edge_is_map(e))
-            count_in(f, e->to, i, deal);
+            add_in_edge(f, e->to, i, deal);
     }
 }
 
-static void deal_in(struct finder *f)
+static void index_in_edges(struct finder *f)
 {
-    each_in(f, false);
+    add_in_edges(f, false);
     for (uint32_t v = 0; v < f->n; v++)
         f->in_at[v + 1] += f->in_at[v];
-    each_in(f, true);
-    for (uint32_t v = f->n; v > 0; v--) /* dealing has moved them on */
+    add_in_edges(f, true);
+    for (uint32_t v = f->n; v > 0; v--) /* filling moved the offsets by one */
         f->in_at[v] = f->in_at[v - 1];
     f->in_at[0] = 0;
 }
 
-static void *scratch(struct finder *f, size_t size)
+static void *alloc_finder_scratch(struct finder *f, size_t size)
 {
     return mortise_load_scratch(f->ld, &f->arena, size);
 }
 
-static void lower(uint32_t *low, uint32_t to)
+static void set_minimum(uint32_t *low, uint32_t to)
 {
     if (to < *low)
         *low = to;
 }
 
-/* ---- a loop ---------------------------------------------------------- */
+/* ---- loops ----------------------------------------------------------- */
 
-static bool comes_from_inside(const struct finder *f, uint32_t edge,
-                              uint32_t loop)
+static bool is_from_inside_loop(const struct finder *f, uint32_t edge,
+                                uint32_t loop)
 {
     const struct mortise_edge *e = &f->g->edges[edge];
 
-    return e->from != MORTISE_START && f->inner[source(f, e)] == loop;
+    return e->from != MORTISE_START &&
+           f->inner[get_source_vertex(f, e)] == loop;
 }
 
 /* An edge that leads to the vertex from outside its loop, or NONE. */
-static uint32_t entered_by(const struct finder *f, uint32_t v)
+static uint32_t find_entering_edge(const struct finder *f, uint32_t v)
 {
     for (uint32_t i = f->in_at[v]; i < f->in_at[v + 1]; i++)
-        if (!comes_from_inside(f, f->in[i], f->inner[v]))
+        if (!is_from_inside_loop(f, f->in[i], f->inner[v]))
             return f->in[i];
     return NONE;
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_vertices(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;
 
     return (*x > *y) - (*x < *y);
 }
 
-/* "'a', 'b', ... 'z'" of the nodes among the vertices. */
-static void put_names(const struct finder *f, const uint32_t *part, uint32_t n,
-                      char *out, size_t size)
+/* The nodes among the vertices, as "'a', 'b', ... 'z'". */
+static void print_loop_names(const struct finder *f, const uint32_t *part,
+                             uint32_t n, char *out, size_t size)
 {
     size_t len = 0;
     uint32_t shown = 0;
@@ -177,15 +182,15 @@ static void put_names(const struct finder *f, const uint32_t *part, uint32_t n,
     }
 }
 
-static void report_entries(struct finder *f, uint32_t *part, uint32_t n,
-                           uint32_t first, uint32_t second)
+static void report_two_entries(struct finder *f, uint32_t *part, uint32_t n,
+                               uint32_t first, uint32_t second)
 {
-    const struct mortise_edge *e = &f->g->edges[entered_by(f, second)];
+    const struct mortise_edge *e = &f->g->edges[find_entering_edge(f, second)];
     char names[(MAX_NAMES + 1) * 72];
     struct mortise_diag *d;
 
-    qsort(part, n, sizeof *part, by_number);
-    put_names(f, part, n, names, sizeof names);
+    qsort(part, n, sizeof *part, compare_vertices);
+    print_loop_names(f, part, n, names, sizeof names);
     d = mortise_diag_add(f->ld->diags, "E0305", e->span,
                          "the loop of %s is entered at '%s' and at '%s'", names,
                          f->g->nodes[first].id, f->g->nodes[second].id);
@@ -195,33 +200,33 @@ static void report_entries(struct finder *f, uint32_t *part, uint32_t n,
     f->failed = true;
 }
 
-static void mark_back(struct finder *f, const struct mortise_region *loop)
+static void mark_back_edges(struct finder *f, const struct mortise_region *loop)
 {
     for (uint32_t i = f->in_at[loop->entry]; i < f->in_at[loop->entry + 1]; i++)
-        if (comes_from_inside(f, f->in[i], loop->index))
+        if (is_from_inside_loop(f, f->in[i], loop->index))
             f->g->edges[f->in[i]].back = true;
 }
 
-/* The entry of what is now the last loop; false after a finding. */
-static bool find_entry(struct finder *f, uint32_t *part, uint32_t n)
+/* Find the entry of the loop that was added last; false after a finding. */
+static bool find_loop_entry(struct finder *f, uint32_t *part, uint32_t n)
 {
-    uint32_t first = NONE, second = NONE; /* in declared order */
+    uint32_t first = NONE, second = NONE; /* in the order of the file */
 
     for (uint32_t i = 0; i < n; i++) {
-        if (entered_by(f, part[i]) == NONE)
+        if (find_entering_edge(f, part[i]) == NONE)
             continue;
         if (part[i] < first) {
             second = first;
             first = part[i];
         } else {
-            lower(&second, part[i]);
+            set_minimum(&second, part[i]);
         }
     }
-    /* Everything is reached from START, and to the vertex of a map leads its
-     * map edge alone, from inside the loop like the map. */
+    /* Every node is reachable from START. Only the map edge leads to a map's
+     * vertex, and it is inside the loop like the map. */
     assert(first < f->g->n_nodes);
     if (second != NONE)
-        report_entries(f, part, n, first, second);
+        report_two_entries(f, part, n, first, second);
     f->found[f->n_found - 1].entry = first;
     return second == NONE;
 }
@@ -240,16 +245,16 @@ static struct mortise_region *add_region(struct finder *f)
     return &list[f->n_found++];
 }
 
-static void report_depth(struct mortise_loader *ld, uint32_t entry)
+static void report_region_depth(struct mortise_loader *ld, uint32_t entry)
 {
     mortise_diag_add(ld->diags, "E0313", ld->g->nodes[entry].span,
                      "loops and maps can be nested at most %d deep",
                      MORTISE_MAX_REGIONS);
 }
 
-/* These vertices are a loop in the region where they were.  False: there is
- * nothing to be searched in it. */
-static bool add_loop(struct finder *f, uint32_t *part, uint32_t n)
+/* Make a loop of these vertices, inside their region so far.  False: it must
+ * not be searched further. */
+static bool add_loop_region(struct finder *f, uint32_t *part, uint32_t n)
 {
     uint32_t parent = f->inner[part[0]];
     struct mortise_region *loop = add_region(f);
@@ -261,21 +266,21 @@ static bool add_loop(struct finder *f, uint32_t *part, uint32_t n)
     loop->depth = f->found[parent].depth + 1;
     for (uint32_t i = 0; i < n; i++) {
         f->inner[part[i]] = loop->index;
-        f->index[part[i]] = f->at[part[i]] = 0; /* to be searched by itself */
+        f->index[part[i]] = f->at[part[i]] = 0; /* for the search inside it */
     }
-    if (!find_entry(f, part, n))
+    if (!find_loop_entry(f, part, n))
         return false;
-    mark_back(f, loop);
+    mark_back_edges(f, loop);
     if (loop->depth <= MORTISE_MAX_REGIONS)
         return true;
-    report_depth(f->ld, loop->entry);
+    report_region_depth(f->ld, loop->entry);
     f->failed = true;
     return false;
 }
 
-/* ---- strongly connected parts ---------------------------------------- */
+/* ---- strongly connected components ----------------------------------- */
 
-static void arrive(struct finder *f, uint32_t v)
+static void start_vertex(struct finder *f, uint32_t v)
 {
     f->index[v] = f->low[v] = ++f->n_indexes;
     f->at[v] = 0;
@@ -283,33 +288,33 @@ static void arrive(struct finder *f, uint32_t v)
     f->stack[f->n_stack++] = v;
 }
 
-/* Go on from v, the last of the path. */
-static void look_on(struct finder *f, uint32_t v)
+/* Visit the next edge of v, the end of the path. */
+static void visit_next_edge(struct finder *f, uint32_t v)
 {
-    const struct mortise_edge *e = edge_out(f, v, f->at[v]++);
-    uint32_t to = target(f, e);
+    const struct mortise_edge *e = get_out_edge(f, v, f->at[v]++);
+    uint32_t to = get_target_vertex(f, e);
 
     if (to == NONE || e->back || f->inner[to] != f->inner[v])
         return;
     if (f->index[to] == 0)
-        arrive(f, to);
+        start_vertex(f, to);
     else
-        lower(&f->low[v], f->index[to]); /* LEFT lowers nothing */
+        set_minimum(&f->low[v], f->index[to]); /* LEFT is never lower */
 }
 
-static bool leads_to_itself(const struct finder *f, uint32_t v)
+static bool has_self_edge(const struct finder *f, uint32_t v)
 {
-    for (uint32_t i = 0; i < degree(f, v); i++) {
-        const struct mortise_edge *e = edge_out(f, v, i);
+    for (uint32_t i = 0; i < get_out_degree(f, v); i++) {
+        const struct mortise_edge *e = get_out_edge(f, v, i);
 
-        if (target(f, e) == v && !e->back)
+        if (get_target_vertex(f, e) == v && !e->back)
             return true;
     }
     return false;
 }
 
-/* The part of v is complete: move it from the stack to parted[end...]. */
-static uint32_t leave(struct finder *f, uint32_t v, uint32_t end)
+/* The component of v is complete: move it from the stack to parted[end...]. */
+static uint32_t finish_component(struct finder *f, uint32_t v, uint32_t end)
 {
     uint32_t begin = end, w;
 
@@ -318,32 +323,32 @@ static uint32_t leave(struct finder *f, uint32_t v, uint32_t end)
         f->index[w] = LEFT;
         f->parted[end++] = w;
     } while (w != v);
-    if (end - begin > 1 || leads_to_itself(f, v))
+    if (end - begin > 1 || has_self_edge(f, v))
         f->loops[f->n_loops++] = (struct slice){begin, end};
     return end;
 }
 
 static uint32_t search_from(struct finder *f, uint32_t root, uint32_t end)
 {
-    arrive(f, root);
+    start_vertex(f, root);
     while (f->n_path > 0) {
         uint32_t v = f->path[f->n_path - 1];
 
-        if (f->at[v] < degree(f, v)) {
-            look_on(f, v);
+        if (f->at[v] < get_out_degree(f, v)) {
+            visit_next_edge(f, v);
             continue;
         }
         f->n_path--;
         if (f->n_path > 0)
-            lower(&f->low[f->path[f->n_path - 1]], f->low[v]);
+            set_minimum(&f->low[f->path[f->n_path - 1]], f->low[v]);
         if (f->low[v] == f->index[v])
-            end = leave(f, v, end);
+            end = finish_component(f, v, end);
     }
     return end;
 }
 
-/* The outermost loops among these vertices. */
-static void search(struct finder *f, struct slice all)
+/* Find the outermost loops among these vertices. */
+static void search_components(struct finder *f, struct slice all)
 {
     uint32_t end = all.begin, first = f->n_loops;
 
@@ -355,22 +360,23 @@ static void search(struct finder *f, struct slice all)
     for (uint32_t i = first; i < f->n_loops; i++) {
         struct slice *loop = &f->loops[i];
 
-        if (!add_loop(f, f->part + loop->begin, loop->end - loop->begin))
+        if (!add_loop_region(f, f->part + loop->begin, loop->end - loop->begin))
             loop->end = loop->begin;
     }
 }
 
-static void find_loops(struct finder *f)
+static void find_all_loops(struct finder *f)
 {
-    search(f, (struct slice){0, f->n});
+    search_components(f, (struct slice){0, f->n});
     for (uint32_t i = 0; i < f->n_loops && !f->ld->nomem; i++)
-        search(f, f->loops[i]);
+        search_components(f, f->loops[i]);
 }
 
 /* ---- the tree of regions --------------------------------------------- */
 
-/* The graph and the regions of maps; vertices stand in the bodies. */
-static void prepare(struct finder *f)
+/* Start with the graph and the maps as regions; vertices are in their
+ * bodies. */
+static void init_region_finder(struct finder *f)
 {
     struct mortise_graph *g = f->g;
     uint32_t **per_vertex[] = {&f->inner, &f->part, &f->parted, &f->index,
@@ -378,16 +384,17 @@ static void prepare(struct finder *f)
 
     f->n = g->n_nodes + f->ld->n_maps;
     for (size_t i = 0; i < sizeof per_vertex / sizeof per_vertex[0]; i++)
-        *per_vertex[i] = scratch(f, f->n * sizeof(uint32_t));
-    f->in_at = scratch(f, (f->n + 1) * sizeof *f->in_at);
-    f->in = scratch(f, (g->n_edges + f->ld->n_maps) * sizeof *f->in);
-    f->loops = scratch(f, f->n * sizeof *f->loops);
+        *per_vertex[i] = alloc_finder_scratch(f, f->n * sizeof(uint32_t));
+    f->in_at = alloc_finder_scratch(f, (f->n + 1) * sizeof *f->in_at);
+    f->in =
+        alloc_finder_scratch(f, (g->n_edges + f->ld->n_maps) * sizeof *f->in);
+    f->loops = alloc_finder_scratch(f, f->n * sizeof *f->loops);
     for (uint32_t i = 0; i < g->n_regions && !f->ld->nomem; i++)
         if (add_region(f) != NULL)
             f->found[i] = g->regions[i];
 }
 
-static void place_vertices(struct finder *f)
+static void set_vertex_bodies(struct finder *f)
 {
     for (uint32_t v = 0; v < f->n; v++) {
         f->part[v] = v;
@@ -397,7 +404,7 @@ static void place_vertices(struct finder *f)
     }
 }
 
-static int by_place(const void *a, const void *b)
+static int compare_regions(const void *a, const void *b)
 {
     const struct mortise_region *x = a, *y = b;
 
@@ -406,7 +413,7 @@ static int by_place(const void *a, const void *b)
     return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-static uint32_t depth_of(struct finder *f, uint32_t region)
+static uint32_t get_region_depth(struct finder *f, uint32_t region)
 {
     uint32_t up = region, depth = 0;
 
@@ -415,12 +422,12 @@ static uint32_t depth_of(struct finder *f, uint32_t region)
     return depth;
 }
 
-/* Parents first, in declared order of the entries; new_of[] maps the indexes
- * under which they were found. */
-static void settle_tree(struct finder *f)
+/* Sort the regions: parents first, then in the order of their entries in the
+ * file. new_of[] maps their earlier indexes. */
+static void build_region_tree(struct finder *f)
 {
     struct mortise_graph *g = f->g;
-    uint32_t *new_of = scratch(f, f->n_found * sizeof *new_of);
+    uint32_t *new_of = alloc_finder_scratch(f, f->n_found * sizeof *new_of);
 
     g->regions = mortise_load_alloc(f->ld, f->n_found * sizeof *g->regions);
     if (f->ld->nomem)
@@ -428,11 +435,11 @@ static void settle_tree(struct finder *f)
     for (uint32_t i = 1; i <= f->ld->n_maps; i++)
         f->found[i].parent = f->inner[map_vertex(f, i)];
     for (uint32_t i = 0; i < f->n_found; i++) {
-        f->found[i].depth = depth_of(f, i);
+        f->found[i].depth = get_region_depth(f, i);
         g->regions[i] = f->found[i];
     }
     g->n_regions = (uint32_t)f->n_found;
-    qsort(g->regions, g->n_regions, sizeof *g->regions, by_place);
+    qsort(g->regions, g->n_regions, sizeof *g->regions, compare_regions);
     for (uint32_t i = 0; i < g->n_regions; i++)
         new_of[g->regions[i].index] = i;
     for (uint32_t i = 0; i < g->n_regions; i++) {
@@ -445,10 +452,11 @@ static void settle_tree(struct finder *f)
         g->edges[i].map = new_of[g->edges[i].map];
 }
 
-/* ---- what belongs to a region ---------------------------------------- */
+/* ---- contents of regions --------------------------------------------- */
 
-/* The least region that holds both. */
-static uint32_t common(const struct mortise_graph *g, uint32_t a, uint32_t b)
+/* The smallest region that contains both. */
+static uint32_t find_common_region(const struct mortise_graph *g, uint32_t a,
+                                   uint32_t b)
 {
     while (a != b) {
         if (g->regions[a].depth >= g->regions[b].depth)
@@ -459,101 +467,103 @@ static uint32_t common(const struct mortise_graph *g, uint32_t a, uint32_t b)
     return a;
 }
 
-/* The region from which an edge comes, as those around it see it. */
-static uint32_t origin(const struct mortise_graph *g,
-                       const struct mortise_edge *e)
+/* The region that an edge comes from, as seen from the regions around it. */
+static uint32_t get_origin_region(const struct mortise_graph *g,
+                                  const struct mortise_edge *e)
 {
     if (e->kind == MORTISE_EDGE_GATHER)
         return e->map;
     return e->from != MORTISE_START ? g->nodes[e->from].region : 0;
 }
 
-static uint32_t home_of(const struct mortise_graph *g,
-                        const struct mortise_edge *e)
+static uint32_t find_home_region(const struct mortise_graph *g,
+                                 const struct mortise_edge *e)
 {
-    uint32_t from = origin(g, e), to;
+    uint32_t from = get_origin_region(g, e), to;
 
     if (e->to == MORTISE_END)
         return from;
     to = g->nodes[e->to].region;
     if (e->kind == MORTISE_EDGE_GATHER)
-        return common(g, g->regions[from].parent, to);
+        return find_common_region(g, g->regions[from].parent, to);
     while (e->yields && g->regions[from].kind != MORTISE_REGION_MAP)
         from = g->regions[from].parent;
-    return e->yields ? from : common(g, from, to);
+    return e->yields ? from : find_common_region(g, from, to);
 }
 
-/* An element of one of a region's lists: only counted while they have no
- * room. */
-static uint32_t put(uint32_t *list, uint32_t *n, uint32_t value)
+/* Add an element to a list of a region.  Before the lists are allocated, only
+ * count it. */
+static uint32_t add_to_region_list(uint32_t *list, uint32_t *n, uint32_t value)
 {
     if (list != NULL)
         list[*n] = value;
     return (*n)++;
 }
 
-static void put_edge(struct mortise_graph *g, uint32_t i)
+static void add_edge_to_regions(struct mortise_graph *g, uint32_t i)
 {
     struct mortise_edge *e = &g->edges[i];
     struct mortise_region *home = &g->regions[e->home];
 
-    e->slot = put(home->edges, &home->n_edges, i);
+    e->slot = add_to_region_list(home->edges, &home->n_edges, i);
     if (e->back)
-        put(home->back, &home->n_back, i);
-    for (uint32_t at = origin(g, e); at != e->home; at = g->regions[at].parent)
-        put(g->regions[at].exits, &g->regions[at].n_exits, i);
+        add_to_region_list(home->back, &home->n_back, i);
+    for (uint32_t at = get_origin_region(g, e); at != e->home;
+         at = g->regions[at].parent)
+        add_to_region_list(g->regions[at].exits, &g->regions[at].n_exits, i);
 }
 
-static void put_all(struct mortise_graph *g)
+static void fill_region_lists(struct mortise_graph *g)
 {
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         struct mortise_region *r = &g->regions[g->nodes[i].region];
 
-        g->nodes[i].slot = put(r->nodes, &r->n_nodes, i);
+        g->nodes[i].slot = add_to_region_list(r->nodes, &r->n_nodes, i);
     }
     for (uint32_t i = 1; i < g->n_regions; i++) {
         struct mortise_region *r = &g->regions[g->regions[i].parent];
 
-        put(r->regions, &r->n_regions, i);
+        add_to_region_list(r->regions, &r->n_regions, i);
     }
     for (uint32_t i = 0; i < g->n_edges; i++)
-        put_edge(g, i);
+        add_edge_to_regions(g, i);
 }
 
-static void make_room(struct mortise_loader *ld, uint32_t **list, uint32_t *n)
+static void alloc_region_list(struct mortise_loader *ld, uint32_t **list,
+                              uint32_t *n)
 {
     *list = mortise_load_alloc(ld, *n * sizeof **list);
     *n = 0;
 }
 
-static void deal_lists(struct mortise_loader *ld)
+static void make_region_lists(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
 
     for (uint32_t i = 0; i < g->n_edges; i++)
-        g->edges[i].home = home_of(g, &g->edges[i]);
-    put_all(g);
+        g->edges[i].home = find_home_region(g, &g->edges[i]);
+    fill_region_lists(g);
     for (uint32_t i = 0; i < g->n_regions; i++) {
         struct mortise_region *r = &g->regions[i];
 
-        make_room(ld, &r->nodes, &r->n_nodes);
-        make_room(ld, &r->regions, &r->n_regions);
-        make_room(ld, &r->edges, &r->n_edges);
-        make_room(ld, &r->back, &r->n_back);
-        make_room(ld, &r->exits, &r->n_exits);
+        alloc_region_list(ld, &r->nodes, &r->n_nodes);
+        alloc_region_list(ld, &r->regions, &r->n_regions);
+        alloc_region_list(ld, &r->edges, &r->n_edges);
+        alloc_region_list(ld, &r->back, &r->n_back);
+        alloc_region_list(ld, &r->exits, &r->n_exits);
     }
     if (!ld->nomem)
-        put_all(g);
+        fill_region_lists(g);
 }
 
-/* Maps count for the depth, too, and that is known last. */
-static void check_depth(struct mortise_loader *ld)
+/* Maps count for the depth too, which is known only now. */
+static void check_region_depth(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
     const struct mortise_region *last = &g->regions[g->n_regions - 1];
 
     if (last->depth > MORTISE_MAX_REGIONS)
-        report_depth(ld, last->entry);
+        report_region_depth(ld, last->entry);
 }
 
 /* ---- entry ----------------------------------------------------------- */
@@ -563,18 +573,18 @@ void mortise_load_regions(struct mortise_loader *ld)
     struct finder f = {.ld = ld, .g = ld->g};
 
     mortise_arena_init(&f.arena, ld->mem);
-    prepare(&f);
+    init_region_finder(&f);
     if (!ld->nomem) {
-        deal_in(&f);
-        place_vertices(&f);
-        find_loops(&f);
+        index_in_edges(&f);
+        set_vertex_bodies(&f);
+        find_all_loops(&f);
     }
     if (!ld->nomem && !f.failed)
-        settle_tree(&f);
+        build_region_tree(&f);
     mortise_release(ld->mem, f.found, f.cap_found * sizeof *f.found);
     mortise_arena_finish(&f.arena);
     if (!ld->nomem && !f.failed)
-        deal_lists(ld);
+        make_region_lists(ld);
     if (!ld->nomem && !f.failed)
-        check_depth(ld);
+        check_region_depth(ld);
 }

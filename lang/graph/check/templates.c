@@ -1,12 +1,13 @@
-/* templates.c -- names in the templates of an operation: {{name}}, {{#name}} ...
+/* templates.c -- names in the templates of an operation: {{name}}, {{#name}}
+ * ...
  *
- * An operation may fill texts with values of its own, as text/template does, and
- * says so in its input_schema: `x-template: values` beside the property of a text
- * says that names in it are members of the argument `values`.  Those of a text
- * that stands in the graph are looked up here as the plugin will, innermost
- * context first: a section of a list is one of its elements, that of an object
- * the object, and any other opens none.  What is not known may be anything, and
- * so is each name in a section of it.
+ * An operation may fill texts with values of its own, as text/template does.
+ * It declares this in its input_schema: `x-template: values` at the property of
+ * a text means that names in the text are members of the argument `values`.
+ * The names in a literal text are looked up here as the plugin does it,
+ * innermost context first.  A section of a list has one of its elements as its
+ * context, a section of an object the object, and any other section none.  An
+ * unknown value may be anything, and so may every name in its section.
  */
 #include "lang/graph/check/names.h"
 
@@ -14,7 +15,7 @@
 
 enum { SECTIONS = 32, LONGEST = 200 };
 
-/* A context: the values themselves, a place, or (both NULL) anything. */
+/* A context: literal values, a place, or (both NULL) anything. */
 struct context {
     const struct mortise_yaml *values;
     const void *place;
@@ -23,7 +24,7 @@ struct context {
 struct section {
     const char *name; /* in the text */
     size_t n;
-    size_t contexts; /* around it */
+    size_t contexts; /* number of contexts around it */
 };
 
 struct filled {
@@ -40,10 +41,10 @@ struct filled {
 
 struct seeker {
     const struct mortise_yaml *at;
-    const struct mortise_expr *expr; /* that fills it, or NULL */
+    const struct mortise_expr *expr; /* the expression for the value, or NULL */
 };
 
-static void seek(void *ud, const struct mortise_tmpl_place *p)
+static void match_template_place(void *ud, const struct mortise_tmpl_place *p)
 {
     struct seeker *k = ud;
 
@@ -51,15 +52,15 @@ static void seek(void *ud, const struct mortise_tmpl_place *p)
         k->expr = p->expr;
 }
 
-/* What a value that is written in the arguments is: a mapping, or what an
- * expression gives.  False: neither, so nothing is in it. */
-static bool context_of(struct filled *f, const struct mortise_yaml *v,
-                       struct context *out)
+/* The context of a value in the arguments: a mapping, or the place of an
+ * expression.  False: the value is neither, so it has no members. */
+static bool get_context(struct filled *f, const struct mortise_yaml *v,
+                        struct context *out)
 {
     struct seeker k = {.at = v};
 
     *out = (struct context){NULL, NULL};
-    mortise_tmpl_each(f->node->args, NULL, seek, &k);
+    mortise_tmpl_each(f->node->args, NULL, match_template_place, &k);
     if (k.expr != NULL) {
         out->place = mortise_names_place(f->names, f->node->index, k.expr);
         return true;
@@ -69,13 +70,14 @@ static bool context_of(struct filled *f, const struct mortise_yaml *v,
     return v->kind == MORTISE_YAML_MAP || v->kind == MORTISE_YAML_SEQ;
 }
 
-/* What became of a name. */
+/* The result of looking up a name. */
 enum found { NOT_THERE, VAGUE, THERE };
 
-/* A member of a context; *out is there with THERE, and what it opens as a
- * section is so, if `opens`. */
-static enum found step(struct filled *f, struct context in, const char *name,
-                       struct context *out, bool *opens)
+/* Find a member of a context.  With THERE, *out is its context, which is a
+ * section if *opens. */
+static enum found find_context_member(struct filled *f, struct context in,
+                                      const char *name, struct context *out,
+                                      bool *opens)
 {
     const struct mortise_yaml *v;
     bool missing;
@@ -85,7 +87,7 @@ static enum found step(struct filled *f, struct context in, const char *name,
         v = mortise_yaml_get(in.values, name);
         if (v == NULL)
             return NOT_THERE;
-        *opens = context_of(f, v, out);
+        *opens = get_context(f, v, out);
         return THERE;
     }
     if (in.place == NULL)
@@ -97,8 +99,9 @@ static enum found step(struct filled *f, struct context in, const char *name,
 
 /* ---- names ----------------------------------------------------------------- */
 
-/* Cut the first word off, at a point. */
-static const char *first_word(char word[LONGEST], const char *name, size_t *n)
+/* Copy the first word, up to a '.', and return the rest. */
+static const char *copy_first_word(char word[LONGEST], const char *name,
+                                   size_t *n)
 {
     size_t len = 0;
 
@@ -110,28 +113,29 @@ static const char *first_word(char word[LONGEST], const char *name, size_t *n)
     return name + len + (*n > 0);
 }
 
-/* a.b.c, from the innermost context that has its first word. */
-static enum found look_up(struct filled *f, const char *name, size_t n,
-                          struct context *out, bool *opens)
+/* Look up a.b.c, in the innermost context that has its first word. */
+static enum found look_up_name(struct filled *f, const char *name, size_t n,
+                               struct context *out, bool *opens)
 {
     char word[LONGEST];
-    const char *rest = first_word(word, name, &n);
+    const char *rest = copy_first_word(word, name, &n);
     enum found found = NOT_THERE;
 
     for (size_t i = f->n_contexts; i > 0 && found == NOT_THERE; i--)
-        found = step(f, f->contexts[i - 1], word, out, opens);
+        found = find_context_member(f, f->contexts[i - 1], word, out, opens);
     while (found == THERE && n > 0) {
         struct context in = *out;
 
         if (!*opens)
             return NOT_THERE;
-        rest = first_word(word, rest, &n);
-        found = step(f, in, word, out, opens);
+        rest = copy_first_word(word, rest, &n);
+        found = find_context_member(f, in, word, out, opens);
     }
     return found;
 }
 
-static void report(struct filled *f, const char *name, size_t n, bool closes)
+static void report_template_name(struct filled *f, const char *name, size_t n,
+                                 bool closes)
 {
     char text[LONGEST];
     const struct mortise_yaml *values = f->contexts[0].values;
@@ -147,7 +151,7 @@ static void report(struct filled *f, const char *name, size_t n, bool closes)
         closes ? "'%s' does not close the section that was opened last"
                : "the template has no value '%s'",
         text);
-    first_word(text, name, &len);
+    copy_first_word(text, name, &len);
     near =
         values != NULL && !closes ? mortise_names_nearest(values, text) : NULL;
     if (near != NULL && strcmp(near, text) != 0)
@@ -156,7 +160,7 @@ static void report(struct filled *f, const char *name, size_t n, bool closes)
 
 /* ---- sections ---------------------------------------------------------------- */
 
-static void open_section(struct filled *f, const char *name, size_t n,
+static void push_section(struct filled *f, const char *name, size_t n,
                          const struct context *c)
 {
     f->sections[f->n_sections++] = (struct section){name, n, f->n_contexts};
@@ -164,22 +168,22 @@ static void open_section(struct filled *f, const char *name, size_t n,
         f->contexts[f->n_contexts++] = *c;
 }
 
-static void close_section(struct filled *f, const char *name, size_t n)
+static void pop_section(struct filled *f, const char *name, size_t n)
 {
     const struct section *last =
         f->n_sections > 0 ? &f->sections[f->n_sections - 1] : NULL;
 
     if (last == NULL || last->n != n || memcmp(last->name, name, n) != 0)
-        report(f, name, n, true);
+        report_template_name(f, name, n, true);
     if (last == NULL)
         return;
     f->n_contexts = last->contexts;
     f->n_sections--;
 }
 
-/* {{#name}}: in a list, one of its elements. */
-static void enter(struct filled *f, const char *name, size_t n,
-                  enum found found, struct context c, bool opens)
+/* {{#name}}: for a list, the context is one of its elements. */
+static void enter_section(struct filled *f, const char *name, size_t n,
+                          enum found found, struct context c, bool opens)
 {
     bool is_object = true;
 
@@ -187,12 +191,13 @@ static void enter(struct filled *f, const char *name, size_t n,
         c.place = mortise_names_inside(f->names, c.place, &is_object);
     if (found != THERE)
         c = (struct context){NULL, NULL};
-    open_section(f, name, n,
+    push_section(f, name, n,
                  found != THERE || (opens && is_object) ? &c : NULL);
 }
 
-/* False: too many sections, or too long a name; the plugin will say. */
-static bool tag(struct filled *f, char kind, const char *name, size_t n)
+/* False: too many sections, or too long a name.  The plugin reports that. */
+static bool check_template_tag(struct filled *f, char kind, const char *name,
+                               size_t n)
 {
     struct context c = {NULL, NULL};
     bool opens = false;
@@ -203,20 +208,20 @@ static bool tag(struct filled *f, char kind, const char *name, size_t n)
     if (n == 1 && name[0] == '.')
         return true;
     if (kind == '/') {
-        close_section(f, name, n);
+        pop_section(f, name, n);
         return true;
     }
-    found = look_up(f, name, n, &c, &opens);
+    found = look_up_name(f, name, n, &c, &opens);
     if (found == NOT_THERE)
-        report(f, name, n, false);
+        report_template_name(f, name, n, false);
     if (kind == '#')
-        enter(f, name, n, found == NOT_THERE ? VAGUE : found, c, opens);
+        enter_section(f, name, n, found == NOT_THERE ? VAGUE : found, c, opens);
     else if (kind == '^')
-        open_section(f, name, n, NULL);
+        push_section(f, name, n, NULL);
     return true;
 }
 
-static void check_text(struct filled *f)
+static void check_template_text(struct filled *f)
 {
     const char *at = f->text->str, *end;
     bool goes_on = true;
@@ -230,7 +235,7 @@ static void check_text(struct filled *f)
         name += strspn(name, " ");
         n = strcspn(name, " }");
         at = end;
-        goes_on = kind == '!' || tag(f, kind, name, n);
+        goes_on = kind == '!' || check_template_tag(f, kind, name, n);
     }
 }
 
@@ -253,9 +258,9 @@ void mortise_check_templates(struct names *names, struct mortise_loader *ld,
         values = of != NULL ? mortise_yaml_get(args, of) : NULL;
         if (f.text == NULL || f.text->kind != MORTISE_YAML_STRING ||
             values == NULL || mortise_tmpl_in(f.text) ||
-            !context_of(&f, values, &f.contexts[0]))
+            !get_context(&f, values, &f.contexts[0]))
             continue;
         f.n_contexts = 1;
-        check_text(&f);
+        check_template_text(&f);
     }
 }

@@ -1,39 +1,40 @@
-/* unfilled.c -- `${...}` in strings that nothing fills.
+/* unfilled.c -- `${...}` in strings that are not templates.
  *
- * Only some keys take templates.  In any other key `${input.name}` stays as it
- * is written, and the author learns that from a model or a person who reads
- * it.  So each string of the file that has `${`, and in which no expression was
- * compiled, is a warning (W0830).
+ * Only some keys take templates.  In any other key `${input.name}` remains as
+ * written, and the author learns that from a model or a person who reads it.
+ * So each string of the file that contains `${`, and in which no expression was
+ * compiled, gets a warning (W0830).
  *
- * Not looked at: metadata, schemas (patterns have `${`), keys that begin with
- * x-, descriptions, and graphs inside this one, which have a loader of their
- * own.
+ * Excluded are metadata, schemas (patterns contain `${`), x- keys,
+ * descriptions, and inner graphs, which have a loader of their own.
  */
 #include "lang/graph/load/loader.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The scalars that have an expression of the graph, in the order of addresses. */
+/* The scalars with an expression of the graph, sorted by address. */
 struct filled {
     struct mortise_loader *ld;
     const struct mortise_yaml **list;
     size_t n;
 };
 
-static int by_address(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
     const struct mortise_yaml *const *x = a, *const *y = b;
 
     return (*x > *y) - (*x < *y);
 }
 
-static bool is_filled(const struct filled *f, const struct mortise_yaml *v)
+static bool is_template_filled(const struct filled *f,
+                               const struct mortise_yaml *v)
 {
-    return bsearch(&v, f->list, f->n, sizeof *f->list, by_address) != NULL;
+    return bsearch(&v, f->list, f->n, sizeof *f->list, compare_addresses) !=
+           NULL;
 }
 
-static bool is_passed_over(const char *key)
+static bool is_ignored_key(const char *key)
 {
     static const char *const keys[] = {
         "args",     "description",   "graph",  "input_schema", "message_schema",
@@ -45,10 +46,11 @@ static bool is_passed_over(const char *key)
     return mortise_yaml_is_x(key);
 }
 
-static void look(struct filled *f, const struct mortise_yaml *v,
-                 const char *key)
+static void check_unfilled_strings(struct filled *f,
+                                   const struct mortise_yaml *v,
+                                   const char *key)
 {
-    if (mortise_tmpl_opens(v) && !is_filled(f, v))
+    if (mortise_tmpl_opens(v) && !is_template_filled(f, v))
         mortise_diag_help(
             f->ld->diags,
             mortise_diag_add(
@@ -58,10 +60,10 @@ static void look(struct filled *f, const struct mortise_yaml *v,
             "'args'");
     for (size_t i = 0; i < v->n; i++) {
         if (v->kind == MORTISE_YAML_SEQ)
-            look(f, v->items[i], key);
+            check_unfilled_strings(f, v->items[i], key);
         else if (v->kind == MORTISE_YAML_MAP &&
-                 !is_passed_over(v->keys[i]->str))
-            look(f, v->items[i], v->keys[i]->str);
+                 !is_ignored_key(v->keys[i]->str))
+            check_unfilled_strings(f, v->items[i], v->keys[i]->str);
     }
 }
 
@@ -76,7 +78,7 @@ void mortise_check_unfilled(struct mortise_loader *ld)
     }
     for (size_t i = 0; i < ld->n_looked; i++)
         f.list[f.n++] = ld->looked[i].expr.at;
-    qsort(f.list, f.n, sizeof *f.list, by_address);
-    look(&f, ld->g->tree, "graph");
+    qsort(f.list, f.n, sizeof *f.list, compare_addresses);
+    check_unfilled_strings(&f, ld->g->tree, "graph");
     mortise_release(ld->mem, f.list, size);
 }

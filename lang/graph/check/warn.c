@@ -1,19 +1,18 @@
-/* warn.c -- what loads, and may not be what was meant: loops without end
- * (infinite_loops.c), lists without bound, effects that a crash leaves in
- * doubt.
+/* warn.c -- warnings about graphs that may not do what their author expects:
+ * infinite loops (infinite_loops.c), lists without a limit, effects that a
+ * crash leaves in doubt.
  *
- * Each warning can be answered in the file, by saying what was meant in so
- * many words; then it is silent, but for what may be done twice.  Doubt is
- * nothing that can be mended in every graph, so `mortise check` alone speaks of
- * it.
+ * An explicit key silences each warning, except the one about effects that may
+ * happen twice.  Not every graph can avoid effects in doubt, so only `mortise
+ * check` warns about them.
  */
 #include "lang/graph/load/loader.h"
 
 /* ---- lists ------------------------------------------------------------ */
 
-/* The entry of a loop that the node is in, or NULL. */
-static const struct mortise_node *loop_around(const struct mortise_graph *g,
-                                              uint32_t node)
+/* The entry of a loop that contains the node, or NULL. */
+static const struct mortise_node *get_loop_entry(const struct mortise_graph *g,
+                                                 uint32_t node)
 {
     for (uint32_t at = g->nodes[node].region; at != 0;
          at = g->regions[at].parent)
@@ -22,7 +21,7 @@ static const struct mortise_node *loop_around(const struct mortise_graph *g,
     return NULL;
 }
 
-static bool may_be_list(const struct mortise_loader *ld,
+static bool can_be_list(const struct mortise_loader *ld,
                         const struct mortise_reducer *r)
 {
     const struct mortise_schema *s = mortise_load_schema_at(ld, &r->path);
@@ -30,14 +29,14 @@ static bool may_be_list(const struct mortise_loader *ld,
     return s == NULL || mortise_schema_types(s) & MORTISE_T_ARRAY;
 }
 
-static void check_lists(struct mortise_loader *ld)
+static void check_growing_lists(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
 
     for (size_t i = 0; i < ld->n_writes; i++) {
         const struct mortise_declared *w = &ld->writes[i];
         const struct mortise_reducer *r = mortise_graph_reducer(g, w->path);
-        const struct mortise_node *entry = loop_around(g, w->node);
+        const struct mortise_node *entry = get_loop_entry(g, w->node);
 
         if (entry == NULL || r == NULL || r->max_items > 0 ||
             r->reduce != MORTISE_REDUCE_CONCAT)
@@ -47,14 +46,14 @@ static void check_lists(struct mortise_loader *ld)
             mortise_diag_add(ld->diags, "W0805", r->span,
                              "'%s' grows without limit in the loop of '%s'",
                              r->path.text, entry->id),
-            may_be_list(ld, r)
+            can_be_list(ld, r)
                 ? "limit it: {reduce: concat, max_items: N, overflow: "
                   "drop_oldest | error}"
                 : "limit it with {expr: EXPRESSION} over old and new");
     }
 }
 
-/* ---- doubt ------------------------------------------------------------ */
+/* ---- effects in doubt ------------------------------------------------- */
 
 static bool can_be_in_doubt(const struct mortise_node *node)
 {
@@ -63,9 +62,9 @@ static bool can_be_in_doubt(const struct mortise_node *node)
     return op != NULL && node->effect >= MORTISE_WRITE && !op->idempotent;
 }
 
-/* What its author did not say is asked of people. */
-static void warn_of_doubt(struct mortise_loader *ld,
-                          const struct mortise_node *node)
+/* Without on_in_doubt, the run asks a person. */
+static void warn_effect_in_doubt(struct mortise_loader *ld,
+                                 const struct mortise_node *node)
 {
     struct mortise_diag *d =
         node->op->steps
@@ -83,10 +82,10 @@ static void warn_of_doubt(struct mortise_loader *ld,
                       "set on_in_doubt: ask (the default), retry or fail");
 }
 
-/* retry: it is done again, whatever became of it. */
-static void warn_of_repetition(struct mortise_loader *ld,
-                               const struct mortise_node *node,
-                               const struct mortise_yaml *at)
+/* With on_in_doubt: retry, the effect may happen twice. */
+static void warn_repeated_effect(struct mortise_loader *ld,
+                                 const struct mortise_node *node,
+                                 const struct mortise_yaml *at)
 {
     struct mortise_diag *d = mortise_diag_add(
         ld->diags, "W0809", at->span,
@@ -101,8 +100,8 @@ static void warn_of_repetition(struct mortise_loader *ld,
                             "effect does no harm");
 }
 
-static void check_doubt_of(struct mortise_loader *ld,
-                           const struct mortise_node *node)
+static void check_node_doubt(struct mortise_loader *ld,
+                             const struct mortise_node *node)
 {
     const struct mortise_yaml *said = mortise_yaml_get(
         mortise_yaml_get(ld->g->nodes_map, node->id), "on_in_doubt");
@@ -110,25 +109,25 @@ static void check_doubt_of(struct mortise_loader *ld,
     if (!can_be_in_doubt(node))
         return;
     if (said == NULL && !node->op->reconcile)
-        warn_of_doubt(ld, node);
+        warn_effect_in_doubt(ld, node);
     else if (said != NULL && node->on_in_doubt == MORTISE_DOUBT_RETRY)
-        warn_of_repetition(ld, node, said);
+        warn_repeated_effect(ld, node, said);
 }
 
-static void check_doubt(struct mortise_loader *ld)
+static void check_all_doubts(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
 
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         for (size_t k = 0; k < g->nodes[i].n_choices; k++)
-            check_doubt_of(ld, &g->nodes[i].choices[k]);
+            check_node_doubt(ld, &g->nodes[i].choices[k]);
         if (g->nodes[i].n_choices == 0)
-            check_doubt_of(ld, &g->nodes[i]);
+            check_node_doubt(ld, &g->nodes[i]);
     }
 }
 
 /* `end: first` ends the graph with the first edge to END. */
-static void check_end_first(struct mortise_loader *ld)
+static void check_end_first_key(struct mortise_loader *ld)
 {
     const struct mortise_graph *g = ld->g;
     const struct mortise_yaml *key = mortise_yaml_key(g->tree, "end");
@@ -147,9 +146,9 @@ static void check_end_first(struct mortise_loader *ld)
 
 void mortise_check_warnings(struct mortise_loader *ld)
 {
-    check_end_first(ld);
+    check_end_first_key(ld);
     mortise_check_infinite_loops(ld);
-    check_lists(ld);
+    check_growing_lists(ld);
     if (ld->catalog->advise)
-        check_doubt(ld);
+        check_all_doubts(ld);
 }
