@@ -1,7 +1,7 @@
-/* disk.c -- graphs that a graph names, from the disk.
+/* disk.c -- loading the graph files that a graph refers to from disk.
  *
- * A graph may come from somebody else, so what it names is read with care: a
- * plain file, of bounded size, or not at all.
+ * A graph may come from an untrusted author, so this accepts only a regular
+ * file of limited size.
  */
 #include "lang/graph/disk.h"
 
@@ -17,8 +17,9 @@
 #include "core/base/err.h"
 #include "lang/yaml/text.h"
 
-/* Where a path is, for us; false: too long. */
-static bool place(const char *cwd, const char *path, char out[PATH_MAX])
+/* The path relative to `cwd`; false: too long. */
+static bool make_disk_path(const char *cwd, const char *path,
+                           char out[PATH_MAX])
 {
     if (path[0] == '/' || cwd == NULL)
         return snprintf(out, PATH_MAX, "%s", path) < PATH_MAX;
@@ -32,7 +33,7 @@ static int disk_read(void *ud, const char *path, struct mortise_buf *text,
     struct stat st;
     int errnum;
 
-    if (!place(ud, path, at))
+    if (!make_disk_path(ud, path, at))
         return mortise_syserr(why, ENAMETOOLONG, "open");
     if (stat(at, &st) != 0)
         return mortise_syserr(why, errno, "open");
@@ -52,7 +53,7 @@ static int is_graph(const struct dirent *e)
     return n >= sizeof end && strcmp(e->d_name + n - sizeof end + 1, end) == 0;
 }
 
-/* In the order of their names, so that findings are the same every time. */
+/* Sorted by name, so that findings are always the same. */
 static int disk_list(void *ud, const char *dir,
                      int (*fn)(void *into, const char *path), void *into,
                      struct mortise_err *why)
@@ -61,7 +62,7 @@ static int disk_list(void *ud, const char *dir,
     struct dirent **names;
     int n, rv = MORTISE_OK;
 
-    if (!place(ud, dir[0] != '\0' ? dir : ".", at))
+    if (!make_disk_path(ud, dir[0] != '\0' ? dir : ".", at))
         return mortise_syserr(why, ENAMETOOLONG, "open");
     n = scandir(at, &names, is_graph, alphasort);
     if (n < 0)

@@ -1,15 +1,15 @@
-/* former.c -- graphs that a run was steered to: what each one stands behind.
+/* former.c -- the earlier graphs of a run whose graph was changed (steered).
  *
- * A run whose graph is steered goes by several, one after the other, and whoever
- * reads it from its first checkpoint on needs all of them.
+ * Such a run has several graphs, one after the other.  To read it from its
+ * first checkpoint on, all of them are needed.
  *
- *   (1) The newest names them all: its digest is that of itself and of the one
- *       before it, and so on.  So a run's head pins its whole past by the one
- *       digest that it has anyway, and a run that was steered away and back is not
- *       at the graph that it began with.
- *   (2) They are stored with it: behind its own sources a mark, then the sources of
- *       the one before it, which has its own behind a mark, too.  What is stored
- *       under the digest of a former one is no longer needed by that run.
+ *   (1) The newest graph identifies all of them: its digest covers its own
+ *       content and the digest of the previous graph, and so on.  So the one
+ *       digest in a run's head pins all its graphs, and a run that was steered
+ *       away and back has another digest than at its start.
+ *   (2) They are stored together: after the graph's own sources comes a mark,
+ *       then the sources of the previous graph, which may contain a mark, too.
+ *       The run no longer needs the sources stored under an earlier digest.
  */
 #include "lang/graph/former.h"
 
@@ -17,7 +17,7 @@
 
 #include "core/base/hash.h"
 
-/* As no file is called that a graph can name. */
+/* No file of a graph can have this name. */
 static const char mark[] = ":former";
 
 size_t mortise_graph_own_sources(const struct mortise_source *files, size_t n)
@@ -36,7 +36,7 @@ struct mortise_graph *mortise_graph_origin(struct mortise_graph *g)
     return g;
 }
 
-static size_t n_formers(const struct mortise_graph *g)
+static size_t count_former_graphs(const struct mortise_graph *g)
 {
     size_t n = 0;
 
@@ -45,8 +45,8 @@ static size_t n_formers(const struct mortise_graph *g)
     return n;
 }
 
-static int join_sources(struct mortise_graph *g,
-                        const struct mortise_graph *former)
+static int append_former_sources(struct mortise_graph *g,
+                                 const struct mortise_graph *former)
 {
     size_t n = g->n_sources + 1 + former->n_sources;
     struct mortise_source *list =
@@ -63,8 +63,8 @@ static int join_sources(struct mortise_graph *g,
     return MORTISE_OK;
 }
 
-static void join_digests(struct mortise_graph *g,
-                         const struct mortise_graph *former)
+static void combine_former_digest(struct mortise_graph *g,
+                                  const struct mortise_graph *former)
 {
     struct mortise_hasher h;
 
@@ -78,14 +78,14 @@ static void join_digests(struct mortise_graph *g,
 int mortise_graph_follow(struct mortise_graph *g, struct mortise_graph *former,
                          struct mortise_err *err)
 {
-    if (n_formers(former) >= MORTISE_MAX_FORMERS)
+    if (count_former_graphs(former) >= MORTISE_MAX_FORMERS)
         return mortise_fail(err, MORTISE_ELIMIT,
                             "a run can be steered at most %d times, and this "
                             "run reached the limit",
                             MORTISE_MAX_FORMERS);
-    if (join_sources(g, former) != MORTISE_OK)
+    if (append_former_sources(g, former) != MORTISE_OK)
         return mortise_nomem(err);
-    join_digests(g, former);
+    combine_former_digest(g, former);
     g->former = mortise_graph_ref(former);
     return MORTISE_OK;
 }

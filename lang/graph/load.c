@@ -1,19 +1,19 @@
-/* load.c -- from a file to a graph: the whole way.
+/* load.c -- loading a graph from a file: the whole process.
  *
- * One pass reads everything by the tables of keys, one links edges to nodes,
- * then the graph is looked at as a whole (check.c, race.c).  The promises:
+ * One pass reads all keys by their tables, a second links edges to nodes, then
+ * the graph is checked as a whole (check.c, race.c).  The promises:
  *
- *   (1) What loads runs as written.  There is no second, more forgiving
- *       reader: `mortise check` and the engine call this function.
- *   (2) Every finding of a file is reported in one go, with its place; what
- *       follows from another finding is not reported on top of it.
- *   (3) Memory running out is an error of its own, never a finding and never
- *       a graph with parts missing.
- *   (4) Cost is linear in the file (n log n where names are looked up): 5,000
- *       nodes are nothing.
- *   (5) The digest names what the graph does: it covers all but the keys that
- *       are ignored (x-...).  Inside `args` there are none such: there an x-
- *       key is data, which the plugin sees.
+ *   (1) A graph that loads runs as written.  There is no second, less strict
+ *       reader: `mortise check` and the engine both call this function.
+ *   (2) All findings of a file are reported at once, with their positions.  A
+ *       consequence of another finding is not reported in addition.
+ *   (3) Lack of memory is an error of its own, never a finding, and never
+ *       results in an incomplete graph.
+ *   (4) The time is linear in the size of the file (n log n for looking up
+ *       names): 5,000 nodes are no problem.
+ *   (5) The digest identifies the behaviour of the graph: it covers every key
+ *       except the ignored ones (x-...).  Inside `args`, x- keys are data for
+ *       the plugin, so the digest covers them.
  */
 #include "lang/graph/load/files.h"
 #include "lang/graph/load/node.h"
@@ -21,14 +21,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_name(const void *a, const void *b)
+static int compare_name_strings(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorted, and each once; *n: so many with those that come again. */
-static const char **list(struct mortise_loader *ld,
-                         const struct mortise_named *named, size_t *n)
+/* The names, sorted and without duplicates. *n is their number, before with
+ * duplicates, then without. */
+static const char **make_unique_list(struct mortise_loader *ld,
+                                     const struct mortise_named *named,
+                                     size_t *n)
 {
     const char **names = mortise_load_alloc(ld, *n * sizeof *names);
     size_t all = 0, kept = 0;
@@ -37,7 +39,7 @@ static const char **list(struct mortise_loader *ld,
         return NULL;
     for (; named != NULL; named = named->next)
         names[all++] = named->name;
-    qsort(names, all, sizeof *names, by_name);
+    qsort(names, all, sizeof *names, compare_name_strings);
     for (size_t i = 1; i < all; i++)
         if (strcmp(names[kept], names[i]) != 0)
             names[++kept] = names[i];
@@ -45,14 +47,14 @@ static const char **list(struct mortise_loader *ld,
     return names;
 }
 
-static void list_plugins(struct mortise_loader *ld)
+static void list_used_plugins(struct mortise_loader *ld)
 {
-    ld->g->plugins = list(ld, ld->plugins, &ld->g->n_plugins);
-    ld->g->models = list(ld, ld->models, &ld->g->n_models);
+    ld->g->plugins = make_unique_list(ld, ld->plugins, &ld->g->n_plugins);
+    ld->g->models = make_unique_list(ld, ld->models, &ld->g->n_models);
 }
 
-/* Once the keys of a graph are read: edges, expressions, and all of it. */
-static void read_whole(struct mortise_loader *ld)
+/* Check a graph after its keys were read: edges, expressions, and the whole. */
+static void check_whole_graph(struct mortise_loader *ld)
 {
     ld->doubtful = mortise_check_doubts(ld) > 0;
     if (!ld->doubtful)
@@ -78,7 +80,7 @@ static void read_whole(struct mortise_loader *ld)
     mortise_node_finish_choices(ld);
 }
 
-static void read_all(struct mortise_loader *ld)
+static void read_graph_file(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
 
@@ -89,9 +91,9 @@ static void read_all(struct mortise_loader *ld)
     ld->defaults.retry = mortise_retry_default;
     mortise_load_file_keys(ld);
     if (!ld->nomem)
-        read_whole(ld);
+        check_whole_graph(ld);
     if (!ld->nomem)
-        list_plugins(ld);
+        list_used_plugins(ld);
     if (!ld->nomem && mortise_load_errors(ld) == 0)
         mortise_load_digest(ld, g->content, g->tree);
     memcpy(g->digest, g->content, sizeof g->digest);
@@ -99,20 +101,20 @@ static void read_all(struct mortise_loader *ld)
         mortise_load_sources(ld);
 }
 
-static int load(struct mortise_loader *ld, const struct mortise_yaml *root)
+static int load_tree(struct mortise_loader *ld, const struct mortise_yaml *root)
 {
     ld->g->tree = root;
     ld->g->path = root->span.file->path;
     mortise_load_call_root(root);
-    read_all(ld);
+    read_graph_file(ld);
     mortise_load_finish(ld);
     if (ld->nomem || ld->diags->failed)
         return MORTISE_ENOMEM;
     return mortise_load_errors(ld) > 0 ? MORTISE_ECHECK : MORTISE_OK;
 }
 
-static int fail(struct mortise_err *err, int rv, const char *path,
-                size_t n_errors)
+static int fail_with_errors(struct mortise_err *err, int rv, const char *path,
+                            size_t n_errors)
 {
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
@@ -120,29 +122,30 @@ static int fail(struct mortise_err *err, int rv, const char *path,
                         n_errors == 1 ? "" : "s");
 }
 
-/* A text, or (NULL) the tree of one. */
-static int load_text(struct mortise_loader *ld, const char *path,
-                     const char *text, size_t n,
-                     const struct mortise_yaml *tree)
+/* Load a text, or its tree if the text is NULL. */
+static int load_text_or_tree(struct mortise_loader *ld, const char *path,
+                             const char *text, size_t n,
+                             const struct mortise_yaml *tree)
 {
     struct mortise_yaml *root = mortise_yaml_unconst(tree);
     int rv = text != NULL ? mortise_yaml_parse(&root, ld->arena, path, text, n,
                                                ld->diags)
                           : MORTISE_OK;
 
-    return root != NULL ? load(ld, root) : rv;
+    return root != NULL ? load_tree(ld, root) : rv;
 }
 
-static int load_either(struct mortise_graph **out,
-                       const struct mortise_mem *mem, const char *path,
-                       const char *text, size_t n,
-                       const struct mortise_yaml *tree,
-                       const struct mortise_catalog *catalog,
-                       struct mortise_diags *diags, struct mortise_err *err)
+static int load_graph_text_or_tree(struct mortise_graph **out,
+                                   const struct mortise_mem *mem,
+                                   const char *path, const char *text, size_t n,
+                                   const struct mortise_yaml *tree,
+                                   const struct mortise_catalog *catalog,
+                                   struct mortise_diags *diags,
+                                   struct mortise_err *err)
 {
     struct mortise_loader ld = {.mem = mem,
                                 .catalog = catalog,
-                                .whole = read_whole,
+                                .whole = check_whole_graph,
                                 .diags = diags,
                                 .first_diag = diags->n,
                                 .left_out_before =
@@ -158,13 +161,13 @@ static int load_either(struct mortise_graph **out,
     ld.g->refs = 1;
     mortise_arena_init(&ld.g->arena, mem);
     ld.arena = &ld.g->arena;
-    rv = load_text(&ld, path, text, n, tree);
+    rv = load_text_or_tree(&ld, path, text, n, tree);
     if (rv == MORTISE_OK) {
         *out = ld.g;
         return MORTISE_OK;
     }
     mortise_graph_unref(ld.g);
-    return fail(err, rv, path, mortise_load_errors(&ld));
+    return fail_with_errors(err, rv, path, mortise_load_errors(&ld));
 }
 
 int mortise_graph_load(struct mortise_graph **out,
@@ -173,7 +176,8 @@ int mortise_graph_load(struct mortise_graph **out,
                        const struct mortise_catalog *catalog,
                        struct mortise_diags *diags, struct mortise_err *err)
 {
-    return load_either(out, mem, path, text, n, NULL, catalog, diags, err);
+    return load_graph_text_or_tree(out, mem, path, text, n, NULL, catalog,
+                                   diags, err);
 }
 
 int mortise_graph_load_tree(struct mortise_graph **out,
@@ -183,6 +187,6 @@ int mortise_graph_load_tree(struct mortise_graph **out,
                             struct mortise_diags *diags,
                             struct mortise_err *err)
 {
-    return load_either(out, mem, tree->span.file->path, NULL, 0, tree, catalog,
-                       diags, err);
+    return load_graph_text_or_tree(out, mem, tree->span.file->path, NULL, 0,
+                                   tree, catalog, diags, err);
 }

@@ -20,7 +20,7 @@ static int pinned_read(void *ud, const char *path, struct mortise_buf *text,
                         "the run has no stored copy of this file");
 }
 
-/* All of them: the loader knows which lie in a directory. */
+/* Lists all files: the loader selects those in the directory. */
 static int pinned_list(void *ud, const char *dir,
                        int (*fn)(void *into, const char *path), void *into,
                        struct mortise_err *why)

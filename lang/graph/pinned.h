@@ -5,14 +5,14 @@
 #include "core/base/source.h"
 #include "core/model/catalog.h"
 
-/* The graph's own first; lent. */
+/* The graph's own file comes first; borrowed. */
 struct mortise_pinned {
     const struct mortise_source *files;
     size_t n;
 };
 
-/* Where a graph finds what it names: there and nowhere else.  It is not said that a
- * run of it has begun (`pinned`).  Lends `p`. */
+/* Files that are read from these sources only.  This does not mark the graph as
+ * the one of a run (`pinned`).  Borrows `p`. */
 struct mortise_graph_files mortise_pinned_files(const struct mortise_pinned *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* steer.c -- diffs of task graphs: what is to be another in one that runs.
+/* steer.c -- diffs of task graphs: changes to the graph of a run.
  *
  * A diff is a list of operations, each a mapping with one key:
  *
@@ -10,27 +10,29 @@
  *     - set_tools: {id: check, tool_allowlist: [text/lines]}
  *     - wrap: {ids: [intro, body], team: {id: authors, goal: write it}}
  *
- * An id is that of a node, or TEAM/NODE of one inside.  The promises:
+ * An id is that of a node, or TEAM/NODE for an inner one.  The promises:
  *
- *   (1) They are applied in their order, to the graph as it is by then, and what
- *       comes of it is read and checked by those who read graph files: there is no
- *       second notion of what a graph may be.  Every part of it stands where it was
- *       written, so that a finding points at the line of the diff which brought it.
- *   (2) All findings are reported, as far as one does not follow from another.
- *   (3) What has begun is neither changed nor taken out.
- *   (4) Two operations do not say different things of one node: what one sets, no
- *       other sets, and what one takes out no other speaks of, unless it puts
- *       another node in that place.
- *   (5) Nobody is left to depend on what is gone: parts of a node take its place, a
- *       team takes that of what is in it, and who depends on what is removed is
- *       rerouted by the same diff, before or behind.
- *   (6) `start` follows: who depends on nobody is in it.
- *   (7) What an operation brought is read when all were applied.  Until then it is
- *       whatever somebody wrote, and taken for what it should be nowhere: an id may
- *       be no string, `nodes` no mapping, a node none either.
- *   (8) Who gives a diff holds up those who wait for the engine, which has other
- *       runs: an operation takes time and memory as the graph and what it brings
- *       are large, and OPERATIONS of them are a diff.
+ *   (1) The operations are applied in order, each to the result of the previous
+ *       ones.  The usual loader reads and checks the final graph: there is no
+ *       second notion of a valid graph.  Every part keeps the position where it
+ *       was written, so a finding points at the line of the diff that caused
+ *       it.
+ *   (2) All findings are reported, except consequences of other findings.
+ *   (3) A node that has begun is neither changed nor removed.
+ *   (4) Two operations cannot contradict each other about a node: only one can
+ *       set a property, and no other can refer to a node that one removes,
+ *       unless it adds another node in its place.
+ *   (5) No node is left with a dependency on a removed node.  The parts of a
+ *       split node and a team replace the nodes that they are made from.  If a
+ *       node is removed, its dependents must be rerouted by the same diff,
+ *       before or after.
+ *   (6) `start` is updated: a node without dependencies is in it.
+ *   (7) The content of an operation is checked only when all operations were
+ *       applied.  Until then it may have any type: an id may be no string,
+ *       `nodes` no mapping, and a node neither.
+ *   (8) The thread that applies a diff blocks the engine and its other runs.
+ *       So the time and memory of an operation are bounded by the size of the
+ *       graph and of the operation, and a diff has at most OPERATIONS of them.
  */
 #include "lang/graph/steer.h"
 
@@ -41,21 +43,21 @@
 #include "core/base/table.h"
 
 enum {
-    ID_ROOM = 80, /* ids have 64 bytes at most */
+    ID_ROOM = 80, /* ids have at most 64 bytes */
     OPERATIONS = 256
 };
 
-/* What an operation says of a node (4). */
+/* The property of a node that an operation sets (4). */
 enum aspect { IS_MADE = 1, IS_GONE, IS_MOVED, ITS_NEEDS, ITS_ROLE, ITS_TOOLS };
 
 struct said {
-    struct mortise_hashed link; /* by the path */
+    struct mortise_hashed link; /* by path */
     const char *path;
     enum aspect what;
     struct mortise_span at;
 };
 
-/* A node that was removed, and by which words. */
+/* A node that was removed, and the operation that did it. */
 struct removed {
     struct removed *next;
     const char *path;
@@ -66,15 +68,15 @@ struct diff {
     const struct mortise_steered *of;
     struct mortise_arena *a;
     struct mortise_diags *diags;
-    const struct mortise_yaml *root; /* the graph so far */
-    struct mortise_table said;       /* of a path, what was said last */
+    const struct mortise_yaml *root; /* the current graph */
+    struct mortise_table said;       /* by path: the last statement about it */
     struct removed *removed;
     bool nomem;
 };
 
-/* ---- trees that are made -------------------------------------------------- */
+/* ---- building trees ------------------------------------------------------ */
 
-static void *get(struct diff *d, size_t size)
+static void *alloc_diff(struct diff *d, size_t size)
 {
     void *p = mortise_arena_alloc(d->a, size);
 
@@ -82,10 +84,10 @@ static void *get(struct diff *d, size_t size)
     return p;
 }
 
-static struct mortise_yaml *text(struct diff *d, const char *s,
-                                 const struct mortise_yaml *like)
+static struct mortise_yaml *make_diff_text(struct diff *d, const char *s,
+                                           const struct mortise_yaml *like)
 {
-    struct mortise_yaml *made = get(d, sizeof *made);
+    struct mortise_yaml *made = alloc_diff(d, sizeof *made);
 
     if (made != NULL)
         *made = (struct mortise_yaml){.kind = MORTISE_YAML_STRING,
@@ -101,13 +103,14 @@ struct items {
     size_t n, cap;
 };
 
-static void put(struct diff *d, struct items *to,
-                const struct mortise_yaml *key, const struct mortise_yaml *item)
+static void append_item(struct diff *d, struct items *to,
+                        const struct mortise_yaml *key,
+                        const struct mortise_yaml *item)
 {
     if (to->n == to->cap) {
         size_t cap = to->cap > 0 ? 2 * to->cap : 16;
-        struct mortise_yaml **keys = get(d, cap * sizeof *keys);
-        struct mortise_yaml **items = get(d, cap * sizeof *items);
+        struct mortise_yaml **keys = alloc_diff(d, cap * sizeof *keys);
+        struct mortise_yaml **items = alloc_diff(d, cap * sizeof *items);
 
         if (d->nomem)
             return;
@@ -122,7 +125,7 @@ static void put(struct diff *d, struct items *to,
 }
 
 static const struct mortise_yaml *
-map_of(struct diff *d, const struct items *from, struct mortise_span at)
+make_items_map(struct diff *d, const struct items *from, struct mortise_span at)
 {
     struct mortise_yaml *map =
         d->nomem
@@ -133,10 +136,11 @@ map_of(struct diff *d, const struct items *from, struct mortise_span at)
     return map;
 }
 
-static const struct mortise_yaml *
-list_of(struct diff *d, const struct items *from, struct mortise_span at)
+static const struct mortise_yaml *make_items_list(struct diff *d,
+                                                  const struct items *from,
+                                                  struct mortise_span at)
 {
-    struct mortise_yaml *list = get(d, sizeof *list);
+    struct mortise_yaml *list = alloc_diff(d, sizeof *list);
 
     if (list != NULL)
         *list = (struct mortise_yaml){.kind = MORTISE_YAML_SEQ,
@@ -146,203 +150,217 @@ list_of(struct diff *d, const struct items *from, struct mortise_span at)
     return list;
 }
 
-static struct items room_for(struct diff *d, size_t n)
+static struct items reserve_items(struct diff *d, size_t n)
 {
-    return (struct items){.keys = get(d, n * sizeof(struct mortise_yaml *)),
-                          .items = get(d, n * sizeof(struct mortise_yaml *)),
-                          .cap = d->nomem ? 0 : n};
+    return (struct items){
+        .keys = alloc_diff(d, n * sizeof(struct mortise_yaml *)),
+        .items = alloc_diff(d, n * sizeof(struct mortise_yaml *)),
+        .cap = d->nomem ? 0 : n};
 }
 
-/* The map with that item under the key: in its place, or behind the others.  NULL
- * for an item: without it. */
-static const struct mortise_yaml *with(struct diff *d,
-                                       const struct mortise_yaml *map,
-                                       const struct mortise_yaml *key,
-                                       const struct mortise_yaml *item)
+/* A copy of the map in which the key has this item: in place of the old one, or
+ * at the end.  If `item` is NULL, without the key. */
+static const struct mortise_yaml *set_map_item(struct diff *d,
+                                               const struct mortise_yaml *map,
+                                               const struct mortise_yaml *key,
+                                               const struct mortise_yaml *item)
 {
     size_t at = mortise_yaml_find(map, key->str);
-    struct items all = room_for(d, map->n + 1);
+    struct items all = reserve_items(d, map->n + 1);
 
     for (size_t i = 0; i < map->n; i++)
         if (i != at)
-            put(d, &all, map->keys[i], map->items[i]);
+            append_item(d, &all, map->keys[i], map->items[i]);
         else if (item != NULL)
-            put(d, &all, key, item);
+            append_item(d, &all, key, item);
     if (at == SIZE_MAX && item != NULL)
-        put(d, &all, key, item);
-    return map_of(d, &all, map->span);
+        append_item(d, &all, key, item);
+    return make_items_map(d, &all, map->span);
 }
 
-/* The same, by a word. */
+/* The same for a key that is a string. */
 static const struct mortise_yaml *
-with_word(struct diff *d, const struct mortise_yaml *map, const char *key,
-          const struct mortise_yaml *item, const struct mortise_yaml *like)
+set_map_word(struct diff *d, const struct mortise_yaml *map, const char *key,
+             const struct mortise_yaml *item, const struct mortise_yaml *like)
 {
     const struct mortise_yaml *is = mortise_yaml_key(map, key);
 
     if (is == NULL)
-        is = text(d, key, like);
-    return is != NULL ? with(d, map, is, item) : map;
+        is = make_diff_text(d, key, like);
+    return is != NULL ? set_map_item(d, map, is, item) : map;
 }
 
 /* ---- ids ------------------------------------------------------------------ */
 
-/* The i-th of an id or a list of ids; NULL: there are no more. */
-static const struct mortise_yaml *id_at(const struct mortise_yaml *ids,
-                                        size_t i)
+/* The i-th id of an id or a list of ids; NULL: no more. */
+static const struct mortise_yaml *get_listed_id(const struct mortise_yaml *ids,
+                                                size_t i)
 {
     if (ids == NULL || ids->kind != MORTISE_YAML_SEQ)
         return i == 0 ? ids : NULL;
     return i < ids->n ? ids->items[i] : NULL;
 }
 
-/* `ids`: an id, a list of them, or a mapping whose keys they are (set_of()). */
-static bool is_among(const struct mortise_yaml *ids, const char *id)
+/* `ids` is an id, a list of ids, or a mapping with ids as keys
+ * (make_id_set()). */
+static bool has_listed_id(const struct mortise_yaml *ids, const char *id)
 {
     const struct mortise_yaml *one;
 
     if (ids != NULL && ids->kind == MORTISE_YAML_MAP)
         return mortise_yaml_find(ids, id) != SIZE_MAX;
-    for (size_t i = 0; (one = id_at(ids, i)) != NULL; i++)
+    for (size_t i = 0; (one = get_listed_id(ids, i)) != NULL; i++)
         if (one->kind == MORTISE_YAML_STRING && strcmp(one->str, id) == 0)
             return true;
     return false;
 }
 
-/* The ids, to look many of them up, for which it is all one where two are alike; NULL:
- * there are none. */
-static const struct mortise_yaml *set_of(struct diff *d,
-                                         const struct mortise_yaml *ids)
+/* A set of the ids, for many look-ups; duplicates do not matter.  NULL: there
+ * are none. */
+static const struct mortise_yaml *make_id_set(struct diff *d,
+                                              const struct mortise_yaml *ids)
 {
     struct items all = {.n = 0};
     const struct mortise_yaml *one;
 
-    for (size_t i = 0; (one = id_at(ids, i)) != NULL; i++)
+    for (size_t i = 0; (one = get_listed_id(ids, i)) != NULL; i++)
         if (one->kind == MORTISE_YAML_STRING)
-            put(d, &all, one, one);
-    return ids != NULL ? map_of(d, &all, ids->span) : NULL;
+            append_item(d, &all, one, one);
+    return ids != NULL ? make_items_map(d, &all, ids->span) : NULL;
 }
 
-static const struct mortise_yaml *needs_of(const struct mortise_yaml *node)
+static const struct mortise_yaml *
+get_dependencies(const struct mortise_yaml *node)
 {
     return mortise_yaml_get(node, "depends_on");
 }
 
-static bool is_first(const struct mortise_yaml *node)
+static bool has_no_dependencies(const struct mortise_yaml *node)
 {
-    return id_at(needs_of(node), 0) == NULL;
+    return get_listed_id(get_dependencies(node), 0) == NULL;
 }
 
-/* The ids, once each, with those of `instead` where any of `gone` stood. */
+/* A copy of the list without duplicates, in which the ids of `instead` replace
+ * those of `gone`. */
 static const struct mortise_yaml *
-ids_without(struct diff *d, const struct mortise_yaml *ids,
+replace_ids(struct diff *d, const struct mortise_yaml *ids,
             const struct mortise_yaml *gone, const struct mortise_yaml *instead)
 {
     struct items all = {.n = 0};
     const struct mortise_yaml *one, *other;
     bool done = false;
 
-    for (size_t i = 0; (one = id_at(ids, i)) != NULL; i++) {
-        if (one->kind != MORTISE_YAML_STRING || !is_among(gone, one->str)) {
-            put(d, &all, one, one);
+    for (size_t i = 0; (one = get_listed_id(ids, i)) != NULL; i++) {
+        if (one->kind != MORTISE_YAML_STRING ||
+            !has_listed_id(gone, one->str)) {
+            append_item(d, &all, one, one);
             continue;
         }
-        for (size_t k = 0; !done && (other = id_at(instead, k)) != NULL; k++)
-            if (!is_among(ids, other->str) || is_among(gone, other->str))
-                put(d, &all, other, other);
+        for (size_t k = 0; !done && (other = get_listed_id(instead, k)) != NULL;
+             k++)
+            if (!has_listed_id(ids, other->str) ||
+                has_listed_id(gone, other->str))
+                append_item(d, &all, other, other);
         done = true;
     }
-    return list_of(d, &all, ids->span);
+    return make_items_list(d, &all, ids->span);
 }
 
-/* The node with these, or (none left) without any. */
-static const struct mortise_yaml *with_needs(struct diff *d,
-                                             const struct mortise_yaml *node,
-                                             const struct mortise_yaml *ids,
-                                             const struct mortise_yaml *like)
+/* A copy of the node with these dependencies, or without the key if there are
+ * none. */
+static const struct mortise_yaml *
+set_dependencies(struct diff *d, const struct mortise_yaml *node,
+                 const struct mortise_yaml *ids,
+                 const struct mortise_yaml *like)
 {
-    return with_word(d, node, "depends_on", id_at(ids, 0) != NULL ? ids : NULL,
-                     like);
+    return set_map_word(d, node, "depends_on",
+                        get_listed_id(ids, 0) != NULL ? ids : NULL, like);
 }
 
-/* ---- a graph --------------------------------------------------------------- */
+/* ---- graphs -------------------------------------------------------------- */
 
-/* NULL: it has none (7). */
-static const struct mortise_yaml *nodes_of(const struct mortise_yaml *graph)
+/* NULL: the graph has none (7). */
+static const struct mortise_yaml *
+get_graph_nodes(const struct mortise_yaml *graph)
 {
     const struct mortise_yaml *nodes = mortise_yaml_get(graph, "nodes");
 
     return nodes != NULL && nodes->kind == MORTISE_YAML_MAP ? nodes : NULL;
 }
 
-static const struct mortise_yaml *with_nodes(struct diff *d,
-                                             const struct mortise_yaml *graph,
-                                             const struct mortise_yaml *nodes)
+static const struct mortise_yaml *
+set_graph_nodes(struct diff *d, const struct mortise_yaml *graph,
+                const struct mortise_yaml *nodes)
 {
-    return with(d, graph, mortise_yaml_key(graph, "nodes"), nodes);
+    return set_map_item(d, graph, mortise_yaml_key(graph, "nodes"), nodes);
 }
 
-/* (6): the operation was about `roots`, an id or a list of ids. */
-static const struct mortise_yaml *with_start(struct diff *d,
-                                             const struct mortise_yaml *graph,
-                                             const struct mortise_yaml *roots)
+/* (6): the operation changed `roots`, an id or a list of ids. */
+static const struct mortise_yaml *update_start(struct diff *d,
+                                               const struct mortise_yaml *graph,
+                                               const struct mortise_yaml *roots)
 {
     const struct mortise_yaml *was = mortise_yaml_get(graph, "start"), *one,
-                              *nodes = nodes_of(graph), *node;
-    const struct mortise_yaml *before = set_of(d, was), *now = set_of(d, roots);
+                              *nodes = get_graph_nodes(graph), *node;
+    const struct mortise_yaml *before = make_id_set(d, was),
+                              *now = make_id_set(d, roots);
     struct items all = {.n = 0};
 
-    if (was == NULL || d->nomem) /* edges say it */
+    if (was == NULL || d->nomem) /* edges define the start */
         return graph;
-    for (size_t i = 0; (one = id_at(was, i)) != NULL; i++) {
+    for (size_t i = 0; (one = get_listed_id(was, i)) != NULL; i++) {
         node = one->kind == MORTISE_YAML_STRING
                    ? mortise_yaml_get(nodes, one->str)
                    : NULL;
-        if (node != NULL && (is_first(node) || !is_among(now, one->str)))
-            put(d, &all, one, one);
+        if (node != NULL &&
+            (has_no_dependencies(node) || !has_listed_id(now, one->str)))
+            append_item(d, &all, one, one);
     }
-    for (size_t i = 0; (one = id_at(roots, i)) != NULL; i++) {
+    for (size_t i = 0; (one = get_listed_id(roots, i)) != NULL; i++) {
         node = mortise_yaml_get(nodes, one->str);
-        if (node != NULL && is_first(node) && !is_among(before, one->str))
-            put(d, &all, one, one);
+        if (node != NULL && has_no_dependencies(node) &&
+            !has_listed_id(before, one->str))
+            append_item(d, &all, one, one);
     }
-    return with(d, graph, mortise_yaml_key(graph, "start"),
-                list_of(d, &all, was->span));
+    return set_map_item(d, graph, mortise_yaml_key(graph, "start"),
+                        make_items_list(d, &all, was->span));
 }
 
-/* Who depends on any of `gone` depends on `instead`. */
-static const struct mortise_yaml *redirected(struct diff *d,
-                                             const struct mortise_yaml *nodes,
-                                             const struct mortise_yaml *gone,
-                                             const struct mortise_yaml *instead)
+/* Replace dependencies on any of `gone` by `instead`. */
+static const struct mortise_yaml *
+redirect_dependents(struct diff *d, const struct mortise_yaml *nodes,
+                    const struct mortise_yaml *gone,
+                    const struct mortise_yaml *instead)
 {
     struct items all = {.n = 0};
 
     for (size_t i = 0; i < nodes->n; i++) {
         const struct mortise_yaml *node = nodes->items[i], *one,
-                                  *needs = needs_of(node);
+                                  *needs = get_dependencies(node);
         bool any = false;
 
-        for (size_t k = 0; (one = id_at(needs, k)) != NULL; k++)
-            any |= one->kind == MORTISE_YAML_STRING && is_among(gone, one->str);
+        for (size_t k = 0; (one = get_listed_id(needs, k)) != NULL; k++)
+            any |= one->kind == MORTISE_YAML_STRING &&
+                   has_listed_id(gone, one->str);
         if (any)
-            node = with_needs(d, node, ids_without(d, needs, gone, instead),
-                              needs);
-        put(d, &all, nodes->keys[i], node);
+            node = set_dependencies(
+                d, node, replace_ids(d, needs, gone, instead), needs);
+        append_item(d, &all, nodes->keys[i], node);
     }
-    return map_of(d, &all, nodes->span);
+    return make_items_map(d, &all, nodes->span);
 }
 
-/* ---- where an operation is at work ----------------------------------------- */
+/* ---- targets of operations ----------------------------------------------- */
 
-/* A node that an operation names. */
+/* A node that an operation refers to. */
 struct target {
-    const struct mortise_yaml *at; /* its id, as the diff has it */
-    const char *id;                /* the last part of it */
-    size_t n_dir;                  /* bytes ahead of that, its slash included */
+    const struct mortise_yaml *at; /* its id as written in the diff */
+    const char *id;                /* the last part of the id */
+    size_t n_dir;                  /* length of the path before it, with its
+                                    * slash */
 };
 
-static struct target target_of(const struct mortise_yaml *at)
+static struct target parse_target(const struct mortise_yaml *at)
 {
     const char *slash = strrchr(at->str, '/');
     size_t n = slash != NULL ? (size_t)(slash - at->str) + 1 : 0;
@@ -350,18 +368,20 @@ static struct target target_of(const struct mortise_yaml *at)
     return (struct target){at, at->str + n, n};
 }
 
-/* The id alone, as a key. */
-static const struct mortise_yaml *key_of(struct diff *d, const struct target *t)
+/* The last part of the id, as a key. */
+static const struct mortise_yaml *make_target_key(struct diff *d,
+                                                  const struct target *t)
 {
-    return t->n_dir == 0 ? t->at : text(d, t->id, t->at);
+    return t->n_dir == 0 ? t->at : make_diff_text(d, t->id, t->at);
 }
 
-static void unknown(struct diff *d, const struct mortise_yaml *at,
-                    const char *id, const struct mortise_yaml *nodes)
+static void report_unknown_target(struct diff *d, const struct mortise_yaml *at,
+                                  const char *id,
+                                  const struct mortise_yaml *nodes)
 {
     struct mortise_diag *f = mortise_diag_add(d->diags, "E0301", at->span,
                                               "unknown node '%s'", at->str);
-    const char **ids = get(d, (nodes->n + 1) * sizeof *ids), *near;
+    const char **ids = alloc_diff(d, (nodes->n + 1) * sizeof *ids), *near;
 
     if (ids == NULL)
         return;
@@ -373,37 +393,40 @@ static void unknown(struct diff *d, const struct mortise_yaml *at,
                           (int)(strlen(at->str) - strlen(id)), at->str, near);
 }
 
-/* The graph that stands at the first `n` bytes of a path, "TEAM/TEAM/"; NULL: there
- * is none, and `id` is the node that is missing, or has none inside. */
-static const struct mortise_yaml *look_up(const struct diff *d,
-                                          const char *path, size_t n,
-                                          char id[ID_ROOM], bool *missing)
+/* The graph at the first `n` bytes of a path, "TEAM/TEAM/".  NULL: there is
+ * none.  Then *missing: the node `id` does not exist; otherwise it has no
+ * graph. */
+static const struct mortise_yaml *find_graph_at_path(const struct diff *d,
+                                                     const char *path, size_t n,
+                                                     char id[ID_ROOM],
+                                                     bool *missing)
 {
     const struct mortise_yaml *graph = d->root, *node;
     const char *end = path + n;
 
     *missing = false;
-    while (path < end && nodes_of(graph) != NULL) {
+    while (path < end && get_graph_nodes(graph) != NULL) {
         size_t k = strcspn(path, "/");
 
         snprintf(id, ID_ROOM, "%.*s", (int)k, path);
-        node = mortise_yaml_get(nodes_of(graph), id);
+        node = mortise_yaml_get(get_graph_nodes(graph), id);
         *missing = node == NULL;
         graph = mortise_yaml_get(node, "graph");
         path += k + 1;
         if (*missing)
             return NULL;
     }
-    return nodes_of(graph) != NULL ? graph : NULL;
+    return get_graph_nodes(graph) != NULL ? graph : NULL;
 }
 
 /* The same; NULL after a finding. */
 static const struct mortise_yaml *
-graph_at(struct diff *d, const struct mortise_yaml *at, size_t n)
+get_graph_at_path(struct diff *d, const struct mortise_yaml *at, size_t n)
 {
     char id[ID_ROOM];
     bool missing;
-    const struct mortise_yaml *graph = look_up(d, at->str, n, id, &missing);
+    const struct mortise_yaml *graph =
+        find_graph_at_path(d, at->str, n, id, &missing);
 
     if (graph == NULL && missing)
         mortise_diag_add(d->diags, "E0301", at->span,
@@ -415,15 +438,15 @@ graph_at(struct diff *d, const struct mortise_yaml *at, size_t n)
     return graph;
 }
 
-/* `outer` with that graph at the path instead of the one that is there.  Recursive
- * as teams nest, which limits.depth bounds. */
-static const struct mortise_yaml *graph_put(struct diff *d,
-                                            const struct mortise_yaml *outer,
-                                            const char *path, size_t n,
-                                            const struct mortise_yaml *graph)
+/* A copy of `outer` with this graph at the path.  Recursive; the depth is
+ * bounded by limits.depth. */
+static const struct mortise_yaml *
+replace_graph_at_path(struct diff *d, const struct mortise_yaml *outer,
+                      const char *path, size_t n,
+                      const struct mortise_yaml *graph)
 {
     size_t k = strcspn(path, "/");
-    const struct mortise_yaml *nodes = nodes_of(outer), *node, *key;
+    const struct mortise_yaml *nodes = get_graph_nodes(outer), *node, *key;
     char id[ID_ROOM];
 
     if (n == 0 || d->nomem)
@@ -431,44 +454,46 @@ static const struct mortise_yaml *graph_put(struct diff *d,
     snprintf(id, sizeof id, "%.*s", (int)k, path);
     key = mortise_yaml_key(nodes, id);
     node = mortise_yaml_get(nodes, id);
-    graph = graph_put(d, mortise_yaml_get(node, "graph"), path + k + 1,
-                      n - k - 1, graph);
+    graph = replace_graph_at_path(d, mortise_yaml_get(node, "graph"),
+                                  path + k + 1, n - k - 1, graph);
     if (d->nomem)
         return outer;
-    node = with(d, node, mortise_yaml_key(node, "graph"), graph);
-    return d->nomem ? outer : with_nodes(d, outer, with(d, nodes, key, node));
+    node = set_map_item(d, node, mortise_yaml_key(node, "graph"), graph);
+    return d->nomem
+               ? outer
+               : set_graph_nodes(d, outer, set_map_item(d, nodes, key, node));
 }
 
-/* The nodes of the graph in which t is are these, and those of `roots` may be the
- * first ones. */
-static void put_nodes(struct diff *d, const struct target *t,
-                      const struct mortise_yaml *graph,
-                      const struct mortise_yaml *nodes,
-                      const struct mortise_yaml *roots)
+/* Store these nodes in the graph that contains `t`; the nodes of `roots` may
+ * need to be in `start`. */
+static void store_changed_nodes(struct diff *d, const struct target *t,
+                                const struct mortise_yaml *graph,
+                                const struct mortise_yaml *nodes,
+                                const struct mortise_yaml *roots)
 {
     const struct mortise_yaml *root = NULL;
 
     if (!d->nomem)
-        graph = with_nodes(d, graph, nodes);
+        graph = set_graph_nodes(d, graph, nodes);
     if (!d->nomem)
-        graph = with_start(d, graph, roots);
+        graph = update_start(d, graph, roots);
     if (!d->nomem)
-        root = graph_put(d, d->root, t->at->str, t->n_dir, graph);
+        root = replace_graph_at_path(d, d->root, t->at->str, t->n_dir, graph);
     if (!d->nomem)
         d->root = root;
 }
 
-/* ---- what may be said of it (3), (4) ---------------------------------------- */
+/* ---- statements about nodes (3), (4) ------------------------------------- */
 
-static bool contradict(enum aspect now, enum aspect before)
+static bool are_contradictory(enum aspect now, enum aspect before)
 {
     if (before == IS_GONE)
         return now != IS_MADE;
     return now == IS_GONE || (now == before && now != IS_MADE);
 }
 
-/* What was said of it last; NULL: nothing. */
-static struct said *said_of(const struct diff *d, const char *path)
+/* The last statement about the path; NULL: none. */
+static struct said *find_statement(const struct diff *d, const char *path)
 {
     struct mortise_hashed *e =
         mortise_table_find(&d->said, mortise_hash_strs(path, ""));
@@ -480,12 +505,12 @@ static struct said *said_of(const struct diff *d, const char *path)
 }
 
 /* False after a finding. */
-static bool may_say(struct diff *d, const struct mortise_yaml *at,
-                    enum aspect what)
+static bool check_contradiction(struct diff *d, const struct mortise_yaml *at,
+                                enum aspect what)
 {
-    const struct said *s = said_of(d, at->str);
+    const struct said *s = find_statement(d, at->str);
 
-    if (s == NULL || !contradict(what, s->what))
+    if (s == NULL || !are_contradictory(what, s->what))
         return true;
     mortise_diag_help(
         d->diags,
@@ -501,12 +526,13 @@ static bool may_say(struct diff *d, const struct mortise_yaml *at,
     return false;
 }
 
-static void say(struct diff *d, const struct mortise_yaml *at, enum aspect what)
+static void record_statement(struct diff *d, const struct mortise_yaml *at,
+                             enum aspect what)
 {
-    struct said *s = said_of(d, at->str);
+    struct said *s = find_statement(d, at->str);
     const bool is_new = s == NULL;
 
-    if (is_new && (s = get(d, sizeof *s)) == NULL)
+    if (is_new && (s = alloc_diff(d, sizeof *s)) == NULL)
         return;
     s->path = at->str;
     s->what = what;
@@ -515,7 +541,7 @@ static void say(struct diff *d, const struct mortise_yaml *at, enum aspect what)
         mortise_table_add(&d->said, &s->link, mortise_hash_strs(at->str, ""));
 }
 
-static bool has_not_begun(struct diff *d, const struct mortise_yaml *at)
+static bool check_not_begun(struct diff *d, const struct mortise_yaml *at)
 {
     const char *why = d->of->begun(d->of->ud, at->str);
 
@@ -529,30 +555,32 @@ static bool has_not_begun(struct diff *d, const struct mortise_yaml *at)
     return false;
 }
 
-/* The node that an operation is about, and its graph; false after a finding. */
-static bool find(struct diff *d, const struct target *t, enum aspect what,
-                 const struct mortise_yaml **graph,
-                 const struct mortise_yaml **node)
+/* Find the node that an operation changes, and its graph; false after a
+ * finding. */
+static bool find_target_node(struct diff *d, const struct target *t,
+                             enum aspect what,
+                             const struct mortise_yaml **graph,
+                             const struct mortise_yaml **node)
 {
-    if (!may_say(d, t->at, what))
+    if (!check_contradiction(d, t->at, what))
         return false;
-    *graph = graph_at(d, t->at, t->n_dir);
+    *graph = get_graph_at_path(d, t->at, t->n_dir);
     if (*graph == NULL)
         return false;
-    *node = mortise_yaml_get(nodes_of(*graph), t->id);
+    *node = mortise_yaml_get(get_graph_nodes(*graph), t->id);
     if (*node == NULL || (*node)->kind != MORTISE_YAML_MAP) {
-        unknown(d, t->at, t->id, nodes_of(*graph));
+        report_unknown_target(d, t->at, t->id, get_graph_nodes(*graph));
         return false;
     }
-    if (!has_not_begun(d, t->at))
+    if (!check_not_begun(d, t->at))
         return false;
-    say(d, t->at, what);
+    record_statement(d, t->at, what);
     return true;
 }
 
-/* There is no such node yet. */
-static bool is_free(struct diff *d, const struct mortise_yaml *nodes,
-                    const struct mortise_yaml *at, const char *id)
+/* False after a finding: the id is in use. */
+static bool check_id_is_free(struct diff *d, const struct mortise_yaml *nodes,
+                             const struct mortise_yaml *at, const char *id)
 {
     const struct mortise_yaml *there = mortise_yaml_key(nodes, id);
 
@@ -567,15 +595,15 @@ static bool is_free(struct diff *d, const struct mortise_yaml *nodes,
 
 /* ---- the operations --------------------------------------------------------- */
 
-/* The keys of any of them. */
+/* The keys of all operations. */
 struct operation {
     const struct mortise_yaml *id, *ids, *node, *needs, *role, *tools, *into,
         *team;
 };
 
-/* False after a finding: then a value may be anything, or missing. */
-static bool read_keys(struct diff *d, const struct mortise_slot *slot,
-                      struct operation *o)
+/* False after a finding: then a value may be missing or of any type. */
+static bool read_operation_keys(struct diff *d, const struct mortise_slot *slot,
+                                struct operation *o)
 {
     size_t errors = d->diags->n_errors;
 
@@ -601,36 +629,41 @@ static void add(void *ctx, void *into, const struct mortise_slot *slot)
     struct target t;
 
     (void)into;
-    if (!read_keys(d, slot, &o))
+    if (!read_operation_keys(d, slot, &o))
         return;
-    t = target_of(o.id);
-    if (!may_say(d, t.at, IS_MADE) ||
-        (graph = graph_at(d, t.at, t.n_dir)) == NULL ||
-        !is_free(d, nodes_of(graph), t.at, t.id) || !has_not_begun(d, t.at))
+    t = parse_target(o.id);
+    if (!check_contradiction(d, t.at, IS_MADE) ||
+        (graph = get_graph_at_path(d, t.at, t.n_dir)) == NULL ||
+        !check_id_is_free(d, get_graph_nodes(graph), t.at, t.id) ||
+        !check_not_begun(d, t.at))
         return;
-    say(d, t.at, IS_MADE);
-    if ((key = key_of(d, &t)) != NULL)
-        put_nodes(d, &t, graph, with(d, nodes_of(graph), key, o.node), key);
+    record_statement(d, t.at, IS_MADE);
+    if ((key = make_target_key(d, &t)) != NULL)
+        store_changed_nodes(
+            d, &t, graph, set_map_item(d, get_graph_nodes(graph), key, o.node),
+            key);
 }
 
-static void take_out(void *ctx, void *into, const struct mortise_slot *slot)
+static void apply_remove(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct diff *d = ctx;
-    struct target t = target_of(slot->value);
+    struct target t = parse_target(slot->value);
     const struct mortise_yaml *graph, *node, *key;
     struct removed *r;
 
     (void)into;
-    if (!find(d, &t, IS_GONE, &graph, &node) ||
-        (r = get(d, sizeof *r)) == NULL || (key = key_of(d, &t)) == NULL)
+    if (!find_target_node(d, &t, IS_GONE, &graph, &node) ||
+        (r = alloc_diff(d, sizeof *r)) == NULL ||
+        (key = make_target_key(d, &t)) == NULL)
         return;
     *r = (struct removed){d->removed, t.at->str, t.at};
     d->removed = r;
-    put_nodes(d, &t, graph, with(d, nodes_of(graph), key, NULL), NULL);
+    store_changed_nodes(
+        d, &t, graph, set_map_item(d, get_graph_nodes(graph), key, NULL), NULL);
 }
 
 /* False after a finding. */
-static bool is_node(struct diff *d, const struct mortise_yaml *part)
+static bool check_part_is_node(struct diff *d, const struct mortise_yaml *part)
 {
     if (part->kind == MORTISE_YAML_MAP)
         return true;
@@ -640,32 +673,34 @@ static bool is_node(struct diff *d, const struct mortise_yaml *part)
     return false;
 }
 
-/* The ids of those parts on which no other part depends. */
-static const struct mortise_yaml *last_of(struct diff *d,
-                                          const struct mortise_yaml *parts)
+/* The ids of the parts on which no other part depends. */
+static const struct mortise_yaml *
+list_last_parts(struct diff *d, const struct mortise_yaml *parts)
 {
     struct items needed = {.n = 0}, all = {.n = 0};
     const struct mortise_yaml *one, *before;
 
     for (size_t i = 0; i < parts->n; i++)
-        for (size_t k = 0; (one = id_at(needs_of(parts->items[i]), k)) != NULL;
+        for (size_t k = 0;
+             (one = get_listed_id(get_dependencies(parts->items[i]), k)) !=
+             NULL;
              k++)
             if (one->kind == MORTISE_YAML_STRING)
-                put(d, &needed, one, one);
-    before = map_of(d, &needed, parts->span);
+                append_item(d, &needed, one, one);
+    before = make_items_map(d, &needed, parts->span);
     for (size_t i = 0; i < parts->n; i++)
-        if (!is_among(before, parts->keys[i]->str))
-            put(d, &all, parts->keys[i], parts->keys[i]);
-    return list_of(d, &all, parts->span);
+        if (!has_listed_id(before, parts->keys[i]->str))
+            append_item(d, &all, parts->keys[i], parts->keys[i]);
+    return make_items_list(d, &all, parts->span);
 }
 
-/* Its keys, as ids. */
-static const struct mortise_yaml *keys_of(struct diff *d,
-                                          const struct mortise_yaml *map)
+/* The keys of the mapping, as a list of ids. */
+static const struct mortise_yaml *list_map_keys(struct diff *d,
+                                                const struct mortise_yaml *map)
 {
     const struct items keys = {map->keys, map->keys, map->n, map->n};
 
-    return list_of(d, &keys, map->span);
+    return make_items_list(d, &keys, map->span);
 }
 
 static void split(void *ctx, void *into, const struct mortise_slot *slot)
@@ -678,56 +713,64 @@ static void split(void *ctx, void *into, const struct mortise_slot *slot)
     bool fits = true;
 
     (void)into;
-    if (!read_keys(d, slot, &o))
+    if (!read_operation_keys(d, slot, &o))
         return;
-    t = target_of(o.id);
-    if (!find(d, &t, IS_GONE, &graph, &node) || (key = key_of(d, &t)) == NULL)
+    t = parse_target(o.id);
+    if (!find_target_node(d, &t, IS_GONE, &graph, &node) ||
+        (key = make_target_key(d, &t)) == NULL)
         return;
-    nodes = nodes_of(graph);
+    nodes = get_graph_nodes(graph);
     for (size_t i = 0; i < o.into->n; i++) {
-        fits &= is_node(d, o.into->items[i]);
-        fits &= strcmp(o.into->keys[i]->str, t.id) == 0 ||
-                is_free(d, nodes, o.into->keys[i], o.into->keys[i]->str);
+        fits &= check_part_is_node(d, o.into->items[i]);
+        fits &=
+            strcmp(o.into->keys[i]->str, t.id) == 0 ||
+            check_id_is_free(d, nodes, o.into->keys[i], o.into->keys[i]->str);
     }
     if (!fits)
         return;
-    nodes = redirected(d, nodes, key, last_of(d, o.into));
+    nodes = redirect_dependents(d, nodes, key, list_last_parts(d, o.into));
     for (size_t i = 0; !d->nomem && i < nodes->n; i++) {
         if (strcmp(nodes->keys[i]->str, t.id) != 0) {
-            put(d, &all, nodes->keys[i], nodes->items[i]);
+            append_item(d, &all, nodes->keys[i], nodes->items[i]);
             continue;
         }
-        for (size_t k = 0; k < o.into->n; k++) /* in its place */
-            put(d, &all, o.into->keys[k],
-                is_first(o.into->items[k]) && needs_of(node) != NULL
-                    ? with_needs(d, o.into->items[k], needs_of(node),
-                                 o.into->keys[k])
-                    : o.into->items[k]);
+        for (size_t k = 0; k < o.into->n; k++) /* in place of the node */
+            append_item(d, &all, o.into->keys[k],
+                        has_no_dependencies(o.into->items[k]) &&
+                                get_dependencies(node) != NULL
+                            ? set_dependencies(d, o.into->items[k],
+                                               get_dependencies(node),
+                                               o.into->keys[k])
+                            : o.into->items[k]);
     }
     if (!d->nomem)
-        put_nodes(d, &t, graph, map_of(d, &all, nodes->span),
-                  keys_of(d, o.into));
+        store_changed_nodes(d, &t, graph, make_items_map(d, &all, nodes->span),
+                            list_map_keys(d, o.into));
 }
 
-/* One key of a node is another. */
-static void set(struct diff *d, const struct mortise_slot *slot,
-                struct operation *o, const struct mortise_yaml *const *value,
-                const char *key, enum aspect what)
+/* Set one key of a node. */
+static void apply_set_key(struct diff *d, const struct mortise_slot *slot,
+                          struct operation *o,
+                          const struct mortise_yaml *const *value,
+                          const char *key, enum aspect what)
 {
     const struct mortise_yaml *graph, *node, *name;
     struct target t;
 
-    if (!read_keys(d, slot, o))
+    if (!read_operation_keys(d, slot, o))
         return;
-    t = target_of(o->id);
-    if (!find(d, &t, what, &graph, &node))
+    t = parse_target(o->id);
+    if (!find_target_node(d, &t, what, &graph, &node))
         return;
-    node = what == ITS_NEEDS
-               ? with_needs(d, node, *value, o->id)
-               : with(d, node, mortise_yaml_key(slot->value, key), *value);
-    name = mortise_yaml_key(nodes_of(graph), t.id);
+    node =
+        what == ITS_NEEDS
+            ? set_dependencies(d, node, *value, o->id)
+            : set_map_item(d, node, mortise_yaml_key(slot->value, key), *value);
+    name = mortise_yaml_key(get_graph_nodes(graph), t.id);
     if (!d->nomem)
-        put_nodes(d, &t, graph, with(d, nodes_of(graph), name, node), name);
+        store_changed_nodes(d, &t, graph,
+                            set_map_item(d, get_graph_nodes(graph), name, node),
+                            name);
 }
 
 static void reroute(void *ctx, void *into, const struct mortise_slot *slot)
@@ -735,33 +778,34 @@ static void reroute(void *ctx, void *into, const struct mortise_slot *slot)
     struct operation o = {.id = NULL};
 
     (void)into;
-    set(ctx, slot, &o, &o.needs, "depends_on", ITS_NEEDS);
+    apply_set_key(ctx, slot, &o, &o.needs, "depends_on", ITS_NEEDS);
 }
 
-static void set_role(void *ctx, void *into, const struct mortise_slot *slot)
+static void apply_set_role(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     struct operation o = {.id = NULL};
 
     (void)into;
-    set(ctx, slot, &o, &o.role, "role", ITS_ROLE);
+    apply_set_key(ctx, slot, &o, &o.role, "role", ITS_ROLE);
 }
 
-static void set_tools(void *ctx, void *into, const struct mortise_slot *slot)
+static void apply_set_tools(void *ctx, void *into,
+                            const struct mortise_slot *slot)
 {
     struct operation o = {.id = NULL};
 
     (void)into;
-    set(ctx, slot, &o, &o.tools, "tool_allowlist", ITS_TOOLS);
+    apply_set_key(ctx, slot, &o, &o.tools, "tool_allowlist", ITS_TOOLS);
 }
 
 /* ---- wrap ------------------------------------------------------------------- */
 
-/* What is wrapped, as the team's own nodes; what those depend on outside of it is
- * added to *needs. */
-static const struct mortise_yaml *inner_nodes(struct diff *d,
-                                              const struct mortise_yaml *nodes,
-                                              const struct mortise_yaml *ids,
-                                              struct items *needs)
+/* The wrapped nodes as the team's own nodes.  Adds their dependencies on other
+ * nodes to *needs. */
+static const struct mortise_yaml *
+make_team_nodes(struct diff *d, const struct mortise_yaml *nodes,
+                const struct mortise_yaml *ids, struct items *needs)
 {
     struct items all = {.n = 0};
 
@@ -769,73 +813,78 @@ static const struct mortise_yaml *inner_nodes(struct diff *d,
         const struct mortise_yaml *node = nodes->items[i], *one;
         struct items own = {.n = 0};
 
-        if (!is_among(ids, nodes->keys[i]->str))
+        if (!has_listed_id(ids, nodes->keys[i]->str))
             continue;
-        for (size_t k = 0; (one = id_at(needs_of(node), k)) != NULL; k++) {
+        for (size_t k = 0;
+             (one = get_listed_id(get_dependencies(node), k)) != NULL; k++) {
             const struct mortise_yaml so_far = {
                 .kind = MORTISE_YAML_SEQ, .items = needs->items, .n = needs->n};
             const bool is_id = one->kind == MORTISE_YAML_STRING; /* (7) */
 
-            if (is_id && is_among(ids, one->str))
-                put(d, &own, one, one);
-            else if (!is_id || !is_among(&so_far, one->str))
-                put(d, needs, one, one);
+            if (is_id && has_listed_id(ids, one->str))
+                append_item(d, &own, one, one);
+            else if (!is_id || !has_listed_id(&so_far, one->str))
+                append_item(d, needs, one, one);
         }
-        if (needs_of(node) != NULL)
-            node = with_needs(d, node, list_of(d, &own, needs_of(node)->span),
-                              nodes->keys[i]);
-        put(d, &all, nodes->keys[i], node);
+        if (get_dependencies(node) != NULL)
+            node = set_dependencies(
+                d, node, make_items_list(d, &own, get_dependencies(node)->span),
+                nodes->keys[i]);
+        append_item(d, &all, nodes->keys[i], node);
     }
-    return map_of(d, &all, ids->span);
+    return make_items_map(d, &all, ids->span);
 }
 
 /* {start, nodes} */
-static const struct mortise_yaml *inner_graph(struct diff *d,
-                                              const struct mortise_yaml *nodes,
-                                              const struct mortise_yaml *like)
+static const struct mortise_yaml *
+make_team_graph(struct diff *d, const struct mortise_yaml *nodes,
+                const struct mortise_yaml *like)
 {
     struct items all = {.n = 0}, start = {.n = 0};
 
     for (size_t i = 0; !d->nomem && i < nodes->n; i++)
-        if (is_first(nodes->items[i]))
-            put(d, &start, nodes->keys[i], nodes->keys[i]);
-    put(d, &all, text(d, "start", like), list_of(d, &start, like->span));
-    put(d, &all, text(d, "nodes", like), nodes);
-    return map_of(d, &all, like->span);
+        if (has_no_dependencies(nodes->items[i]))
+            append_item(d, &start, nodes->keys[i], nodes->keys[i]);
+    append_item(d, &all, make_diff_text(d, "start", like),
+                make_items_list(d, &start, like->span));
+    append_item(d, &all, make_diff_text(d, "nodes", like), nodes);
+    return make_items_map(d, &all, like->span);
 }
 
-/* The team without its id, with its type, what it depends on and its graph. */
-static const struct mortise_yaml *team_node(struct diff *d,
-                                            const struct mortise_yaml *said,
-                                            const struct items *needs,
-                                            const struct mortise_yaml *graph)
+/* The node of the team: its keys without the id, with its type, dependencies
+ * and graph. */
+static const struct mortise_yaml *
+make_team_node(struct diff *d, const struct mortise_yaml *said,
+               const struct items *needs, const struct mortise_yaml *graph)
 {
     const struct mortise_yaml *id = mortise_yaml_get(said, "id");
     struct items all = {.n = 0};
 
-    put(d, &all, text(d, "type", id), text(d, "team", id));
+    append_item(d, &all, make_diff_text(d, "type", id),
+                make_diff_text(d, "team", id));
     for (size_t i = 0; i < said->n; i++)
         if (strcmp(said->keys[i]->str, "id") != 0)
-            put(d, &all, said->keys[i], said->items[i]);
+            append_item(d, &all, said->keys[i], said->items[i]);
     if (needs->n > 0)
-        put(d, &all, text(d, "depends_on", id), list_of(d, needs, id->span));
-    put(d, &all, text(d, "graph", id), graph);
-    return map_of(d, &all, said->span);
+        append_item(d, &all, make_diff_text(d, "depends_on", id),
+                    make_items_list(d, needs, id->span));
+    append_item(d, &all, make_diff_text(d, "graph", id), graph);
+    return make_items_map(d, &all, said->span);
 }
 
-/* All ids stand in the graph of the first, and none has begun; the ids alone, as a
- * set. */
-static const struct mortise_yaml *find_all(struct diff *d,
-                                           const struct mortise_yaml *ids,
-                                           const struct target *first,
-                                           const struct mortise_yaml **graph)
+/* Check that all ids are in the graph of the first one and have not begun;
+ * returns the last parts of the ids as a set. */
+static const struct mortise_yaml *
+find_wrapped_nodes(struct diff *d, const struct mortise_yaml *ids,
+                   const struct target *first,
+                   const struct mortise_yaml **graph)
 {
     struct items all = {.n = 0};
     const struct mortise_yaml *node;
     bool fits = true;
 
     for (size_t i = 0; i < ids->n; i++) {
-        struct target t = target_of(ids->items[i]);
+        struct target t = parse_target(ids->items[i]);
 
         if (t.n_dir != first->n_dir ||
             memcmp(t.at->str, first->at->str, t.n_dir) != 0) {
@@ -843,18 +892,19 @@ static const struct mortise_yaml *find_all(struct diff *d,
                              "'%s' is not in the same graph as '%s'", t.at->str,
                              first->at->str);
             fits = false;
-        } else if (find(d, &t, IS_MOVED, graph, &node)) {
-            put(d, &all, key_of(d, &t), key_of(d, &t));
+        } else if (find_target_node(d, &t, IS_MOVED, graph, &node)) {
+            append_item(d, &all, make_target_key(d, &t),
+                        make_target_key(d, &t));
         } else {
             fits = false;
         }
     }
-    return fits && !d->nomem ? map_of(d, &all, ids->span) : NULL;
+    return fits && !d->nomem ? make_items_map(d, &all, ids->span) : NULL;
 }
 
-/* The team's id, which names it beside what it takes the place of. */
-static const struct mortise_yaml *team_id(struct diff *d,
-                                          const struct mortise_yaml *team)
+/* The id of the team, which is in the graph of the wrapped nodes. */
+static const struct mortise_yaml *check_team_id(struct diff *d,
+                                                const struct mortise_yaml *team)
 {
     static const char *const ours[] = {"type", "depends_on", "graph"};
     const struct mortise_yaml *id = mortise_yaml_get(team, "id");
@@ -886,33 +936,35 @@ static void wrap(void *ctx, void *into, const struct mortise_slot *slot)
     bool placed = false;
 
     (void)into;
-    if (!read_keys(d, slot, &o) || o.ids->n == 0)
+    if (!read_operation_keys(d, slot, &o) || o.ids->n == 0)
         return;
-    id = team_id(d, o.team);
-    first = target_of(o.ids->items[0]);
-    ids = find_all(d, o.ids, &first, &graph);
+    id = check_team_id(d, o.team);
+    first = parse_target(o.ids->items[0]);
+    ids = find_wrapped_nodes(d, o.ids, &first, &graph);
     if (ids == NULL || id == NULL)
         return;
-    nodes = nodes_of(graph);
-    if (!is_among(ids, id->str) && !is_free(d, nodes, id, id->str))
+    nodes = get_graph_nodes(graph);
+    if (!has_listed_id(ids, id->str) &&
+        !check_id_is_free(d, nodes, id, id->str))
         return;
-    inner = inner_nodes(d, nodes, ids, &needs);
+    inner = make_team_nodes(d, nodes, ids, &needs);
     if (d->nomem)
         return;
-    team = team_node(d, o.team, &needs, inner_graph(d, inner, id));
-    nodes = redirected(d, nodes, ids, id);
+    team = make_team_node(d, o.team, &needs, make_team_graph(d, inner, id));
+    nodes = redirect_dependents(d, nodes, ids, id);
     for (size_t i = 0; !d->nomem && i < nodes->n; i++) {
-        if (!is_among(ids, nodes->keys[i]->str))
-            put(d, &all, nodes->keys[i], nodes->items[i]);
+        if (!has_listed_id(ids, nodes->keys[i]->str))
+            append_item(d, &all, nodes->keys[i], nodes->items[i]);
         else if (!placed)
-            put(d, &all, id, team);
-        placed |= is_among(ids, nodes->keys[i]->str);
+            append_item(d, &all, id, team);
+        placed |= has_listed_id(ids, nodes->keys[i]->str);
     }
     if (!d->nomem)
-        put_nodes(d, &first, graph, map_of(d, &all, nodes->span), id);
+        store_changed_nodes(d, &first, graph,
+                            make_items_map(d, &all, nodes->span), id);
 }
 
-/* ---- the language ----------------------------------------------------------- */
+/* ---- the keys ------------------------------------------------------------ */
 
 static const struct mortise_key add_keys[] = {
     ID_ROW,
@@ -990,7 +1042,7 @@ static const struct mortise_key operations[] = {
     {.name = "remove",
      .about = "Remove a node.",
      .value = MORTISE_V_STRING,
-     .read = take_out},
+     .read = apply_remove},
     {.name = "split",
      .about = "Replace a node by several.",
      .value = MORTISE_V_MAP,
@@ -1005,12 +1057,12 @@ static const struct mortise_key operations[] = {
      .about = "Change the role of a node.",
      .value = MORTISE_V_MAP,
      .place = &role_place,
-     .read = set_role},
+     .read = apply_set_role},
     {.name = "set_tools",
      .about = "Change the tools of a node.",
      .value = MORTISE_V_MAP,
      .place = &tools_place,
-     .read = set_tools},
+     .read = apply_set_tools},
     {.name = "wrap",
      .about = "Replace several nodes by a team that contains them.",
      .value = MORTISE_V_MAP,
@@ -1021,9 +1073,9 @@ static const struct mortise_key operations[] = {
 static const struct mortise_place operation_place = {
     MORTISE_PLACE_OF("an operation", operations)};
 
-/* ---- all of it -------------------------------------------------------------- */
+/* ---- applying a diff ----------------------------------------------------- */
 
-static void read_operation(struct diff *d, const struct mortise_yaml *one)
+static void apply_operation(struct diff *d, const struct mortise_yaml *one)
 {
     if (one->kind != MORTISE_YAML_MAP || one->n != 1)
         mortise_diag_help(
@@ -1035,19 +1087,20 @@ static void read_operation(struct diff *d, const struct mortise_yaml *one)
         mortise_keys_read(&operation_place, one, one->span, d, NULL, d->diags);
 }
 
-/* (5): who is left behind.  What stood in what is gone, too, has left nobody. */
-static void look_behind(struct diff *d, const struct removed *r)
+/* (5): report nodes that still depend on the removed node, unless their graph
+ * was removed, too. */
+static void check_removed_node(struct diff *d, const struct removed *r)
 {
-    struct target t = target_of(r->by);
+    struct target t = parse_target(r->by);
     char id[ID_ROOM];
     bool missing;
     const struct mortise_yaml *nodes =
-        nodes_of(look_up(d, r->path, t.n_dir, id, &missing));
+        get_graph_nodes(find_graph_at_path(d, r->path, t.n_dir, id, &missing));
 
     if (nodes == NULL || mortise_yaml_get(nodes, t.id) != NULL)
         return;
     for (size_t i = 0; i < nodes->n; i++)
-        if (is_among(needs_of(nodes->items[i]), t.id))
+        if (has_listed_id(get_dependencies(nodes->items[i]), t.id))
             mortise_diag_help(
                 d->diags,
                 mortise_diag_add(d->diags, "E1103", r->by->span,
@@ -1057,7 +1110,8 @@ static void look_behind(struct diff *d, const struct removed *r)
                 "reroute or remove the dependent node in the same diff");
 }
 
-static void read_all(struct diff *d, const struct mortise_yaml *list)
+static void apply_all_operations(struct diff *d,
+                                 const struct mortise_yaml *list)
 {
     size_t errors = d->diags->n_errors;
 
@@ -1077,11 +1131,11 @@ static void read_all(struct diff *d, const struct mortise_yaml *list)
         return;
     }
     for (size_t i = 0; i < list->n && !d->nomem; i++)
-        read_operation(d, list->items[i]);
+        apply_operation(d, list->items[i]);
     if (d->diags->n_errors > errors)
         return;
     for (const struct removed *r = d->removed; r != NULL; r = r->next)
-        look_behind(d, r);
+        check_removed_node(d, r);
 }
 
 int mortise_steer_apply(const struct mortise_yaml **out, json_t **ops,
@@ -1099,7 +1153,7 @@ int mortise_steer_apply(const struct mortise_yaml **out, json_t **ops,
     *ops = NULL;
     mortise_table_init(&d.said, a->mem);
     if (rv == MORTISE_OK)
-        read_all(&d, list);
+        apply_all_operations(&d, list);
     mortise_table_finish(&d.said);
     if (d.nomem || diags->failed || rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
