@@ -1,27 +1,28 @@
-/* allow.c -- what a deployment that was found needs somebody to have said, and
- * what was said.
+/* allow.c -- the keys of a found deployment that need the user's permission,
+ * and the stored permissions.
  *
  * `mortise run` obeys a mortise.yaml that lies beside the graph, as make obeys
- * a Makefile.  Unlike make's user, who runs `mortise check` on a directory from
- * somewhere expects that nothing of it runs; so what a found file may not decide
- * by itself is decided once, by a person:
+ * a Makefile.  But users expect that `mortise check` on a downloaded directory
+ * runs nothing of it.  So a person decides once about the things that a found
+ * file may not decide by itself:
  *
- *   (1) Which code runs: `plugins.path`, `plugins.dev`, `trust`, `programs`,
- *       `tools.mcp`.  What is secret: `secrets`, and where there are any, all
- *       configurations, which say who gets them.  Who else uses the engine:
- *       `store.access`.  Anything with a ${...}, since the environment and files
- *       have secrets, too, that nobody calls so.  Any other key of which a text
- *       may be an address, or a path that leads out of the file's directory; a
- *       model, unless it is scripted, is asked elsewhere.
- *       No plugin is known here.  So a text that only looks like an address needs
- *       a person's word as well, which costs one command.
- *   (2) What is said holds for one file, by its path, and for those keys as
- *       they were: a digest of them is kept, and any change asks again.  What
- *       comes through ${file:...} is part of it; variables are not, as they are
- *       the user's own.
- *   (3) It may hold for owners and modes of files, too, each as it was.
- *   (4) It is kept for each user, in a file of its own a deployment, below
- *       userdir.h's directory.
+ *   (1) These keys need permission.  Code that runs: `plugins.path`,
+ *       `plugins.dev`, `trust`, `programs`, `tools.mcp`.  Secrets: `secrets`,
+ *       and if there are any, all configurations, because they decide which
+ *       plugin gets a secret.  Other users of the engine: `store.access`.
+ *       Every key with a ${...}, because the environment and files also contain
+ *       secrets.  Any other key with a text that may be a network address, or a
+ *       path that leads out of the file's directory.  A model, unless it is
+ *       scripted, because it is called over the network.  No plugin is known
+ *       here, so a text that only looks like an address needs permission, too,
+ *       which costs one command.
+ *   (2) A permission applies to one file, by its path, and to the current
+ *       values of those keys: it stores a digest of them, and any change asks
+ *       again.  The digest covers the text from ${file:...}, but not variables,
+ *       which belong to the user.
+ *   (3) A permission may also cover owners and modes of files, each as it was.
+ *   (4) Permissions are stored per user, in one file for each deployment, below
+ *       the directory of userdir.h.
  */
 #include "lang/config/allow.h"
 
@@ -40,13 +41,13 @@
 
 enum { RECORD_MAX = 1 << 20 };
 
-/* What a URL's scheme is written with (RFC 3986), and the name of a host. */
+/* The characters of a URL's scheme (RFC 3986), and of a host name. */
 #define SCHEME                                                                 \
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-."
 
 static const char kept_in[] = "allowed", suffix[] = ".json";
 
-/* ---- what needs it (1) ---------------------------------------------------- */
+/* ---- keys that need permission (1) --------------------------------------- */
 
 /* The value of "KEY" or "KEY.KEY", or NULL. */
 static const struct mortise_yaml *at(const struct mortise_yaml *tree,
@@ -62,15 +63,17 @@ static const struct mortise_yaml *at(const struct mortise_yaml *tree,
     return dot != NULL ? mortise_yaml_get(tree, dot) : tree;
 }
 
-static bool is_said(const struct mortise_deployment *d, const char *key)
+static bool has_deployment_value(const struct mortise_deployment *d,
+                                 const char *key)
 {
     const struct mortise_yaml *value = at(d->written, key);
 
     return value != NULL && value->n > 0;
 }
 
-/* Where the file is, without links. */
-static void directory_of(const struct mortise_deployment *d, char dir[PATH_MAX])
+/* The directory of the file, with links resolved. */
+static void get_file_directory(const struct mortise_deployment *d,
+                               char dir[PATH_MAX])
 {
     char path[PATH_MAX];
     const char *slash = strrchr(d->path, '/');
@@ -79,28 +82,30 @@ static void directory_of(const struct mortise_deployment *d, char dir[PATH_MAX])
              slash != NULL ? (int)(slash - d->path) + 1 : 1,
              slash != NULL ? d->path : ".");
     if (!mortise_whole(dir, path))
-        snprintf(dir, PATH_MAX, "%s", "/"); /* in which nothing whole is */
+        /* no path of the file is inside it */
+        snprintf(dir, PATH_MAX, "%s", "/");
 }
 
-/* Is that true of a text of the value, or of one below it?  What x- keys hold is
- * nobody's. */
-static bool any_text(const struct mortise_yaml *v,
-                     bool (*is)(const char *dir, const char *text),
-                     const char *dir)
+/* Does the predicate hold for a text of the value or below it?  The values of
+ * x- keys are ignored. */
+static bool has_matching_text(const struct mortise_yaml *v,
+                              bool (*is)(const char *dir, const char *text),
+                              const char *dir)
 {
-    if (v->kind == MORTISE_YAML_STRING) /* behind a NUL anything may be */
+    /* the text after a NUL is not checked, so assume the worst */
+    if (v->kind == MORTISE_YAML_STRING)
         return strlen(v->str) != v->len || is(dir, v->str);
     if (v->kind != MORTISE_YAML_SEQ && v->kind != MORTISE_YAML_MAP)
         return false;
     for (size_t i = 0; i < v->n; i++)
         if ((v->kind != MORTISE_YAML_MAP ||
              !mortise_yaml_is_x(v->keys[i]->str)) &&
-            any_text(v->items[i], is, dir))
+            has_matching_text(v->items[i], is, dir))
             return true;
     return false;
 }
 
-static bool is_taken(const char *dir, const char *text)
+static bool has_substitution(const char *dir, const char *text)
 {
     struct mortise_outside o;
 
@@ -108,8 +113,8 @@ static bool is_taken(const char *dir, const char *text)
     return mortise_expand_next(&text, &o);
 }
 
-/* "SCHEME:..." at its beginning, "://" or "HOST:PORT" anywhere in it. */
-static bool is_address(const char *text)
+/* "SCHEME:..." at the beginning, "://" or "HOST:PORT" anywhere. */
+static bool is_network_address(const char *text)
 {
     size_t scheme = strcspn(text, ":");
 
@@ -127,19 +132,19 @@ static bool is_address(const char *text)
     return false;
 }
 
-static bool leads_out(const char *dir, const char *text)
+static bool leads_outside(const char *dir, const char *text)
 {
     char path[2 * PATH_MAX], whole[PATH_MAX];
 
-    if (is_taken(dir, text) || is_address(text))
+    if (has_substitution(dir, text) || is_network_address(text))
         return true;
     if (snprintf(path, sizeof path, "%s%s%s", text[0] != '/' ? dir : "",
                  text[0] != '/' ? "/" : "", text) >= (int)sizeof path)
-        return false; /* of no file */
+        return false; /* too long for a file */
     return mortise_whole(whole, path) && !mortise_whole_is_in(whole, dir);
 }
 
-static bool asks_elsewhere(const struct mortise_yaml *models, const char *dir)
+static bool has_remote_model(const struct mortise_yaml *models, const char *dir)
 {
     for (size_t i = 0; i < models->n; i++) {
         const struct mortise_yaml *provider =
@@ -149,29 +154,30 @@ static bool asks_elsewhere(const struct mortise_yaml *models, const char *dir)
                                  strcmp(provider->str, "scripted") != 0))
             return true;
     }
-    return any_text(models, is_taken, dir);
+    return has_matching_text(models, has_substitution, dir);
 }
 
 enum rule {
-    ALWAYS, /* where it is said */
-    CONFIG, /* where there are secrets, or a text leads out */
-    MODELS, /* the same, and where a model is asked elsewhere */
-    PLACES, /* where a text leads out */
-    TAKES   /* where a ${...} is in it */
+    ALWAYS, /* if the key is set */
+    CONFIG, /* if there are secrets, or a text leads outside */
+    MODELS, /* the same, and if a model is remote */
+    PLACES, /* if a text leads outside */
+    TAKES   /* if it contains a ${...} */
 };
 
-static bool needs_word(const struct mortise_deployment *d, const char *key,
-                       enum rule rule, const char *dir)
+static bool needs_permission(const struct mortise_deployment *d,
+                             const char *key, enum rule rule, const char *dir)
 {
     const struct mortise_yaml *value = at(d->written, key);
 
     if (value == NULL || value->n == 0)
         return false;
-    if (rule == ALWAYS || (rule <= MODELS && is_said(d, "secrets")))
+    if (rule == ALWAYS ||
+        (rule <= MODELS && has_deployment_value(d, "secrets")))
         return true;
-    return rule == MODELS  ? asks_elsewhere(value, dir)
-           : rule == TAKES ? any_text(value, is_taken, dir)
-                           : any_text(value, leads_out, dir);
+    return rule == MODELS  ? has_remote_model(value, dir)
+           : rule == TAKES ? has_matching_text(value, has_substitution, dir)
+                           : has_matching_text(value, leads_outside, dir);
 }
 
 size_t mortise_allow_needs(const struct mortise_deployment *d,
@@ -203,19 +209,18 @@ size_t mortise_allow_needs(const struct mortise_deployment *d,
 
     if (d->tree == NULL)
         return 0;
-    directory_of(d, dir);
+    get_file_directory(d, dir);
     for (size_t i = 0; i < MORTISE_NEEDS_MAX; i++)
-        if (needs_word(d, keys[i].key, keys[i].rule, dir))
+        if (needs_permission(d, keys[i].key, keys[i].rule, dir))
             needs[n++] =
                 (struct mortise_need){keys[i].key, at(d->tree, keys[i].key)};
     return n;
 }
 
-/* ---- their digest (2) ------------------------------------------------------
- */
+/* ---- digest of the keys (2) ---- */
 
-static json_t *said(const struct mortise_yaml *written,
-                    const struct mortise_yaml *tree)
+static json_t *make_digest_value(const struct mortise_yaml *written,
+                                 const struct mortise_yaml *tree)
 {
     bool map = written->kind == MORTISE_YAML_MAP;
     json_t *out;
@@ -228,7 +233,7 @@ static json_t *said(const struct mortise_yaml *written,
                                  false);
     out = map ? json_object() : json_array();
     for (size_t i = 0; out != NULL && i < written->n; i++) {
-        json_t *one = said(written->items[i], tree->items[i]);
+        json_t *one = make_digest_value(written->items[i], tree->items[i]);
         int rv = map ? json_object_set_new(out, written->keys[i]->str, one)
                      : json_array_append_new(out, one);
 
@@ -238,8 +243,8 @@ static json_t *said(const struct mortise_yaml *written,
     return out;
 }
 
-static int digest_needs(struct mortise_allowance *a,
-                        const struct mortise_deployment *d)
+static int make_needs_digest(struct mortise_allowance *a,
+                             const struct mortise_deployment *d)
 {
     struct mortise_need needs[MORTISE_NEEDS_MAX];
     size_t n = mortise_allow_needs(d, needs);
@@ -248,9 +253,9 @@ static int digest_needs(struct mortise_allowance *a,
     int rv = all != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
-        if (json_object_set_new(
-                all, needs[i].key,
-                said(at(d->written, needs[i].key), needs[i].value)) != 0)
+        if (json_object_set_new(all, needs[i].key,
+                                make_digest_value(at(d->written, needs[i].key),
+                                                  needs[i].value)) != 0)
             rv = MORTISE_ENOMEM;
     if (rv == MORTISE_OK)
         rv = mortise_json_digest(digest, all, a->mem);
@@ -260,12 +265,11 @@ static int digest_needs(struct mortise_allowance *a,
     return rv;
 }
 
-/* ---- reading (4) -----------------------------------------------------------
- */
+/* ---- reading (4) ---- */
 
-/* What is no record is none: then nothing was said. */
-static int read_record(json_t **out, const struct mortise_mem *mem,
-                       const char *path, struct mortise_err *err)
+/* An invalid record counts as none: then nothing is allowed. */
+static int read_allow_record(json_t **out, const struct mortise_mem *mem,
+                             const char *path, struct mortise_err *err)
 {
     struct mortise_buf text;
     int rv;
@@ -279,9 +283,9 @@ static int read_record(json_t **out, const struct mortise_mem *mem,
     return rv == MORTISE_ENOTFOUND || rv == MORTISE_EINVAL ? MORTISE_OK : rv;
 }
 
-/* Where what was said of it is kept, if that can be relied on. */
-static int its_record(const struct mortise_allowance *a, char path[PATH_MAX],
-                      struct mortise_err *err)
+/* The path of the deployment's record, if the place can be trusted. */
+static int get_record_path(const struct mortise_allowance *a,
+                           char path[PATH_MAX], struct mortise_err *err)
 {
     char dir[PATH_MAX];
     int rv = mortise_userdir_named(dir, kept_in, err);
@@ -303,12 +307,12 @@ int mortise_allow_read(struct mortise_allowance *a,
         return MORTISE_OK;
     if (realpath(d->path, a->file) == NULL)
         snprintf(a->file, sizeof a->file, "%s", d->path);
-    rv = digest_needs(a, d);
+    rv = make_needs_digest(a, d);
     if (rv != MORTISE_OK)
         return mortise_nomem(err);
-    if (its_record(a, path, &a->why) != MORTISE_OK)
+    if (get_record_path(a, path, &a->why) != MORTISE_OK)
         return MORTISE_OK;
-    rv = read_record(&a->record, a->mem, path, err);
+    rv = read_allow_record(&a->record, a->mem, path, err);
     if (rv == MORTISE_OK &&
         strcmp(mortise_json_text_of(a->record, "file"), a->file) != 0)
         mortise_json_drop(&a->record);
@@ -344,8 +348,7 @@ bool mortise_allow_has(const struct mortise_allowance *a,
     return false;
 }
 
-/* ---- saying ----------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 json_t *mortise_allow_place(const struct mortise_fault *f)
 {
@@ -377,7 +380,7 @@ int mortise_allow_remove(const struct mortise_allowance *a,
                          struct mortise_err *err)
 {
     char path[PATH_MAX];
-    int rv = its_record(a, path, err);
+    int rv = get_record_path(a, path, err);
 
     if (rv == MORTISE_OK && a->record == NULL)
         rv = mortise_fail(
@@ -409,7 +412,7 @@ int mortise_allow_list(json_t **out, const struct mortise_mem *mem,
         rv =
             mortise_file_path(path, sizeof path, err, "%s/%s", dir, l.names[i]);
         if (rv == MORTISE_OK)
-            rv = read_record(&record, mem, path, err);
+            rv = read_allow_record(&record, mem, path, err);
         if (record != NULL && json_array_append_new(*out, record) != 0)
             rv = mortise_nomem(err);
     }

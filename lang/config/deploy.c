@@ -1,9 +1,10 @@
-/* deploy.c -- a Deployment file: which plugins, whom to trust, which store.
+/* deploy.c -- reading a Deployment file: plugins, trust, store, models and
+ * more.
  *
- * The file says where things are on this machine, so its paths are relative to
- * itself and its strings may take values from the environment; the graph,
- * which travels, has neither.  What the file does not say stays NULL here: the
- * engine knows what is bundled. */
+ * The file describes one machine, so its paths are relative to itself, and its
+ * strings may take values from the environment.  A graph, which is copied
+ * between machines, has neither.  Keys that the file does not set remain NULL
+ * here: the engine knows what is bundled. */
 #include "lang/config/deploy.h"
 
 #include <string.h>
@@ -20,13 +21,13 @@ enum {
     CACHE_BYTES = 64 * 1024 * 1024
 };
 
-/* store.retention.finished, unless it is said: 30 days */
+/* The default of store.retention.finished: 30 days. */
 static const uint64_t finished_ms = 30ull * 24 * 60 * 60 * 1000;
 
 /* ---- plugins --------------------------------------------------------- */
 
-static const char **paths_of(struct mortise_config_reading *r,
-                             const struct mortise_yaml *list)
+static const char **resolve_path_list(struct mortise_config_reading *r,
+                                      const struct mortise_yaml *list)
 {
     const char **dirs = mortise_config_take(r, list->n * sizeof *dirs);
 
@@ -35,17 +36,17 @@ static const char **paths_of(struct mortise_config_reading *r,
     return dirs;
 }
 
-static void read_plugin_path(void *ctx, void *into,
+static void read_plugin_dirs(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
     struct mortise_deployment *d = into;
 
-    d->plugin_dirs = paths_of(ctx, slot->value);
+    d->plugin_dirs = resolve_path_list(ctx, slot->value);
     d->n_plugin_dirs = slot->value->n;
 }
 
-/* A directory is of one kind: in `path` its unsigned plugins are refused, and
- * what is found there first would hide what `dev` has. */
+/* A directory cannot be in both lists: `path` refuses its unsigned plugins, and
+ * a plugin found there would hide the one in `dev`. */
 static void check_dev_dir(const struct mortise_deployment *d, const char *dir,
                           const struct mortise_yaml *at,
                           struct mortise_diags *diags)
@@ -61,18 +62,20 @@ static void check_dev_dir(const struct mortise_deployment *d, const char *dir,
         "remove the directory from plugins.path or from plugins.dev");
 }
 
-static void read_dev(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_dev_dirs(void *ctx, void *into,
+                          const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_deployment *d = into;
 
-    d->dev_dirs = paths_of(r, slot->value);
+    d->dev_dirs = resolve_path_list(r, slot->value);
     d->n_dev_dirs = slot->value->n;
     for (size_t i = 0; i < slot->value->n && !r->nomem; i++)
         check_dev_dir(d, d->dev_dirs[i], slot->value->items[i], r->diags);
 }
 
-static void read_config(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_plugin_configs(void *ctx, void *into,
+                                const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_deployment *d = into;
@@ -94,8 +97,8 @@ static const struct mortise_word isolations[] = {
     {NULL, 0, false},
 };
 
-static void read_isolation(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+static void read_plugin_isolation(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     const struct mortise_yaml *map = slot->value;
@@ -111,30 +114,31 @@ static const struct mortise_key plugins_keys[] = {
      .about =
          "Directories with signed plugins, searched before the bundled ones.",
      .value = MORTISE_V_STRINGS,
-     .read = read_plugin_path},
+     .read = read_plugin_dirs},
     {.name = "dev",
      .about = "Directories where plugins need no signature, searched after "
               "path.",
      .value = MORTISE_V_STRINGS,
-     .read = read_dev},
+     .read = read_dev_dirs},
     {.name = "config",
      .about = "The configuration of each plugin, valid for its config_schema.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_MAP),
-     .read = read_config},
+     .read = read_plugin_configs},
     {.name = "isolation",
      .about = "Maps plugins to how they run: in-process.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_WORD, .words = isolations),
-     .read = read_isolation},
+     .read = read_plugin_isolation},
     {.name = "require", .later = true},
 };
 MORTISE_PLACE(plugins, "plugins");
 
 /* ---- trust and store ------------------------------------------------- */
 
-/* Into the field of its row. */
-static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
+/* Reads into the field of the row. */
+static void read_deployment_path(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
 {
     (void)into;
     *(const char **)slot->field = mortise_config_path(ctx, slot->value);
@@ -145,12 +149,12 @@ static const struct mortise_key trust_keys[] = {
      .about = "A directory of trust files, in addition to the one with the "
               "bundled key.",
      .value = MORTISE_V_STRING,
-     .read = read_path,
+     .read = read_deployment_path,
      MORTISE_AT(const char *, struct mortise_deployment, trust_dir)},
 };
 MORTISE_PLACE(trust, "trust");
 
-/* A bare number, since the key's name has the unit. */
+/* A plain number, because the key's name contains the unit. */
 static const struct mortise_key batch_keys[] = {
     {.name = "max_ms",
      .about = "The longest time in milliseconds until a step is on disk.",
@@ -160,7 +164,8 @@ static const struct mortise_key batch_keys[] = {
 };
 MORTISE_PLACE(batch, "batch");
 
-static void read_batch(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_batch_durability(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_deployment *d = into;
@@ -175,7 +180,7 @@ static const struct mortise_key durability_map_keys[] = {
      .value = MORTISE_V_MAP,
      .required = true,
      .place = &batch_place,
-     .read = read_batch},
+     .read = read_batch_durability},
 };
 
 static const struct mortise_place durability_place = {
@@ -192,8 +197,8 @@ static const struct mortise_key durability_forms[] = {
     {.value = MORTISE_V_MAP, .place = &durability_place},
 };
 
-static void read_durability(void *ctx, void *into,
-                            const struct mortise_slot *slot)
+static void read_store_durability(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_deployment *d = into;
@@ -209,8 +214,8 @@ static void read_durability(void *ctx, void *into,
         d->durability = (enum mortise_durability)word->value;
 }
 
-static void read_finished(void *ctx, void *into,
-                          const struct mortise_slot *slot)
+static void read_retention_finished(void *ctx, void *into,
+                                    const struct mortise_slot *slot)
 {
     struct mortise_deployment *d = into;
 
@@ -219,19 +224,20 @@ static void read_finished(void *ctx, void *into,
     d->finished_said = true;
 }
 
-/* A run is what its checkpoints say, all of them, so none of a run that stays
- * can go: keep_last needs snapshots. */
+/* A run is defined by all its checkpoints, so none of them can be removed while
+ * the run remains: keep_last needs snapshots. */
 static const struct mortise_key retention_keys[] = {
     {.name = "finished",
      .about = "Remove a run this long after its end (default: 30d; 0s: never).",
      .value = MORTISE_V_DURATION,
-     .read = read_finished},
+     .read = read_retention_finished},
     {.name = "keep_last", .later = true},
     {.name = "max_db", .later = true},
 };
 MORTISE_PLACE(retention, "retention");
 
-static void read_group(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_access_group(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_deployment *d = into;
@@ -254,7 +260,7 @@ static const struct mortise_key access_keys[] = {
               "own user.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_group},
+     .read = read_access_group},
 };
 MORTISE_PLACE(access, "access");
 
@@ -262,13 +268,13 @@ static const struct mortise_key store_keys[] = {
     {.name = "path",
      .about = "The directory that holds the runs.",
      .value = MORTISE_V_STRING,
-     .read = read_path,
+     .read = read_deployment_path,
      MORTISE_AT(const char *, struct mortise_deployment, store_path)},
     {.name = "durability",
      .about = "When a step is emitted: sync (once it is on disk, the default), "
               "batch or exit.",
      MORTISE_FORMS(durability_forms),
-     .read = read_durability},
+     .read = read_store_durability},
     {.name = "cache",
      .about = "The size of the cache for nodes with cache: true (default: "
               "64MiB); 0B: no cache.",
@@ -285,8 +291,8 @@ MORTISE_PLACE(store, "store");
 
 /* ---- the top level --------------------------------------------------- */
 
-static void read_metadata(void *ctx, void *into,
-                          const struct mortise_slot *slot)
+static void read_deployment_metadata(void *ctx, void *into,
+                                     const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_deployment *d = into;
@@ -299,24 +305,25 @@ static void read_metadata(void *ctx, void *into,
 static const struct mortise_word kinds[] = {{.word = "Deployment"},
                                             {.word = NULL}};
 
-static void read_secrets(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_secret_providers(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct mortise_deployment *d = into;
 
     mortise_providers_read(&d->secrets, slot->value, ctx);
 }
 
-static void read_guardrails(void *ctx, void *into,
-                            const struct mortise_slot *slot)
+static void read_guardrail_ids(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_deployment *d = into;
 
     mortise_guards_read(&d->guards, slot->value, ctx);
 }
 
-/* Into the field of its row: PLUGIN/OPERATION. */
-static void read_executor(void *ctx, void *into,
-                          const struct mortise_slot *slot)
+/* Reads PLUGIN/OPERATION into the field of the row. */
+static void read_executor_operation(void *ctx, void *into,
+                                    const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     const char *s = slot->value->str, *slash = strchr(s, '/');
@@ -335,17 +342,17 @@ static const struct mortise_key executors_keys[] = {
     {.name = "gmi",
      .about = "The operation that gmi nodes run (default: agent/gmi).",
      .value = MORTISE_V_STRING,
-     .read = read_executor,
+     .read = read_executor_operation,
      MORTISE_AT(const char *, struct mortise_executors, gmi)},
     {.name = "leaf",
      .about = "The operation that leaf nodes run (default: agent/leaf).",
      .value = MORTISE_V_STRING,
-     .read = read_executor,
+     .read = read_executor_operation,
      MORTISE_AT(const char *, struct mortise_executors, leaf)},
     {.name = "voice",
      .about = "The operation that voice nodes run (default: voice/run).",
      .value = MORTISE_V_STRING,
-     .read = read_executor,
+     .read = read_executor_operation,
      MORTISE_AT(const char *, struct mortise_executors, voice)},
 };
 MORTISE_PLACE(executors, "executors");
@@ -363,15 +370,16 @@ const char *mortise_deployment_executor(const struct mortise_deployment *d,
                    : NULL;
 }
 
-static void read_models(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_model_aliases(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_deployment *d = into;
 
     mortise_models_read(&d->models, slot->value, ctx);
 }
 
-static void read_programs(void *ctx, void *into,
-                          const struct mortise_slot *slot)
+static void read_program_list(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_deployment *d = into;
 
@@ -385,7 +393,7 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_MAP,
      .required = true,
      .place = &mortise_metadata_place,
-     .read = read_metadata},
+     .read = read_deployment_metadata},
     {.name = "plugins",
      .about = "The directories of plugins, and the configuration of plugins.",
      MORTISE_INTO_SAME(plugins_place)},
@@ -399,18 +407,18 @@ static const struct mortise_key keys[] = {
      .about = "Maps aliases of models to a provider and its settings.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_model_place),
-     .read = read_models},
+     .read = read_model_aliases},
     {.name = "programs",
      .about =
          "Maps names of programs that plugins can run to their permissions.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_program_place),
-     .read = read_programs},
+     .read = read_program_list},
     {.name = "secrets",
      .about = "Maps names of secrets to their sources.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_provider_place),
-     .read = read_secrets},
+     .read = read_secret_providers},
     {.name = "tools",
      .about = "Rules for the operations that graphs can call.",
      MORTISE_INTO_PLACE(mortise_policy_place, struct mortise_deployment,
@@ -419,7 +427,7 @@ static const struct mortise_key keys[] = {
      .about = "Maps ids of guardrails to a plugin and its configuration.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_guard_place),
-     .read = read_guardrails},
+     .read = read_guardrail_ids},
     {.name = "memory",
      .about = "The plugin that stores memory traces, for all runs.",
      MORTISE_INTO_PLACE(mortise_memory_place, struct mortise_deployment,
@@ -441,11 +449,11 @@ static const struct mortise_key keys[] = {
 const struct mortise_place mortise_deployment_place = {
     MORTISE_PLACE_OF("a deployment", keys)};
 
-/* ---- the whole ------------------------------------------------------- */
+/* ---- the whole file -------------------------------------------------- */
 
-/* What tools.mcp says is all that plugin is told. */
-static void check_composed(const struct mortise_deployment *d,
-                           struct mortise_diags *diags)
+/* The configuration of the MCP plugin is made from tools.mcp only. */
+static void check_mcp_plugin_config(const struct mortise_deployment *d,
+                                    struct mortise_diags *diags)
 {
     const struct mortise_yaml *key =
         mortise_yaml_key(d->config, mortise_mcp_plugin);
@@ -460,14 +468,15 @@ static void check_composed(const struct mortise_deployment *d,
             "remove this config, and list the servers under tools.mcp");
 }
 
-static int read_lock(struct mortise_deployment *d, struct mortise_diags *diags)
+static int read_deployment_lock(struct mortise_deployment *d,
+                                struct mortise_diags *diags)
 {
     char path[PATH_MAX];
     struct mortise_err err;
     int rv = mortise_lock_path(path, d->path, &err);
 
     if (rv != MORTISE_OK)
-        return MORTISE_OK; /* nothing can be there */
+        return MORTISE_OK; /* no lock file can exist */
     rv = mortise_lock_read(&d->lock, &d->arena, path, diags);
     return rv == MORTISE_OK ? mortise_tool_pins_make(&d->tool_pins, &d->arena,
                                                      &d->tools.mcp, &d->lock)
@@ -480,9 +489,9 @@ bool mortise_deployment_lost_secrets(const struct mortise_deployment *d)
            mortise_keys_meant(&mortise_deployment_place, d->tree, "secrets");
 }
 
-/* Is a key there, or meant, that says where plugins or their keys are, and of
- * which nothing was read? */
-static bool has_lost_dirs(const struct mortise_deployment *d)
+/* Has the file a key (or a misspelling of one) for directories of plugins or
+ * keys that could not be read? */
+static bool has_unread_dirs(const struct mortise_deployment *d)
 {
     const struct mortise_yaml *plugins = mortise_yaml_get(d->tree, "plugins");
 
@@ -520,12 +529,12 @@ static int read(struct mortise_deployment *d, const char *path, bool resolve,
         mortise_keys_read(&mortise_deployment_place, root, root->span, &r, d,
                           diags);
         mortise_mcp_check(&d->tools.mcp, &d->secrets, &d->models, diags);
-        check_composed(d, diags);
+        check_mcp_plugin_config(d, diags);
         if (!r.nomem)
             mortise_own_files_check(d, diags);
-        rv = read_lock(d, diags);
+        rv = read_deployment_lock(d, diags);
         d->broken = diags->n_errors > errors;
-        d->dirs_in_doubt = d->broken && has_lost_dirs(d);
+        d->dirs_in_doubt = d->broken && has_unread_dirs(d);
     }
     if (r.nomem || diags->failed || rv == MORTISE_ENOMEM)
         return MORTISE_ENOMEM;
@@ -537,8 +546,9 @@ const char *mortise_deployment_store(const struct mortise_deployment *d)
     return d->store_path != NULL ? d->store_path : "./.mortise";
 }
 
-static int look(struct mortise_deployment **out, const struct mortise_mem *mem,
-                const char *path, bool resolve, struct mortise_diags *diags)
+static int look_at_deployment(struct mortise_deployment **out,
+                              const struct mortise_mem *mem, const char *path,
+                              bool resolve, struct mortise_diags *diags)
 {
     int rv = mortise_deployment_default(out, mem);
 
@@ -555,7 +565,7 @@ int mortise_deployment_look(struct mortise_deployment **out,
                             const struct mortise_mem *mem, const char *path,
                             struct mortise_diags *diags)
 {
-    return look(out, mem, path, true, diags);
+    return look_at_deployment(out, mem, path, true, diags);
 }
 
 int mortise_deployment_look_unresolved(struct mortise_deployment **out,
@@ -563,7 +573,7 @@ int mortise_deployment_look_unresolved(struct mortise_deployment **out,
                                        const char *path,
                                        struct mortise_diags *diags)
 {
-    return look(out, mem, path, false, diags);
+    return look_at_deployment(out, mem, path, false, diags);
 }
 
 int mortise_deployment_read(struct mortise_deployment **out,
@@ -606,10 +616,11 @@ void mortise_deployment_free(struct mortise_deployment *d)
     mortise_arena_finish(&arena);
 }
 
-/* What the deployment configures under that name: *config, a map or NULL.  False:
- * nothing, and it is the plugin as such. */
-static bool find_instance(const struct mortise_deployment *d, const char *as,
-                          const struct mortise_yaml **config)
+/* Find the configuration of an instance: *config, a map or NULL. False: the
+ * name is no instance, but the plugin itself. */
+static bool find_instance_config(const struct mortise_deployment *d,
+                                 const char *as,
+                                 const struct mortise_yaml **config)
 {
     const struct mortise_guard *g = mortise_guard_find(&d->guards, as);
     const struct mortise_model_alias *m =
@@ -632,12 +643,13 @@ bool mortise_deployment_composes(const struct mortise_deployment *d,
     const struct mortise_yaml *config;
 
     return strcmp(plugin, mortise_mcp_plugin) == 0 &&
-           !find_instance(d, as, &config);
+           !find_instance_config(d, as, &config);
 }
 
-/* Takes the config; what the lock pins for the plugin is in it from now on. */
-static json_t *with_pins(const struct mortise_deployment *d, const char *plugin,
-                         json_t *config)
+/* Adds the plugin's pins from the lock file; takes the reference of
+ * `config`. */
+static json_t *add_config_pins(const struct mortise_deployment *d,
+                               const char *plugin, json_t *config)
 {
     const struct mortise_yaml *pins = mortise_lock_discovery(&d->lock, plugin);
 
@@ -656,15 +668,15 @@ json_t *mortise_deployment_config(const struct mortise_deployment *d,
 
     if (mortise_deployment_composes(d, plugin, as))
         return mortise_mcp_config(&d->tools.mcp, &d->lock);
-    if (!find_instance(d, as, &config))
+    if (!find_instance_config(d, as, &config))
         config = mortise_yaml_get(d->config, plugin);
-    return with_pins(d, plugin,
-                     config != NULL ? mortise_yaml_json(config, false)
-                                    : json_object());
+    return add_config_pins(d, plugin,
+                           config != NULL ? mortise_yaml_json(config, false)
+                                          : json_object());
 }
 
-/* What stands behind a prefix; NULL: the name has another one. */
-static const char *behind(const char *name, const char *prefix)
+/* The rest of the name after the prefix; NULL: it has another prefix. */
+static const char *get_text_after_prefix(const char *name, const char *prefix)
 {
     size_t n = strlen(prefix);
 
@@ -682,7 +694,7 @@ const char *mortise_deployment_plugin(const struct mortise_deployment *d,
         *pin = name;
     if (strcmp(name, MORTISE_MEMORY_INSTANCE) == 0)
         return d->memory.plugin != NULL ? d->memory.plugin : name;
-    if (behind(name, MORTISE_TOOL_PIN_PREFIX) != NULL)
+    if (get_text_after_prefix(name, MORTISE_TOOL_PIN_PREFIX) != NULL)
         return d->tool_pins.plugin;
     if (f != NULL)
         return f->plugin;
@@ -691,8 +703,9 @@ const char *mortise_deployment_plugin(const struct mortise_deployment *d,
                : mortise_guard_plugin(&d->guards, name, pin);
 }
 
-static int say_lack(const struct mortise_deployment *d, struct mortise_err *why,
-                    const char *what, const char *which, const char *how)
+static int fail_with_missing_part(const struct mortise_deployment *d,
+                                  struct mortise_err *why, const char *what,
+                                  const char *which, const char *how)
 {
     return mortise_fail(
         why, MORTISE_ENOTFOUND,
@@ -701,10 +714,11 @@ static int say_lack(const struct mortise_deployment *d, struct mortise_err *why,
         which[0] != '\0' ? " " : "", which, how);
 }
 
-/* SERVER/TOOL of the name of a definition that is pinned; NULL: it is none. */
-static const char *operation_of_pin(const char *name)
+/* SERVER/TOOL from the name of a pinned definition; NULL: it is no such
+ * name. */
+static const char *get_pinned_operation(const char *name)
 {
-    const char *tool = behind(name, MORTISE_TOOL_PIN_PREFIX),
+    const char *tool = get_text_after_prefix(name, MORTISE_TOOL_PIN_PREFIX),
                *slash = tool != NULL ? strchr(tool, '/') : NULL;
 
     return slash != NULL ? slash + 1 : NULL;
@@ -714,7 +728,7 @@ bool mortise_deployment_is_tool(const struct mortise_deployment *d,
                                 const char *name,
                                 const struct mortise_tool_pin **tool)
 {
-    const char *operation = operation_of_pin(name);
+    const char *operation = get_pinned_operation(name);
 
     *tool = operation != NULL ? mortise_tool_pin_find(&d->tool_pins, operation)
                               : NULL;
@@ -724,28 +738,31 @@ bool mortise_deployment_is_tool(const struct mortise_deployment *d,
 bool mortise_deployment_lacks(const struct mortise_deployment *d,
                               const char *name, struct mortise_err *why)
 {
-    const char *place = behind(name, MORTISE_DISCOVERY_PREFIX),
-               *id = behind(name, "guardrail:");
+    const char *place = get_text_after_prefix(name, MORTISE_DISCOVERY_PREFIX),
+               *id = get_text_after_prefix(name, "guardrail:");
     const struct mortise_tool_pin *tool;
     const struct mortise_yaml *config;
 
     if (mortise_deployment_is_tool(d, name, &tool)) {
         if (tool == NULL)
             mortise_tool_pin_missing(&d->tool_pins, &d->tools.mcp,
-                                     operation_of_pin(name), why);
+                                     get_pinned_operation(name), why);
         return tool == NULL;
     }
-    if (find_instance(d, id != NULL ? id : name, &config) &&
+    if (find_instance_config(d, id != NULL ? id : name, &config) &&
         (strcmp(name, MORTISE_MEMORY_INSTANCE) != 0 ||
          d->memory.plugin != NULL))
         return false;
     if (strcmp(name, MORTISE_MEMORY_INSTANCE) == 0)
-        say_lack(d, why, "`memory`", "", "memory: {plugin: NAME}");
+        fail_with_missing_part(d, why, "`memory`", "",
+                               "memory: {plugin: NAME}");
     else if (id != NULL)
-        say_lack(d, why, "guardrail", id, "guardrails: {ID: {plugin: NAME}}");
+        fail_with_missing_part(d, why, "guardrail", id,
+                               "guardrails: {ID: {plugin: NAME}}");
     else if (place != NULL && place[strspn(place, "0123456789")] == '\0')
-        say_lack(d, why, "a discovery plugin with a config at index", place,
-                 "discovery: {plugins: [{plugin: NAME, config: ...}]}");
+        fail_with_missing_part(
+            d, why, "a discovery plugin with a config at index", place,
+            "discovery: {plugins: [{plugin: NAME, config: ...}]}");
     else
         return false;
     return true;

@@ -1,4 +1,4 @@
-/* deploy.h -- a Deployment file: which plugins, whom to trust, which store. */
+/* deploy.h -- a Deployment file: plugins, trust, store, models and more. */
 #ifndef MORTISE_LANG_CONFIG_DEPLOY_H
 #define MORTISE_LANG_CONFIG_DEPLOY_H
 
@@ -14,42 +14,42 @@
 #include "lang/config/policy.h"
 #include "lang/config/provider.h"
 
-/* When a step may be told of (runtime.md 3). */
+/* When a step may be emitted (runtime.md 3). */
 enum mortise_durability {
-    MORTISE_SYNC = 0, /* once it is on disk */
-    MORTISE_BATCH,    /* once it is stored; it is synced max_ms after */
-    MORTISE_EXIT      /* once it is stored; it is synced when something waits */
+    MORTISE_SYNC = 0, /* after it was synced to disk */
+    MORTISE_BATCH,    /* after it was stored; it is synced within max_ms */
+    MORTISE_EXIT      /* after it was stored; it is synced when something waits
+                       * for it */
 };
 
-/* PLUGIN/OPERATION that nodes of a type run; NULL: the language's own. */
+/* PLUGIN/OPERATION for nodes of a type; NULL: the default. */
 struct mortise_executors {
     const char *gmi, *leaf, *voice;
 };
 
 struct mortise_deployment {
     struct mortise_arena arena;
-    const char *path; /* NULL when there is no file; then there are no trees */
-    /* The file as it was written, and with its ${...} put in: the same shape.
-     */
+    const char *path; /* NULL without a file; then there are no trees */
+    /* The file as written, and with its ${...} replaced, in the same shape. */
     const struct mortise_yaml *written, *tree;
     const char *name;
     const char *const *plugin_dirs; /* resolved against the file's directory */
-    size_t n_plugin_dirs;           /* 0: the bundled ones alone */
-    /* Directories in which nobody need have signed. */
+    size_t n_plugin_dirs;           /* 0: only the bundled ones */
+    /* Directories in which plugins need no signature. */
     const char *const *dev_dirs;
     size_t n_dev_dirs;
-    const char *trust_dir;  /* NULL: the bundled one alone */
-    const char *store_path; /* NULL: not said */
+    const char *trust_dir;  /* NULL: only the bundled one */
+    const char *store_path; /* NULL: not set */
     enum mortise_durability durability;
-    uint64_t cache_bytes; /* of results that are kept */
+    uint64_t cache_bytes; /* size of the cache for results */
     uint64_t max_ms;      /* of BATCH */
-    /* store.access.group, whose members may use the store's socket; NULL: nobody
-     * but its owner. */
+    /* store.access.group, whose members may use the store's socket; NULL: only
+     * the owner may. */
     const gid_t *access;
     const char *access_group; /* its name */
     gid_t access_gid;         /* of `access` */
-    uint64_t finished_ms;     /* store.retention.finished; 0: for ever */
-    bool finished_said;       /* else it is the default */
+    uint64_t finished_ms;     /* store.retention.finished; 0: keep for ever */
+    bool finished_said;       /* otherwise it is the default */
     const struct mortise_yaml *config; /* plugins.config, a map, or NULL */
     struct mortise_providers secrets;
     struct mortise_guards guards;
@@ -59,78 +59,78 @@ struct mortise_deployment {
     struct mortise_programs programs;
     struct mortise_executors executors;
     struct mortise_policy tools;
-    struct mortise_bounds limits;       /* defaults and ceilings of graphs */
+    struct mortise_bounds limits;       /* defaults and maximums for graphs */
     struct mortise_lock lock;           /* the file beside it */
-    struct mortise_tool_pins tool_pins; /* operations that it names */
-    /* It has findings, and was read as far as that goes: what is made of several
-     * of its parts may be wrong. */
+    struct mortise_tool_pins tool_pins; /* the operations in the lock file */
+    /* The file has errors, so values that combine several of its parts may be
+     * wrong. */
     bool broken;
-    bool unresolved;    /* its ${...} stand as they were written */
-    bool dirs_in_doubt; /* ... so plugins may be missing that are there */
+    bool unresolved;    /* its ${...} were not replaced */
+    bool dirs_in_doubt; /* ... so that plugins may be missing */
 };
 
-/* ${env:NAME}, ${env:NAME:-default} and ${file:PATH} are expanded here, once.
- * Its lock is read with it.  Findings to diags; *out NULL on an error. */
+/* Read a Deployment file and its lock file. ${env:NAME}, ${env:NAME:-default}
+ * and ${file:PATH} are replaced once.  Findings go to `diags`; *out is NULL on
+ * an error. */
 int mortise_deployment_read(struct mortise_deployment **out,
                             const struct mortise_mem *mem, const char *path,
                             struct mortise_diags *diags);
-/* The same for who tells of findings and goes on: *out is as far as it can be
- * read on MORTISE_ECHECK, too, or NULL where it is no Deployment. */
+/* The same for callers that report findings and continue: with MORTISE_ECHECK,
+ * *out has the parts that could be read, or is NULL if the file is no
+ * Deployment. */
 int mortise_deployment_look(struct mortise_deployment **out,
                             const struct mortise_mem *mem, const char *path,
                             struct mortise_diags *diags);
-/* The same, and nothing is read but this file and its lock: mortise_expand() does
- * not resolve. */
+/* The same without replacing ${...}: reads only this file and its lock. */
 int mortise_deployment_look_unresolved(struct mortise_deployment **out,
                                        const struct mortise_mem *mem,
                                        const char *path,
                                        struct mortise_diags *diags);
-/* Was `secrets` meant, and could not be read? */
+/* Has the file a key `secrets` that could not be read? */
 bool mortise_deployment_lost_secrets(const struct mortise_deployment *d);
-/* What holds without a file. */
+/* The deployment without a file. */
 int mortise_deployment_default(struct mortise_deployment **out,
                                const struct mortise_mem *mem);
 void mortise_deployment_free(struct mortise_deployment *d);
-/* Where its runs are: what it says, or else ./.mortise. */
+/* The path of the store: the key's value, or ./.mortise. */
 const char *mortise_deployment_store(const struct mortise_deployment *d);
-/* The config of one plugin as JSON, a new reference; {} when there is none.
- * `as` is the guardrail's id, or the model's or the discovery's instance, that
- * it has it for; "" for the plugin as such.  Where mortise_deployment_composes()
- * it, no part of the file is that config, and its references to secrets are for
- * the plugin to ask with: they are not to be filled in. */
+/* The configuration of a plugin as JSON, a new reference; {} if there is none.
+ * `as` is the id of the guardrail, or the instance of the model or the
+ * discovery; "" for the plugin itself.  If mortise_deployment_composes(), the
+ * configuration is made by Mortise and is no part of the file.  Its references
+ * to secrets are then for the plugin to ask with: do not replace them. */
 json_t *mortise_deployment_config(const struct mortise_deployment *d,
                                   const char *plugin, const char *as);
 bool mortise_deployment_composes(const struct mortise_deployment *d,
                                  const char *plugin, const char *as);
-/* The plugin behind a name among a graph's `plugins`: its own, or of what the
- * deployment calls so: a guardrail, the memory, a discovery plugin, a tool.  *pin
- * (or NULL): what a run pins it under. */
+/* The plugin for a name in a graph's `plugins`: the name itself, or the plugin
+ * that the deployment has for a guardrail, the memory, a discovery plugin or a
+ * tool. *pin (or NULL) is the name under which a run pins it. */
 const char *mortise_deployment_plugin(const struct mortise_deployment *d,
                                       const char *name, const char **pin);
-/* Of such a name, or a pin, whose plugin is not there: is that because the
- * deployment does not have any more what it stands for?  *why says so, and what to
- * do. */
+/* Is the plugin of such a name missing because the deployment no longer has the
+ * part that the name refers to? *why then contains the remedy. */
 bool mortise_deployment_lacks(const struct mortise_deployment *d,
                               const char *name, struct mortise_err *why);
-/* PLUGIN/OPERATION that nodes of the type run by its `executors`; NULL: the
- * language's own, or they run none. */
+/* PLUGIN/OPERATION that `executors` sets for nodes of this type; NULL: the
+ * default, or the type has none. */
 const char *mortise_deployment_executor(const struct mortise_deployment *d,
                                         const char *type);
-/* Is it the name by which runs pin a tool's definition?  *tool: the definition
- * that the lock has; NULL: it has none. */
+/* Is it the name under which runs pin a tool's definition? *tool is the
+ * definition in the lock file; NULL: none. */
 bool mortise_deployment_is_tool(const struct mortise_deployment *d,
                                 const char *name,
                                 const struct mortise_tool_pin **tool);
-/* The operation that the lock has for the plugin, or NULL. */
+/* The plugin's operation in the lock file, or NULL. */
 const struct mortise_tool_pin *
 mortise_deployment_tool_pin(const struct mortise_deployment *d,
                             const char *plugin, const char *operation);
-/* All of them, sorted; how many. */
+/* All of its operations, sorted; returns their number. */
 size_t mortise_deployment_tool_pins(const struct mortise_deployment *d,
                                     const char *plugin,
                                     const struct mortise_tool_pin **list);
 
-/* What stands in one. */
+/* The keys of the file. */
 extern const struct mortise_place mortise_deployment_place;
 
 #endif

@@ -1,22 +1,20 @@
-/* deploy_digest.c -- do two Deployment files say the same?
+/* deploy_digest.c -- do two Deployment files mean the same?
  *
- * A command that reaches an engine runs under that engine's deployment.  Two
- * files are the same deployment when everything that they put into effect is:
+ * A command that connects to an engine runs under the engine's deployment.  Two
+ * files are the same deployment if all their effects are the same:
  *
- *   (1) Values count as they hold: ${env:...} and ${file:...} put in, defaults
- *       filled in where a file is silent, durations and sizes as numbers.  So
- *       `durability: sync` and no word about it are the same, and so are `1h`
- *       and `60m`.
- *   (2) Paths count as what they lead to, from the root on: two files with the
- *       words `path: [plugins]` in two directories differ.
- *   (3) The name of the deployment, comments, the order of keys and what x-
- *       keys hold do not count.  Nor does store.path: whoever compares two
- *       deployments has one store already.
+ *   (1) Values are compared as they apply: ${env:...} and ${file:...} replaced,
+ *       defaults filled in, durations and sizes as numbers.  So `durability:
+ *       sync` equals its absence, and `1h` equals `60m`.
+ *   (2) Paths are compared as absolute paths: `path: [plugins]` in two
+ *       directories differs.
+ *   (3) The deployment's name, comments, the order of keys and the values of x-
+ *       keys do not count.  Neither does store.path: the caller compares
+ *       deployments for one store.
+ *   (4) The lock file counts, because it defines the tools.
  *
- *   (4) What the lock pins counts: it says which tools there are.
- *
- * What is not named here is taken from the tree as it stands, so that a key
- * that is new to the language counts from its first day on.
+ * All other keys are taken from the tree as written, so that a new key of the
+ * language counts from its first version on.
  */
 #include "lang/config/deploy_digest.h"
 
@@ -40,7 +38,7 @@ json_t *mortise_whole_path(const char *path)
     return json_string(made);
 }
 
-static json_t *whole_list(const char *const *paths, size_t n)
+static json_t *make_absolute_list(const char *const *paths, size_t n)
 {
     json_t *list = json_array();
 
@@ -52,10 +50,10 @@ static json_t *whole_list(const char *const *paths, size_t n)
     return list;
 }
 
-/* The members of what is a mapping in the file, without those that stand
- * elsewhere; {} when the file has none. */
-static json_t *rest_of(const json_t *tree, const char *key,
-                       const char *const *but)
+/* A copy of the mapping without the members that are compared separately; {} if
+ * the file does not have it. */
+static json_t *copy_other_members(const json_t *tree, const char *key,
+                                  const char *const *but)
 {
     const json_t *v = json_object_get(tree, key);
     json_t *out =
@@ -66,40 +64,43 @@ static json_t *rest_of(const json_t *tree, const char *key,
     return out;
 }
 
-static json_t *plugins_of(const struct mortise_deployment *d,
-                          const json_t *tree)
+static json_t *make_plugins_value(const struct mortise_deployment *d,
+                                  const json_t *tree)
 {
     static const char *const but[] = {"path", "dev", NULL};
 
     return json_pack("{s:o, s:o, s:o}", "path",
-                     whole_list(d->plugin_dirs, d->n_plugin_dirs), "dev",
-                     whole_list(d->dev_dirs, d->n_dev_dirs), "rest",
-                     rest_of(tree, "plugins", but));
+                     make_absolute_list(d->plugin_dirs, d->n_plugin_dirs),
+                     "dev", make_absolute_list(d->dev_dirs, d->n_dev_dirs),
+                     "rest", copy_other_members(tree, "plugins", but));
 }
 
-static json_t *trust_of(const struct mortise_deployment *d, const json_t *tree)
+static json_t *make_trust_value(const struct mortise_deployment *d,
+                                const json_t *tree)
 {
     static const char *const but[] = {"dir", NULL};
 
     return json_pack("{s:o, s:o}", "dir",
                      d->trust_dir != NULL ? mortise_whole_path(d->trust_dir)
                                           : json_null(),
-                     "rest", rest_of(tree, "trust", but));
+                     "rest", copy_other_members(tree, "trust", but));
 }
 
-static json_t *store_of(const struct mortise_deployment *d, const json_t *tree)
+static json_t *make_store_value(const struct mortise_deployment *d,
+                                const json_t *tree)
 {
     static const char *const but[] = {"path", "durability", "cache",
                                       "retention", NULL};
 
-    return json_pack(
-        "{s:i, s:I, s:I, s:I, s:o}", "durability", (int)d->durability, "max_ms",
-        (json_int_t)d->max_ms, "cache", (json_int_t)d->cache_bytes, "finished",
-        (json_int_t)d->finished_ms, "rest", rest_of(tree, "store", but));
+    return json_pack("{s:i, s:I, s:I, s:I, s:o}", "durability",
+                     (int)d->durability, "max_ms", (json_int_t)d->max_ms,
+                     "cache", (json_int_t)d->cache_bytes, "finished",
+                     (json_int_t)d->finished_ms, "rest",
+                     copy_other_members(tree, "store", but));
 }
 
-/* A limit that is said, in the order of the table; null: nothing is. */
-static json_t *limits_of(const struct mortise_deployment *d)
+/* The limits that are set, in the order of the table; null: not set. */
+static json_t *make_limits_value(const struct mortise_deployment *d)
 {
     json_t *list = json_array();
 
@@ -115,16 +116,16 @@ static json_t *limits_of(const struct mortise_deployment *d)
     return list;
 }
 
-/* A program by where it is, or by the name that PATH is to find. */
+/* The absolute path of a program, or the name that is searched in PATH. */
 static json_t *found(const char *path)
 {
     return strchr(path, '/') != NULL ? mortise_whole_path(path)
                                      : json_string(path);
 }
 
-/* What of a server is a path, or holds where nothing is said. */
-static json_t *server_of(const struct mortise_mcp_server *s,
-                         const json_t *servers)
+/* A server with its paths made absolute and its defaults filled in. */
+static json_t *make_server_value(const struct mortise_mcp_server *s,
+                                 const json_t *servers)
 {
     static const char *const but[] = {"command", "dir",  "sandbox", "protocol",
                                       "timeout", "hold", "roots",   NULL};
@@ -138,26 +139,30 @@ static json_t *server_of(const struct mortise_mcp_server *s,
         "program", p->path != NULL ? found(p->path) : json_null(), "words",
         words, "dir",
         p->path != NULL ? mortise_whole_path(p->dir) : json_null(), "read",
-        whole_list(p->read.list, p->read.n), "write",
-        whole_list(p->write.list, p->write.n), "online", p->online, "user",
-        p->user, "memory", (json_int_t)p->memory, "protocol", s->protocol,
-        "timeout", (json_int_t)s->timeout_ms, "hold", (json_int_t)s->hold_ms,
-        "roots", whole_list(s->roots.list, s->roots.n), "rest",
-        rest_of(servers, s->name, but));
+        make_absolute_list(p->read.list, p->read.n), "write",
+        make_absolute_list(p->write.list, p->write.n), "online", p->online,
+        "user", p->user, "memory", (json_int_t)p->memory, "protocol",
+        s->protocol, "timeout", (json_int_t)s->timeout_ms, "hold",
+        (json_int_t)s->hold_ms, "roots",
+        make_absolute_list(s->roots.list, s->roots.n), "rest",
+        copy_other_members(servers, s->name, but));
 }
 
-static json_t *tools_of(const struct mortise_deployment *d, const json_t *tree)
+static json_t *make_tools_value(const struct mortise_deployment *d,
+                                const json_t *tree)
 {
     static const char *const but[] = {"mcp", NULL};
     const json_t *written =
         json_object_get(json_object_get(tree, "tools"), "mcp");
-    json_t *out = rest_of(tree, "tools", but), *servers = json_object();
+    json_t *out = copy_other_members(tree, "tools", but),
+           *servers = json_object();
     int failed = out == NULL || servers == NULL;
 
     for (size_t i = 0; !failed && i < d->tools.mcp.n; i++) {
         const struct mortise_mcp_server *s = &d->tools.mcp.list[i];
 
-        failed = json_object_set_new(servers, s->name, server_of(s, written));
+        failed = json_object_set_new(servers, s->name,
+                                     make_server_value(s, written));
     }
     if (!failed && json_object_size(servers) > 0)
         failed = json_object_set(out, "mcp", servers);
@@ -168,12 +173,12 @@ static json_t *tools_of(const struct mortise_deployment *d, const json_t *tree)
     return NULL;
 }
 
-/* Where each secret is to be had. */
-static json_t *secrets_of(const struct mortise_deployment *d,
-                          const json_t *tree)
+/* The sources of all secrets. */
+static json_t *make_secrets_value(const struct mortise_deployment *d,
+                                  const json_t *tree)
 {
     static const char *const none[] = {NULL};
-    json_t *out = rest_of(tree, "secrets", none);
+    json_t *out = copy_other_members(tree, "secrets", none);
 
     for (size_t i = 0; out != NULL && i < d->secrets.n; i++) {
         const struct mortise_provider *p = &d->secrets.list[i];
@@ -188,8 +193,8 @@ static json_t *secrets_of(const struct mortise_deployment *d,
     return out;
 }
 
-/* Which tools its servers have, of a lock that has any. */
-static int put_pins(json_t *all, const struct mortise_deployment *d)
+/* Add the pins of the lock file, if it has any. */
+static int add_lock_values(json_t *all, const struct mortise_deployment *d)
 {
     const struct mortise_yaml *found =
         mortise_yaml_get(d->lock.tree, "discovery");
@@ -212,13 +217,14 @@ int mortise_deployment_digest(uint8_t out[MORTISE_DIGEST],
     json_t *all =
         d->tree != NULL ? mortise_yaml_json(d->tree, true) : json_object();
     json_t *held = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o}", "plugins", plugins_of(d, all),
-        "trust", trust_of(d, all), "store", store_of(d, all), "secrets",
-        secrets_of(d, all), "limits", limits_of(d), "tools", tools_of(d, all));
+        "{s:o, s:o, s:o, s:o, s:o, s:o}", "plugins", make_plugins_value(d, all),
+        "trust", make_trust_value(d, all), "store", make_store_value(d, all),
+        "secrets", make_secrets_value(d, all), "limits", make_limits_value(d),
+        "tools", make_tools_value(d, all));
     json_t *silent = json_pack("{s:{}}", "guardrails");
     int rv = MORTISE_ENOMEM;
 
-    if (json_object_update(all, held) == 0 && put_pins(all, d) == 0 &&
+    if (json_object_update(all, held) == 0 && add_lock_values(all, d) == 0 &&
         json_object_update_missing(all, silent) == 0) {
         json_object_del(all, "apiVersion");
         json_object_del(all, "kind");

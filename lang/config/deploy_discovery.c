@@ -1,18 +1,19 @@
-/* deploy_discovery.c -- `discovery` of a deployment: who is asked what a text is
- * about.
+/* deploy_discovery.c -- `discovery` of a deployment: the plugins that search
+ * for nodes, tools and skills.
  *
- * A list of plugins, each by its name alone, which then has the config that
- * `plugins.config` gives it, or as {plugin, config}, an instance of its own: so
- * one plugin may look in several places.  Their order counts where what they
- * found ranks the same (discovery.h of the SDK).  One that stands there twice
- * without a config of its own would have two voices for one opinion, and is
- * refused. */
+ * The key is a list of plugins.  An entry is a name, for the plugin with the
+ * configuration from `plugins.config`; or {plugin, config}, for an instance of
+ * its own, so that one plugin can search in several places.  The order decides
+ * between results of equal rank (discovery.h of the SDK).  A plugin that is
+ * listed twice without a configuration of its own would count twice, so it is
+ * an error. */
 #include "lang/config/deploy_discovery.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_discovery_plugin(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct mortise_discoverer *d = into;
 
@@ -26,7 +27,7 @@ static const struct mortise_key one_keys[] = {
      .about = "The name of the plugin.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_plugin},
+     .read = read_discovery_plugin},
     {.name = "config",
      .about = "The plugin's configuration for discovery; it must match its "
               "config_schema.",
@@ -42,8 +43,9 @@ static const struct mortise_key one_forms[] = {
     {.value = MORTISE_V_MAP, .place = &one_place},
 };
 
-/* By its place in the list. */
-static const char *instance_of(struct mortise_config_reading *r, size_t place)
+/* The name of the instance, from its index in the list. */
+static const char *make_discovery_instance(struct mortise_config_reading *r,
+                                           size_t place)
 {
     size_t size = sizeof MORTISE_DISCOVERY_PREFIX + 20;
     char *name = mortise_config_take(r, size);
@@ -53,9 +55,9 @@ static const char *instance_of(struct mortise_config_reading *r, size_t place)
     return name;
 }
 
-static void read_one(struct mortise_config_reading *r,
-                     struct mortise_discoverer *d, size_t place,
-                     const struct mortise_yaml *value)
+static void read_discovery_entry(struct mortise_config_reading *r,
+                                 struct mortise_discoverer *d, size_t place,
+                                 const struct mortise_yaml *value)
 {
     d->plugin = d->instance = "";
     if (value->kind == MORTISE_YAML_STRING) {
@@ -64,13 +66,13 @@ static void read_one(struct mortise_config_reading *r,
     } else if (value->kind == MORTISE_YAML_MAP) {
         mortise_keys_read(&one_place, value, value->span, r, d, r->diags);
         if (d->config != NULL)
-            d->instance = instance_of(r, place);
+            d->instance = make_discovery_instance(r, place);
     }
 }
 
-static void check_twice(struct mortise_config_reading *r,
-                        const struct mortise_discoverers *all,
-                        const struct mortise_discoverer *d)
+static void check_duplicate_entry(struct mortise_config_reading *r,
+                                  const struct mortise_discoverers *all,
+                                  const struct mortise_discoverer *d)
 {
     for (const struct mortise_discoverer *other = all->list; other < d; other++)
         if (d->at != NULL && d->instance != NULL && d->instance[0] == '\0' &&
@@ -86,7 +88,8 @@ static void check_twice(struct mortise_config_reading *r,
         }
 }
 
-static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_discovery_plugins(void *ctx, void *into,
+                                   const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_discoverers *all = into;
@@ -102,8 +105,8 @@ static void read_plugins(void *ctx, void *into, const struct mortise_slot *slot)
         return;
     }
     for (; list != NULL && all->n < value->n; all->n++) {
-        read_one(r, &list[all->n], all->n, value->items[all->n]);
-        check_twice(r, all, &list[all->n]);
+        read_discovery_entry(r, &list[all->n], all->n, value->items[all->n]);
+        check_duplicate_entry(r, all, &list[all->n]);
     }
 }
 
@@ -115,7 +118,7 @@ static const struct mortise_key keys[] = {
      .required = true,
      .min = 1,
      MORTISE_EACH(MORTISE_FORMS(one_forms)),
-     .read = read_plugins},
+     .read = read_discovery_plugins},
 };
 
 const struct mortise_place mortise_discoverers_place = {

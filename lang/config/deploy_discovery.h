@@ -1,35 +1,35 @@
-/* deploy_discovery.h -- `discovery` of a deployment: who is asked what a text is
- * about. */
+/* deploy_discovery.h -- `discovery` of a deployment: the plugins that search
+ * for nodes, tools and skills. */
 #ifndef MORTISE_LANG_CONFIG_DEPLOY_DISCOVERY_H
 #define MORTISE_LANG_CONFIG_DEPLOY_DISCOVERY_H
 
 #include "lang/config/reading.h"
 #include "lang/yaml/keys.h"
 
-/* What the names of instances begin with, and what one that is a plugin's name
- * alone has ahead of that among a graph's `plugins`. */
+/* The prefix of instance names, and of names of discovery plugins in a graph's
+ * `plugins`. */
 #define MORTISE_DISCOVERY_PREFIX "discovery:"
 
 struct mortise_discoverer {
     const char *plugin;
-    /* Which instance of it: "discovery:1" with a config of its own, or "": it is
-     * the plugin's name alone, with what plugins.config gives it. */
+    /* "discovery:1" for an instance with its own configuration; "" for the
+     * plugin itself, with the configuration from plugins.config. */
     const char *instance;
     const struct mortise_yaml *at;     /* the plugin's name, as written */
     const struct mortise_yaml *config; /* a map, or NULL: {} */
 };
 
-struct mortise_discoverers { /* in an arena, in the order in which they count */
+struct mortise_discoverers { /* in an arena, in order of precedence */
     const struct mortise_discoverer *list;
     size_t n;
 };
 
 enum { MORTISE_DISCOVERERS_MAX = 16 };
 
-/* What may stand in it; into a struct mortise_discoverers. */
+/* The keys; reads into a struct mortise_discoverers. */
 extern const struct mortise_place mortise_discoverers_place;
 
-/* The one that is that instance; NULL: none is. */
+/* The entry with this instance; NULL: none. */
 const struct mortise_discoverer *
 mortise_discoverer_of_instance(const struct mortise_discoverers *all,
                                const char *instance);

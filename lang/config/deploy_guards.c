@@ -1,16 +1,18 @@
-/* deploy_guards.c -- `guardrails` of a deployment: plugins under ids of their own.
+/* deploy_guards.c -- `guardrails` of a deployment: plugins under ids of their
+ * own.
  *
- * A graph names guardrails by id.  An id that stands here is an instance of a
- * plugin with a config of its own, so that one plugin can guard by several sets
- * of rules; any other id is the name of a plugin, which then has the config
- * that `plugins.config` gives it.  An id hides a plugin of the same name. */
+ * A graph names guardrails by id.  An id in this key is an instance of a plugin
+ * with its own configuration, so that one plugin can check several sets of
+ * rules.  Any other id is the name of a plugin, with the configuration from
+ * `plugins.config`.  An id hides a plugin of the same name. */
 #include "lang/config/deploy_guards.h"
 
 #include <string.h>
 
 #include "lang/yaml/header.h"
 
-static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_guard_plugin(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_guard *g = into;
 
@@ -24,7 +26,7 @@ static const struct mortise_key keys[] = {
      .about = "The plugin of this guardrail.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_plugin},
+     .read = read_guard_plugin},
     {.name = "config",
      .about = "The plugin's configuration for this guardrail; it must match "
               "its config_schema.",
@@ -35,10 +37,12 @@ static const struct mortise_key keys[] = {
 const struct mortise_place mortise_guard_place = {
     MORTISE_PLACE_OF("a guardrail", keys)};
 
-/* Ids share one namespace with plugins, so they are made like their names. */
-static void read_one(struct mortise_guard *g, const struct mortise_yaml *key,
-                     const struct mortise_yaml *value,
-                     struct mortise_diags *diags)
+/* Ids share a namespace with plugins, so they have the syntax of plugin
+ * names. */
+static void read_guard_entry(struct mortise_guard *g,
+                             const struct mortise_yaml *key,
+                             const struct mortise_yaml *value,
+                             struct mortise_diags *diags)
 {
     g->id = key->str;
     g->plugin = "";
@@ -54,7 +58,8 @@ void mortise_guards_read(struct mortise_guards *out,
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            read_one(&list[out->n++], map->keys[i], map->items[i], r->diags);
+            read_guard_entry(&list[out->n++], map->keys[i], map->items[i],
+                             r->diags);
     out->list = list;
 }
 

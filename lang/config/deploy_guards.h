@@ -1,4 +1,4 @@
-/* deploy_guards.h -- `guardrails` of a deployment: plugins under ids of their own. */
+/* deploy_guards.h -- the key `guardrails` of a deployment: plugins with ids. */
 #ifndef MORTISE_LANG_CONFIG_DEPLOY_GUARDS_H
 #define MORTISE_LANG_CONFIG_DEPLOY_GUARDS_H
 
@@ -16,19 +16,20 @@ struct mortise_guards { /* in an arena */
     size_t n;
 };
 
-/* What may stand in one. */
+/* The keys of an entry. */
 extern const struct mortise_place mortise_guard_place;
 
 void mortise_guards_read(struct mortise_guards *out,
                          const struct mortise_yaml *map,
                          struct mortise_config_reading *r);
-/* NULL when there is none of that id: then it is the name of a plugin. */
+/* NULL: there is no such id, so it is the name of a plugin. */
 const struct mortise_guard *
 mortise_guard_find(const struct mortise_guards *guards, const char *id);
-/* The plugin that a name of a graph's, or a run's pin, stands for.  A guardrail
- * that the deployment configures is pinned as "guardrail:ID", so that another
- * plugin behind that id is a change; one that is a plugin's name is pinned like
- * the plugin: *pin (may be NULL).  All of it is lent by its arguments. */
+/* The plugin for a name in a graph, or for a pin of a run.  A guardrail that
+ * the deployment configures is pinned as "guardrail:ID", so that another plugin
+ * for the id is detected as a change.  A guardrail that is a plugin's name is
+ * pinned like the plugin. *pin (may be NULL) gets the pinned name.  Results are
+ * borrowed from the arguments. */
 const char *mortise_guard_plugin(const struct mortise_guards *guards,
                                  const char *name, const char **pin);
 

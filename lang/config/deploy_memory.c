@@ -1,11 +1,12 @@
-/* deploy_memory.c -- `memory` of a deployment: the plugin that keeps traces.
+/* deploy_memory.c -- `memory` of a deployment: the plugin that stores traces.
  *
- * There is one, for all graphs and all tenants, with a config of its own.  A
- * deployment without it has no memory, and what would read or write one is
- * refused where it stands. */
+ * There is one plugin for all graphs and tenants, with its own configuration.
+ * Without this key there is no memory, and a graph that reads or writes memory
+ * is refused. */
 #include "lang/config/deploy_memory.h"
 
-static void read_plugin(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_memory_plugin(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_memory_choice *m = into;
 
@@ -19,7 +20,7 @@ static const struct mortise_key keys[] = {
      .about = "The plugin that stores memory traces.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_plugin},
+     .read = read_memory_plugin},
     {.name = "config",
      .about = "The plugin's configuration as the memory; it must match its "
               "config_schema.",

@@ -1,14 +1,14 @@
 /* expand.c -- ${env:...} and ${file:...} in a deployment's strings.
  *
- * The rules, chosen so that a value is never read for meaning twice:
+ * The rules ensure that a value is never interpreted twice:
  *
- *   (1) What is put in is text: it is not looked at for ${ again, and a value
- *       stays a string, whatever it looks like afterwards.
- *   (2) What is not there is an error, not an empty string.  The default of
- *       ${env:NAME:-default} stands in when NAME is unset or empty, as in sh.
- *   (3) A file loses one line end at its end: that is the editor's, not the
- *       value's.
- *   (4) `$${` is a literal `${`; any other word after ${ is an error.
+ *   (1) The inserted value is plain text: a ${ in it is not expanded, and the
+ *       result remains a string, whatever it looks like.
+ *   (2) A missing variable or file is an error, not an empty string.  The
+ *       default of ${env:NAME:-default} is used if NAME is unset or empty, as
+ *       in sh.
+ *   (3) One line end at the end of a file is removed, because editors add it.
+ *   (4) `$${` is a literal `${`.  Any other word after ${ is an error.
  */
 #include "lang/config/expand.h"
 
@@ -22,7 +22,7 @@
 #include "core/base/infile.h"
 #include "core/base/utf8.h"
 
-enum { MAX_FILE = 1 << 20 }; /* bytes of a ${file:...} */
+enum { MAX_FILE = 1 << 20 }; /* size limit of a ${file:...}, in bytes */
 
 struct expander {
     struct mortise_arena *arena;
@@ -30,14 +30,13 @@ struct expander {
     bool resolve;
 };
 
-/* A ${...} inside a string: [from, to) with its braces, inside it the text
- * [p, end). */
+/* A ${...} in a string: [from, to) with the braces, [p, end) without. */
 struct hole {
     const struct mortise_yaml *at;
     const char *from, *to, *p, *end;
 };
 
-static struct mortise_span span_of(const struct hole *h)
+static struct mortise_span get_hole_span(const struct hole *h)
 {
     return mortise_yaml_scalar_position(h->at, (size_t)(h->from - h->at->str),
                                         (size_t)(h->to - h->from));
@@ -45,7 +44,8 @@ static struct mortise_span span_of(const struct hole *h)
 
 /* ---- paths ----------------------------------------------------------- */
 
-static char *join(struct mortise_arena *a, const char *file, const char *path)
+static char *join_file_path(struct mortise_arena *a, const char *file,
+                            const char *path)
 {
     const char *slash = strrchr(file, '/');
     size_t dir =
@@ -62,30 +62,30 @@ static char *join(struct mortise_arena *a, const char *file, const char *path)
 const char *mortise_expand_path(struct mortise_arena *a,
                                 const struct mortise_yaml *at)
 {
-    return join(a, at->span.file->path, at->str);
+    return join_file_path(a, at->span.file->path, at->str);
 }
 
-/* ---- what is put in -------------------------------------------------- */
+/* ---- values ---------------------------------------------------------- */
 
-/* Where the name of [p, end) ends: before the default, if it has one. */
-static const char *env_name_end(const char *p, const char *end)
+/* The end of the name in [p, end): before the default, if there is one. */
+static const char *find_env_name_end(const char *p, const char *end)
 {
     const char *dash = strstr(p, ":-");
 
     return dash != NULL && dash < end ? dash : end;
 }
 
-static bool is_empty(const char *value)
+static bool is_empty_value(const char *value)
 {
     return value == NULL || value[0] == '\0';
 }
 
-/* These put in a value, or report why not. */
-static bool put_env(struct expander *x, const struct hole *h,
-                    struct mortise_buf *b)
+/* These append a value, or report an error. */
+static bool append_env_value(struct expander *x, const struct hole *h,
+                             struct mortise_buf *b)
 {
     const char *p = h->p + 4, *value;
-    const char *name_end = env_name_end(p, h->end);
+    const char *name_end = find_env_name_end(p, h->end);
     char *name = mortise_arena_strndup(x->arena, p, (size_t)(name_end - p));
 
     if (name == NULL) {
@@ -93,19 +93,19 @@ static bool put_env(struct expander *x, const struct hole *h,
         return false;
     }
     if (name[0] == '\0' || strchr(name, '=') != NULL) {
-        mortise_diag_add(x->diags, "E0603", span_of(h),
+        mortise_diag_add(x->diags, "E0603", get_hole_span(h),
                          "'%s' is not a valid name of a variable", name);
         return false;
     }
     value = x->resolve ? getenv(name) : NULL;
-    if (name_end != h->end && is_empty(value)) {
+    if (name_end != h->end && is_empty_value(value)) {
         mortise_buf_put(b, name_end + 2, (size_t)(h->end - name_end) - 2);
         return true;
     }
     if (!x->resolve)
         return false;
     if (value == NULL || !mortise_utf8_valid(value, strlen(value))) {
-        mortise_diag_add(x->diags, "E0601", span_of(h),
+        mortise_diag_add(x->diags, "E0601", get_hole_span(h),
                          "environment variable %s is not %s", name,
                          value == NULL ? "set" : "UTF-8");
         return false;
@@ -114,8 +114,8 @@ static bool put_env(struct expander *x, const struct hole *h,
     return true;
 }
 
-/* The file's bytes, appended; NULL, or why not. */
-static const char *slurp(const char *path, struct mortise_buf *b)
+/* Append the file's text; returns NULL, or the reason of the failure. */
+static const char *append_file_text(const char *path, struct mortise_buf *b)
 {
     int fd = mortise_infile_open(AT_FDCWD, path, 0);
     FILE *f = fd >= 0 ? fdopen(fd, "rb") : NULL;
@@ -145,7 +145,7 @@ static const char *slurp(const char *path, struct mortise_buf *b)
     return NULL;
 }
 
-static void drop_line_end(struct mortise_buf *b, size_t start)
+static void remove_line_end(struct mortise_buf *b, size_t start)
 {
     if (b->n > start && b->p[b->n - 1] == '\n')
         b->n--;
@@ -153,13 +153,14 @@ static void drop_line_end(struct mortise_buf *b, size_t start)
         b->n--;
 }
 
-static bool put_file(struct expander *x, const struct hole *h,
-                     struct mortise_buf *b)
+static bool append_file_value(struct expander *x, const struct hole *h,
+                              struct mortise_buf *b)
 {
     char *name =
         mortise_arena_strndup(x->arena, h->p + 5, (size_t)(h->end - h->p) - 5);
-    char *path =
-        name != NULL ? join(x->arena, h->at->span.file->path, name) : NULL;
+    char *path = name != NULL
+                     ? join_file_path(x->arena, h->at->span.file->path, name)
+                     : NULL;
     const char *why;
     size_t start = b->n;
 
@@ -167,28 +168,28 @@ static bool put_file(struct expander *x, const struct hole *h,
         b->failed = true;
     if (path == NULL || !x->resolve)
         return false;
-    why = slurp(path, b);
+    why = append_file_text(path, b);
     if (why != NULL)
-        mortise_diag_add(x->diags, "E0602", span_of(h),
+        mortise_diag_add(x->diags, "E0602", get_hole_span(h),
                          "file %s cannot be inserted: %s", path, why);
     else
-        drop_line_end(b, start);
+        remove_line_end(b, start);
     return why == NULL;
 }
 
-/* What was refused, or is not to be resolved, stays as it was written: an empty
- * value would bring a second finding. */
-static void put_hole(struct expander *x, const struct hole *h,
-                     struct mortise_buf *b)
+/* Keep the ${...} as written if it is invalid or not resolved: an empty value
+ * would cause a second finding. */
+static void append_hole_value(struct expander *x, const struct hole *h,
+                              struct mortise_buf *b)
 {
     bool put = false;
 
     if (strncmp(h->p, "env:", 4) == 0)
-        put = put_env(x, h, b);
+        put = append_env_value(x, h, b);
     else if (strncmp(h->p, "file:", 5) == 0)
-        put = put_file(x, h, b);
+        put = append_file_value(x, h, b);
     else
-        mortise_diag_add(x->diags, "E0603", span_of(h),
+        mortise_diag_add(x->diags, "E0603", get_hole_span(h),
                          "'%.*s' is neither ${env:NAME} nor ${file:PATH}",
                          (int)(h->to - h->from), h->from);
     if (!put)
@@ -197,9 +198,9 @@ static void put_hole(struct expander *x, const struct hole *h,
 
 /* ---- strings --------------------------------------------------------- */
 
-/* The next ${ that is meant as one, or NULL; what stands before it goes to b
- * (NULL: nowhere). */
-static const char *next_hole(const char *p, struct mortise_buf *b)
+/* The next ${ that is not escaped, or NULL. The text before it is appended to b
+ * (NULL: dropped). */
+static const char *find_next_hole(const char *p, struct mortise_buf *b)
 {
     const char *from;
 
@@ -219,22 +220,23 @@ static const char *next_hole(const char *p, struct mortise_buf *b)
     return NULL;
 }
 
-static void put_string(struct expander *x, const struct mortise_yaml *at,
-                       struct mortise_buf *b)
+static void append_expanded_string(struct expander *x,
+                                   const struct mortise_yaml *at,
+                                   struct mortise_buf *b)
 {
     const char *p = at->str, *end = at->str + at->len;
     struct hole h = {.at = at};
 
-    while ((h.from = next_hole(p, b)) != NULL) {
+    while ((h.from = find_next_hole(p, b)) != NULL) {
         h.p = h.from + 2;
         h.end = strchr(h.p, '}');
         h.to = h.end != NULL ? h.end + 1 : end;
         if (h.end == NULL) {
-            mortise_diag_add(x->diags, "E0603", span_of(&h),
+            mortise_diag_add(x->diags, "E0603", get_hole_span(&h),
                              "this ${ is never closed");
             return;
         }
-        put_hole(x, &h, b);
+        append_hole_value(x, &h, b);
         p = h.to;
     }
 }
@@ -250,9 +252,9 @@ static bool has_hole(const struct mortise_yaml *v)
     return false;
 }
 
-/* A copy to be changed; items are still shared. */
-static struct mortise_yaml *copy(struct expander *x,
-                                 const struct mortise_yaml *v)
+/* A copy that can be changed; its items are still shared. */
+static struct mortise_yaml *copy_yaml_node(struct expander *x,
+                                           const struct mortise_yaml *v)
 {
     struct mortise_yaml *out = mortise_arena_alloc(x->arena, sizeof *out);
 
@@ -268,7 +270,7 @@ static struct mortise_yaml *copy(struct expander *x,
 static struct mortise_yaml *expand_string(struct expander *x,
                                           const struct mortise_yaml *v)
 {
-    struct mortise_yaml *out = copy(x, v);
+    struct mortise_yaml *out = copy_yaml_node(x, v);
     struct mortise_buf b;
 
     if (out == NULL)
@@ -279,7 +281,7 @@ static struct mortise_yaml *expand_string(struct expander *x,
         return out;
     }
     mortise_buf_init(&b, x->arena->mem);
-    put_string(x, v, &b);
+    append_expanded_string(x, v, &b);
     out->str = !b.failed
                    ? mortise_arena_strndup(x->arena, b.n > 0 ? b.p : "", b.n)
                    : NULL;
@@ -288,7 +290,8 @@ static struct mortise_yaml *expand_string(struct expander *x,
     return out->str != NULL ? out : NULL;
 }
 
-static struct mortise_yaml *expand(struct expander *x, struct mortise_yaml *v)
+static struct mortise_yaml *expand_value(struct expander *x,
+                                         struct mortise_yaml *v)
 {
     struct mortise_yaml *out;
 
@@ -296,12 +299,12 @@ static struct mortise_yaml *expand(struct expander *x, struct mortise_yaml *v)
         return v;
     if (v->kind == MORTISE_YAML_STRING)
         return expand_string(x, v);
-    out = copy(x, v);
+    out = copy_yaml_node(x, v);
     for (size_t i = 0; out != NULL && i < v->n; i++) {
         bool ignored =
             v->kind == MORTISE_YAML_MAP && mortise_yaml_is_x(v->keys[i]->str);
 
-        out->items[i] = ignored ? v->items[i] : expand(x, v->items[i]);
+        out->items[i] = ignored ? v->items[i] : expand_value(x, v->items[i]);
         if (out->items[i] == NULL)
             return NULL;
     }
@@ -314,14 +317,14 @@ struct mortise_yaml *mortise_expand(struct mortise_arena *a,
 {
     struct expander x = {a, diags, resolve};
 
-    return expand(&x, root);
+    return expand_value(&x, root);
 }
 
-/* ---- what it was ------------------------------------------------------ */
+/* ---- origin of a value ------------------------------------------------ */
 
-/* The environment is asked again: one that changed meanwhile gives another
- * answer than the string has. */
-static bool is_unset(const char *name, size_t n)
+/* This reads the environment again: if it changed in the meantime, the answer
+ * differs from the string. */
+static bool is_env_unset(const char *name, size_t n)
 {
     char room[256];
 
@@ -329,21 +332,21 @@ static bool is_unset(const char *name, size_t n)
         return false;
     memcpy(room, name, n);
     room[n] = '\0';
-    return is_empty(getenv(room));
+    return is_empty_value(getenv(room));
 }
 
 bool mortise_expand_next(const char **p, struct mortise_outside *out)
 {
-    const char *from = next_hole(*p, NULL), *end, *name_end;
+    const char *from = find_next_hole(*p, NULL), *end, *name_end;
 
     end = from != NULL ? strchr(from, '}') : NULL;
     if (end == NULL)
         return false;
     out->file = strncmp(from + 2, "file:", 5) == 0;
     out->name = from + 2 + (out->file ? 5 : 4);
-    name_end = out->file ? end : env_name_end(out->name, end);
+    name_end = out->file ? end : find_env_name_end(out->name, end);
     out->n = (size_t)(name_end - out->name);
-    out->by_default = name_end != end && is_unset(out->name, out->n);
+    out->by_default = name_end != end && is_env_unset(out->name, out->n);
     *p = end + 1;
     return true;
 }

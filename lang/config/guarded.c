@@ -1,22 +1,22 @@
-/* guarded.c -- may a deployment be obeyed, and what it names be used?
+/* guarded.c -- can a deployment and the files that it names be trusted?
  *
- *   (1) The Deployment file and its lock, the directories of plugins and of trust with the
- *       files in them, and the store: none of them may be somebody else's, nor
- *       may others be able to write or replace it (core/base/owner.h).
- *       The store alone may be another user's, with the way to it, where a
- *       deployment that passes gives its group a socket there (store.access):
- *       whoever wrote that meant the store's owner.  Nobody but he may write.
- *   (2) A deployment that nobody named, but that lay beside a graph or in the
- *       working directory, decides nothing that it needs somebody's word for
- *       (allow.h).
- *   (3) The store that nobody named, ./.mortise, is no link: whoever made this
- *       directory would choose any directory of the user, and which engine gets
- *       the commands.
- *   (4) All of it is asked before anything of it is used, and each refusal says
- *       which command mends it.
+ *   (1) The Deployment file and its lock, the directories of plugins and trust
+ *       with their files, and the store must not belong to another user, and
+ *       other users must not be able to write or replace them
+ *       (core/base/owner.h).  Only the store, and the path to it, may belong to
+ *       another user, if the deployment gives that user's group a socket there
+ *       (store.access) and passes the checks: its author chose the store's
+ *       owner.  Nobody but that owner may have write access.
+ *   (2) A deployment that was found beside a graph or in the working directory,
+ *       and not named by the user, needs permission for some keys (allow.h).
+ *   (3) The default store ./.mortise must not be a symbolic link.  Otherwise
+ *       the author of the directory could choose any directory of the user, and
+ *       the engine that receives the commands.
+ *   (4) All checks precede any use of the files, and each error message
+ *       contains the command that solves the problem.
  *
- * The bundled directories are where the program itself is: whoever can change
- * them can change it.
+ * The bundled directories are beside the program: a user who can change them
+ * can change the program, too.
  */
 #include "lang/config/guarded.h"
 
@@ -28,14 +28,14 @@
 
 enum { KEYS_TEXT = 400 };
 
-/* Where another's store is meant: he, and who else hears of faults. */
+/* For a shared store: its owner, and the caller's handler of faults. */
 struct shared {
     uid_t owner;
     mortise_fault_fn *fault;
     void *ud;
 };
 
-static bool not_its_owner(void *ud, const struct mortise_fault *f)
+static bool is_allowed_owner(void *ud, const struct mortise_fault *f)
 {
     const struct shared *x = ud;
 
@@ -44,9 +44,9 @@ static bool not_its_owner(void *ud, const struct mortise_fault *f)
            (x->fault != NULL && x->fault(x->ud, f));
 }
 
-static int store_faults(const struct mortise_settings *s,
-                        mortise_fault_fn *fault, void *ud,
-                        struct mortise_err *err)
+static int check_store_faults(const struct mortise_settings *s,
+                              mortise_fault_fn *fault, void *ud,
+                              struct mortise_err *err)
 {
     struct shared x = {.fault = fault, .ud = ud};
     struct stat st;
@@ -54,7 +54,7 @@ static int store_faults(const struct mortise_settings *s,
     if (!mortise_settings_shares(s) || stat(s->store, &st) != 0)
         return mortise_owner_check(s->store, fault, ud, err);
     x.owner = st.st_uid;
-    return mortise_owner_check(s->store, not_its_owner, &x, err);
+    return mortise_owner_check(s->store, is_allowed_owner, &x, err);
 }
 
 int mortise_guarded_faults(const struct mortise_settings *s,
@@ -73,18 +73,18 @@ int mortise_guarded_faults(const struct mortise_settings *s,
         rv = mortise_owner_check_inside(d->dev_dirs[i], fault, ud, err);
     if (rv == MORTISE_OK && d->trust_dir != NULL)
         rv = mortise_owner_check_inside(d->trust_dir, fault, ud, err);
-    return rv == MORTISE_OK ? store_faults(s, fault, ud, err) : rv;
+    return rv == MORTISE_OK ? check_store_faults(s, fault, ud, err) : rv;
 }
 
-/* ---- what was said -------------------------------------------------------- */
+/* ---- permissions --------------------------------------------------------- */
 
 struct judging {
     const struct mortise_allowance *allowance;
     const char *store;
-    bool of_store; /* what is wrong is with the store itself (peer.c) */
+    bool of_store; /* the fault is in the store itself (peer.c) */
 };
 
-static bool was_said(void *ud, const struct mortise_fault *f)
+static bool is_fault_allowed(void *ud, const struct mortise_fault *f)
 {
     struct judging *j = ud;
     char store[PATH_MAX];
@@ -95,8 +95,8 @@ static bool was_said(void *ud, const struct mortise_fault *f)
 }
 
 /* "plugins.dev (line 7), secrets (line 12)" */
-static void list_needs(char out[KEYS_TEXT], const struct mortise_need *needs,
-                       size_t n)
+static void print_need_keys(char out[KEYS_TEXT],
+                            const struct mortise_need *needs, size_t n)
 {
     size_t at = 0;
 
@@ -112,9 +112,9 @@ static void list_needs(char out[KEYS_TEXT], const struct mortise_need *needs,
     "which code runs, who gets secrets, or what is read, written or reached "  \
     "outside of its directory"
 
-static int check_needs(const struct mortise_settings *s,
-                       const struct mortise_allowance *a,
-                       struct mortise_span *span, struct mortise_err *err)
+static int check_permission(const struct mortise_settings *s,
+                            const struct mortise_allowance *a,
+                            struct mortise_span *span, struct mortise_err *err)
 {
     struct mortise_need needs[MORTISE_NEEDS_MAX];
     size_t n = mortise_allow_needs(s->deployment, needs);
@@ -123,7 +123,7 @@ static int check_needs(const struct mortise_settings *s,
     if (n == 0 || mortise_allow_holds(a))
         return MORTISE_OK;
     *span = needs[0].value->span;
-    list_needs(keys, needs, n);
+    print_need_keys(keys, needs, n);
     if (a->why.code == MORTISE_ELIMIT)
         return mortise_fail(err, MORTISE_ELIMIT, "%s", a->why.msg);
     if (a->why.code != MORTISE_OK)
@@ -142,9 +142,10 @@ struct word {
     bool needed, said, holds;
 };
 
-/* Findings are for whoever reads the file in earnest. */
-static int read_word(struct word *w, const struct mortise_mem *mem,
-                     const char *path, bool resolve, struct mortise_err *err)
+/* Findings are dropped here: the caller reads the file again. */
+static int read_permission(struct word *w, const struct mortise_mem *mem,
+                           const char *path, bool resolve,
+                           struct mortise_err *err)
 {
     struct mortise_need needs[MORTISE_NEEDS_MAX];
     struct mortise_deployment *d;
@@ -172,18 +173,18 @@ int mortise_guarded_may_resolve(const struct mortise_mem *mem, const char *path,
                                 bool *may, struct mortise_err *err)
 {
     struct word w;
-    int rv = read_word(&w, mem, path, false, err);
+    int rv = read_permission(&w, mem, path, false, err);
 
-    if (rv == MORTISE_OK && w.said) /* of what ${file:...} brings, too */
-        rv = read_word(&w, mem, path, true, err);
+    if (rv == MORTISE_OK && w.said) /* the digest also covers ${file:...} */
+        rv = read_permission(&w, mem, path, true, err);
     *may = !w.needed || w.holds;
     return rv;
 }
 
-/* What to do besides chmod and chown.  A store of others is not used whatever is
- * said. */
-static void point_at_allow(const struct mortise_allowance *a,
-                           struct mortise_err *err)
+/* Add the alternative to chmod and chown.  A permission cannot cover the
+ * store. */
+static void suggest_allow_command(const struct mortise_allowance *a,
+                                  struct mortise_err *err)
 {
     char words[sizeof err->msg];
 
@@ -196,8 +197,8 @@ static void point_at_allow(const struct mortise_allowance *a,
 }
 
 /* (3) */
-static int check_default_store(const struct mortise_settings *s,
-                               struct mortise_err *err)
+static int check_default_store_link(const struct mortise_settings *s,
+                                    struct mortise_err *err)
 {
     struct stat st;
 
@@ -212,23 +213,24 @@ static int check_default_store(const struct mortise_settings *s,
         s->store, s->store);
 }
 
-/* `span` stays as it is when it is not the file's text that is wrong. */
-static int check(const struct mortise_settings *s, unsigned how,
-                 struct mortise_span *span, struct mortise_err *err)
+/* `span` is set only if the file's text causes the error. */
+static int check_trusted_settings(const struct mortise_settings *s,
+                                  unsigned how, struct mortise_span *span,
+                                  struct mortise_err *err)
 {
     struct mortise_allowance a;
     struct judging j = {&a, s->store, false};
     int rv = mortise_allow_read(&a, s->deployment, err);
 
     if (rv == MORTISE_OK)
-        rv = check_default_store(s, err);
+        rv = check_default_store_link(s, err);
     if (rv == MORTISE_OK) {
-        rv = mortise_guarded_faults(s, was_said, &j, err);
+        rv = mortise_guarded_faults(s, is_fault_allowed, &j, err);
         if (rv == MORTISE_EDENIED && !j.of_store)
-            point_at_allow(&a, err);
+            suggest_allow_command(&a, err);
     }
     if (rv == MORTISE_OK && (how & MORTISE_SETTINGS_FOUND) != 0)
-        rv = check_needs(s, &a, span, err);
+        rv = check_permission(s, &a, span, err);
     mortise_allow_finish(&a);
     return rv;
 }
@@ -243,7 +245,7 @@ int mortise_guarded_check(const struct mortise_settings *s, unsigned how,
 
     if (tree != NULL)
         span = tree->span;
-    rv = check(s, how, &span, &why);
+    rv = check_trusted_settings(s, how, &span, &why);
     if (rv == MORTISE_OK)
         return rv;
     if ((how & MORTISE_SETTINGS_LOOK) == 0 || rv == MORTISE_ENOMEM)

@@ -1,21 +1,22 @@
-/* home.c -- where that lies which was made or installed with this code.
+/* home.c -- the directories of files that were built or installed with this
+ * code.
  *
- * It is looked for around the object that this code is in, the program's own file
- * or libmortise.so, wherever that was moved to.  The bundled plugins and the trust
- * in them belong together: one directory, the home, has both (`plugins` and
- * `trust.d`), or it is none:
+ * The search starts at the object file of this code, which is the program or
+ * libmortise.so, wherever it was moved.  The bundled plugins and their trust
+ * belong together: the home is one directory with both (`plugins` and
+ * `trust.d`).  The first of these that has both:
  *
- *     OBJECT-DIR              a tree that was just built
- *     OBJECT-DIR/mortise      LIBDIR, for the shared library
+ *     OBJECT-DIR                  a build tree
+ *     OBJECT-DIR/mortise          LIBDIR, for the shared library
  *     OBJECT-DIR/../lib/mortise   BINDIR/../lib, for a program
  *
- * and then where it was to be installed, MORTISE_LIBDIR.  Data that no code is
- * made of:
+ * otherwise MORTISE_LIBDIR, the configured directory.  For data files, the
+ * first of these:
  *
- *     OBJECT-DIR                    a tree that was just built
+ *     OBJECT-DIR                    a build tree
  *     OBJECT-DIR/../share/mortise   an installation
  *
- * and then MORTISE_DATADIR.
+ * otherwise MORTISE_DATADIR.
  */
 #include "lang/config/home.h"
 
@@ -34,10 +35,10 @@
 #define MORTISE_DATADIR "/usr/local/share/mortise"
 #endif
 
-/* The directory of the object that this code is in; false when it cannot be
- * told.  The program itself has no name in the link map, and argv[0], which
- * dladdr would give, is whatever its caller liked. */
-static bool own_dir(char out[PATH_MAX])
+/* The directory of this code's object file; false: unknown.  The program itself
+ * has no name in the link map, and dladdr would return argv[0], which the
+ * caller controls. */
+static bool get_object_directory(char out[PATH_MAX])
 {
     static const char here;
     const char *file = "/proc/self/exe";
@@ -57,7 +58,7 @@ static bool own_dir(char out[PATH_MAX])
     return true;
 }
 
-static bool has_dir(const char *in, const char *name)
+static bool has_subdirectory(const char *in, const char *name)
 {
     char path[MORTISE_HOME_MAX + 32];
     struct stat st;
@@ -70,11 +71,12 @@ void mortise_home(char home[MORTISE_HOME_MAX])
 {
     static const char *const around[] = {"", "/mortise", "/../lib/mortise"};
     char own[PATH_MAX];
-    size_t n = own_dir(own) ? sizeof around / sizeof *around : 0;
+    size_t n = get_object_directory(own) ? sizeof around / sizeof *around : 0;
 
     for (size_t i = 0; i < n; i++) {
         snprintf(home, MORTISE_HOME_MAX, "%s%s", own, around[i]);
-        if (has_dir(home, "plugins") && has_dir(home, "trust.d"))
+        if (has_subdirectory(home, "plugins") &&
+            has_subdirectory(home, "trust.d"))
             return;
     }
     snprintf(home, MORTISE_HOME_MAX, "%s", MORTISE_LIBDIR);
@@ -84,11 +86,11 @@ void mortise_home_data(char dir[MORTISE_HOME_MAX], const char *name)
 {
     static const char *const around[] = {"", "/../share/mortise"};
     char own[PATH_MAX];
-    size_t n = own_dir(own) ? sizeof around / sizeof *around : 0;
+    size_t n = get_object_directory(own) ? sizeof around / sizeof *around : 0;
 
     for (size_t i = 0; i < n; i++) {
         snprintf(dir, MORTISE_HOME_MAX, "%s%s", own, around[i]);
-        if (has_dir(dir, name)) {
+        if (has_subdirectory(dir, name)) {
             snprintf(dir, MORTISE_HOME_MAX, "%s%s/%s", own, around[i], name);
             return;
         }

@@ -1,4 +1,5 @@
-/* home.h -- where that lies which was made or installed with this code.  [any] */
+/* home.h -- the directories of files that were built or installed with this
+ * code. [any] */
 #ifndef MORTISE_LANG_CONFIG_HOME_H
 #define MORTISE_LANG_CONFIG_HOME_H
 
@@ -6,8 +7,8 @@
 
 enum { MORTISE_HOME_MAX = PATH_MAX + 64 };
 
-/* The directory with the bundled plugins, the trust in them (`plugins`,
- * `trust.d`) and mortise-worker. */
+/* The directory with the bundled plugins, their trust (`plugins`, `trust.d`)
+ * and mortise-worker. */
 void mortise_home(char home[MORTISE_HOME_MAX]);
 /* The directory of data of this name: "templates". */
 void mortise_home_data(char dir[MORTISE_HOME_MAX], const char *name);

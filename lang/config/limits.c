@@ -4,27 +4,28 @@
 static const struct mortise_key limit_keys[MORTISE_LIMIT_SPAWN + 1];
 static const struct mortise_key spawn_keys[MORTISE_SPAWN_CAPS];
 
-static void note(struct mortise_bounds *b, size_t i,
-                 const struct mortise_slot *slot)
+static void set_bound(struct mortise_bounds *b, size_t i,
+                      const struct mortise_slot *slot)
 {
     b->said[i] = slot->value;
     b->value[i] = slot->amount;
 }
 
-static void read_limit(void *ctx, void *into, const struct mortise_slot *slot)
+static void load_limit(void *ctx, void *into, const struct mortise_slot *slot)
 {
     (void)ctx;
-    note(into, (size_t)(slot->key - limit_keys), slot);
+    set_bound(into, (size_t)(slot->key - limit_keys), slot);
 }
 
 static void read_cap(void *ctx, void *into, const struct mortise_slot *slot)
 {
     (void)ctx;
-    note(into, MORTISE_LIMIT_SPAWN + (size_t)(slot->key - spawn_keys), slot);
+    set_bound(into, MORTISE_LIMIT_SPAWN + (size_t)(slot->key - spawn_keys),
+              slot);
 }
 
 #define LIMIT(kind, least, most)                                               \
-    .value = MORTISE_V_##kind, .min = (least), .max = (most), .read = read_limit
+    .value = MORTISE_V_##kind, .min = (least), .max = (most), .read = load_limit
 
 #define CAP(most_of_it)                                                        \
     .value = MORTISE_V_INT, .min = 0, .max = (most_of_it), .read = read_cap

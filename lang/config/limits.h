@@ -14,22 +14,22 @@ enum mortise_limit { /* in the order of the table */
                      MORTISE_LIMIT_DEPTH,
                      MORTISE_LIMIT_STATE,   /* bytes */
                      MORTISE_LIMIT_TIMEOUT, /* ms; 0: none */
-                     /* The first of those of `spawn` (enum mortise_spawn_cap). */
+                     /* The first limit of `spawn` (enum mortise_spawn_cap). */
                      MORTISE_LIMIT_SPAWN,
                      MORTISE_N_LIMITS = MORTISE_LIMIT_SPAWN + MORTISE_SPAWN_CAPS
 };
 
-/* What one file says.  For graphs what a deployment says is the default, and
- * the most that they may say. */
+/* The limits in one file.  Those of a deployment are the defaults and the
+ * maximums for graphs. */
 struct mortise_bounds {
     uint64_t value[MORTISE_N_LIMITS];
-    const struct mortise_yaml *said[MORTISE_N_LIMITS]; /* NULL: nothing */
+    const struct mortise_yaml *said[MORTISE_N_LIMITS]; /* NULL: not set */
 };
 
 /* "steps", "spawn.depth". */
 const char *mortise_limit_name(enum mortise_limit which);
 
-/* `into` of its readers is a struct mortise_bounds; ctx is not looked at. */
+/* For its readers, `into` is a struct mortise_bounds; `ctx` is unused. */
 extern const struct mortise_place mortise_limits_place;
 
 #endif

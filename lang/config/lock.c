@@ -1,5 +1,5 @@
-/* lock.c -- mortise.lock: which tools the servers of a deployment had when
- * somebody looked, word for word.
+/* lock.c -- mortise.lock: the pinned definitions of the tools of a deployment's
+ * servers.
  *
  *     {
  *       "apiVersion": "mortise/v1",
@@ -19,18 +19,18 @@
  *       }
  *     }
  *
- * A server may say something else of its tools tomorrow, and what it says goes
- * to models and decides what is called.  So people look at it once, keep this
- * file where they keep the deployment, and see each change of it as a change.
+ * A server may change the descriptions of its tools at any time; they go to
+ * models and decide which tools are called.  So people review them once, keep
+ * this file together with the deployment, and see every change.
  *
- *   (1) It is JSON of one shape: the same servers give the same bytes, sorted, so
- *       that a difference is one of meaning.
- *   (2) It is read as any file of ours is, so what is wrong in it has a line and
- *       a column.  What YAML takes for something else than JSON does (line ends
- *       of other alphabets, control characters) is written escaped, and so is what
- *       people would not see.
- *   (3) Whoever looks sees the old file or the new one, whole, and a file that
- *       could not be read again is never written.
+ *   (1) The file is JSON in a canonical form: the same servers give the same
+ *       bytes, sorted, so that a difference in text is one in meaning.
+ *   (2) It is read like any other file, so errors in it have a line and a
+ *       column.  Characters that YAML treats differently from JSON (line ends
+ *       of other scripts, control characters) and invisible characters are
+ *       escaped.
+ *   (3) Writes are atomic, and a file that could not be read again is never
+ *       written.
  */
 #include "lang/config/lock.h"
 
@@ -51,7 +51,7 @@ struct reading {
     bool nomem;
 };
 
-static void *take(struct reading *r, size_t size)
+static void *alloc_lock(struct reading *r, size_t size)
 {
     void *p = mortise_arena_alloc(r->arena, size);
 
@@ -59,9 +59,10 @@ static void *take(struct reading *r, size_t size)
     return p;
 }
 
-/* ---- a tool -------------------------------------------------------------- */
+/* ---- tools --------------------------------------------------------------- */
 
-static void read_digest(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_tool_digest(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct reading *r = ctx;
     struct mortise_lock_tool *t = into;
@@ -78,7 +79,7 @@ static const struct mortise_key tool_keys[] = {
     {.name = "digest",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_digest},
+     .read = read_tool_digest},
     {.name = "title",
      .value = MORTISE_V_TEXT,
      MORTISE_INTO_TEXT(struct mortise_lock_tool, title)},
@@ -98,8 +99,8 @@ static const struct mortise_key tool_keys[] = {
 };
 MORTISE_PLACE(tool, "a pinned tool");
 
-/* What every server may call one. */
-static bool is_tool_name(const struct mortise_yaml *name)
+/* The names that every server may give a tool. */
+static bool is_lock_tool_name(const struct mortise_yaml *name)
 {
     return name->len > 0 && name->len <= MORTISE_LOCK_TOOL &&
            strspn(name->str,
@@ -107,26 +108,27 @@ static bool is_tool_name(const struct mortise_yaml *name)
                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/") == name->len;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_lock_tools(const void *a, const void *b)
 {
     const struct mortise_lock_tool *x = a, *y = b;
 
     return strcmp(x->name, y->name);
 }
 
-static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_pinned_tools(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct reading *r = ctx;
     struct mortise_lock_server *s = into;
     const struct mortise_yaml *map = slot->value;
-    struct mortise_lock_tool *list = take(r, map->n * sizeof *list);
+    struct mortise_lock_tool *list = alloc_lock(r, map->n * sizeof *list);
 
     for (size_t i = 0; list != NULL && i < map->n; i++) {
         const struct mortise_yaml *name = map->keys[i];
 
         list[i] = (struct mortise_lock_tool){
             .name = name->str, .at = name, .title = "", .description = ""};
-        if (!is_tool_name(name))
+        if (!is_lock_tool_name(name))
             mortise_diag_add(r->diags, "E0612", name->span,
                              "'%.200s' is not a valid name of a tool: use "
                              "letters, digits, _, ., - and /, at most %d",
@@ -136,21 +138,22 @@ static void read_tools(void *ctx, void *into, const struct mortise_slot *slot)
     }
     if (list == NULL)
         return;
-    qsort(list, map->n, sizeof *list, by_name);
+    qsort(list, map->n, sizeof *list, compare_lock_tools);
     s->tools = list;
     s->n = map->n;
 }
 
-/* ---- a server ------------------------------------------------------------ */
+/* ---- servers ------------------------------------------------------------- */
 
-/* Which of them it was is for people to see. */
+/* The server's name and version, for people. */
 static const struct mortise_key program_keys[] = {
     {.name = "name", .value = MORTISE_V_TEXT},
     {.name = "version", .value = MORTISE_V_TEXT},
 };
 MORTISE_PLACE(program, "the server of a lock");
 
-static void read_program(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_server_program(void *ctx, void *into,
+                                const struct mortise_slot *slot)
 {
     struct reading *r = ctx;
 
@@ -162,21 +165,22 @@ static const struct mortise_key server_keys[] = {
     {.name = "server",
      .value = MORTISE_V_MAP,
      .place = &program_place,
-     .read = read_program},
+     .read = read_server_program},
     {.name = "instructions", .value = MORTISE_V_TEXT},
     {.name = "tools",
      .value = MORTISE_V_MAP,
      .required = true,
-     .read = read_tools},
+     .read = read_pinned_tools},
 };
 MORTISE_PLACE(server, "a pinned server");
 
-static void read_servers(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_pinned_servers(void *ctx, void *into,
+                                const struct mortise_slot *slot)
 {
     struct reading *r = ctx;
     struct mortise_lock *lock = into;
     const struct mortise_yaml *map = slot->value;
-    struct mortise_lock_server *list = take(r, map->n * sizeof *list);
+    struct mortise_lock_server *list = alloc_lock(r, map->n * sizeof *list);
 
     for (size_t i = 0; list != NULL && i < map->n; i++) {
         list[i] = (struct mortise_lock_server){.name = map->keys[i]->str,
@@ -188,9 +192,10 @@ static void read_servers(void *ctx, void *into, const struct mortise_slot *slot)
     lock->n = list != NULL ? map->n : 0;
 }
 
-/* ---- what a discovery plugin may find ------------------------------------- */
+/* ---- pins of discovery plugins ------------------------------------------- */
 
-static void check_pins(struct reading *r, const struct mortise_yaml *map)
+static void check_discovery_pins(struct reading *r,
+                                 const struct mortise_yaml *map)
 {
     for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++) {
         const struct mortise_yaml *v = map->items[i];
@@ -205,13 +210,13 @@ static void check_pins(struct reading *r, const struct mortise_yaml *map)
     }
 }
 
-static void read_discovery(void *ctx, void *into,
-                           const struct mortise_slot *slot)
+static void read_pinned_discovery(void *ctx, void *into,
+                                  const struct mortise_slot *slot)
 {
     struct reading *r = ctx;
     struct mortise_lock *lock = into;
     const struct mortise_yaml *map = slot->value;
-    struct mortise_lock_discovery *list = take(r, map->n * sizeof *list);
+    struct mortise_lock_discovery *list = alloc_lock(r, map->n * sizeof *list);
 
     for (size_t i = 0; list != NULL && i < map->n; i++) {
         list[i] =
@@ -221,7 +226,7 @@ static void read_discovery(void *ctx, void *into,
                              "the pins of '%.200s' must be a mapping from "
                              "entries to digests",
                              map->keys[i]->str);
-        check_pins(r, map->items[i]);
+        check_discovery_pins(r, map->items[i]);
     }
     lock->discovery = list;
     lock->n_discovery = list != NULL ? map->n : 0;
@@ -233,8 +238,10 @@ static const struct mortise_word kinds[] = {{.word = "Lock"}, {.word = NULL}};
 
 static const struct mortise_key keys[] = {
     MORTISE_HEADER_KEYS(kinds),
-    {.name = "mcp", .value = MORTISE_V_MAP, .read = read_servers},
-    {.name = "discovery", .value = MORTISE_V_MAP, .read = read_discovery},
+    {.name = "mcp", .value = MORTISE_V_MAP, .read = read_pinned_servers},
+    {.name = "discovery",
+     .value = MORTISE_V_MAP,
+     .read = read_pinned_discovery},
 };
 
 static const struct mortise_place lock_place = {
@@ -256,10 +263,10 @@ int mortise_lock_path(char out[PATH_MAX], const char *deployment,
     return mortise_file_path(out, PATH_MAX, err, "%s.lock", deployment);
 }
 
-/* What is parsed, into `out`. */
-static int read_tree(struct mortise_lock *out, struct mortise_arena *a,
-                     const struct mortise_yaml *root,
-                     struct mortise_diags *diags)
+/* Read a parsed file into `out`. */
+static int read_lock_tree(struct mortise_lock *out, struct mortise_arena *a,
+                          const struct mortise_yaml *root,
+                          struct mortise_diags *diags)
 {
     struct reading r = {.arena = a, .diags = diags};
     size_t errors = diags->n_errors;
@@ -283,7 +290,7 @@ int mortise_lock_read(struct mortise_lock *out, struct mortise_arena *a,
     if (stat(path, &st) != 0 && errno == ENOENT)
         return MORTISE_OK;
     rv = mortise_yaml_read(&root, a, path, diags);
-    return root != NULL ? read_tree(out, a, root, diags) : rv;
+    return root != NULL ? read_lock_tree(out, a, root, diags) : rv;
 }
 
 const struct mortise_lock_server *
@@ -313,7 +320,7 @@ mortise_lock_tool(const struct mortise_lock_server *server, const char *tool)
     return NULL;
 }
 
-/* ---- changing it --------------------------------------------------------- */
+/* ---- changes ------------------------------------------------------------- */
 
 json_t *mortise_lock_json(const struct mortise_lock *lock)
 {
@@ -322,8 +329,8 @@ json_t *mortise_lock_json(const struct mortise_lock *lock)
                                           "mortise/v1", "kind", "Lock", "mcp");
 }
 
-/* A member of `from` where there is one, into `to`. */
-static int copy(json_t *to, const json_t *from, const char *name)
+/* Copy the member, if there is one. */
+static int copy_json_member(json_t *to, const json_t *from, const char *name)
 {
     json_t *value = json_object_get(from, name);
 
@@ -332,8 +339,8 @@ static int copy(json_t *to, const json_t *from, const char *name)
                : json_object_set(to, name, value);
 }
 
-/* Which one it was; what else it says of itself is not looked at again. */
-static int copy_server(json_t *to, const json_t *said)
+/* The server's name and version; its other members are not used. */
+static int copy_server_info(json_t *to, const json_t *said)
 {
     json_t *server;
     int failed;
@@ -341,21 +348,23 @@ static int copy_server(json_t *to, const json_t *said)
     if (!json_is_object(said))
         return 0;
     server = json_object();
-    failed = copy(server, said, "name") | copy(server, said, "version");
+    failed = copy_json_member(server, said, "name") |
+             copy_json_member(server, said, "version");
     return failed | json_object_set_new(to, "server", server);
 }
 
-/* The object of that name, made where there is none; NULL: memory ran out. */
-static json_t *below(json_t *in, const char *name)
+/* The member `name` as an object, which is added if missing; NULL: memory ran
+ * out. */
+static json_t *get_or_add_object(json_t *in, const char *name)
 {
     if (json_object_get(in, name) == NULL)
         json_object_set_new(in, name, json_object());
     return json_object_get(in, name);
 }
 
-/* `value` NULL: it has none. */
-static int set(json_t *in, const char *name, json_t *value,
-               struct mortise_err *err)
+/* Set the member, or remove it if `value` is NULL. */
+static int set_or_remove_member(json_t *in, const char *name, json_t *value,
+                                struct mortise_err *err)
 {
     int failed = in == NULL;
 
@@ -369,32 +378,35 @@ static int set(json_t *in, const char *name, json_t *value,
 int mortise_lock_set(json_t *lock, const char *server, json_t *section,
                      struct mortise_err *err)
 {
-    return set(below(lock, "mcp"), server, section, err);
+    return set_or_remove_member(get_or_add_object(lock, "mcp"), server, section,
+                                err);
 }
 
 int mortise_lock_set_found(json_t *lock, const char *plugin, const char *key,
                            json_t *digest, struct mortise_err *err)
 {
-    json_t *all = below(lock, "discovery");
-    int rv = set(all != NULL ? below(all, plugin) : NULL, key, digest, err);
+    json_t *all = get_or_add_object(lock, "discovery");
+    int rv = set_or_remove_member(
+        all != NULL ? get_or_add_object(all, plugin) : NULL, key, digest, err);
 
-    if (rv == MORTISE_OK && json_object_size(below(all, plugin)) == 0)
+    if (rv == MORTISE_OK &&
+        json_object_size(get_or_add_object(all, plugin)) == 0)
         json_object_del(all, plugin);
     if (rv == MORTISE_OK && json_object_size(all) == 0)
         json_object_del(lock, "discovery");
     return rv;
 }
 
-/* ---- its bytes (1) ------------------------------------------------------- */
+/* ---- printing (1) -------------------------------------------------------- */
 
-/* What YAML would take for something else, and what people would not see (2).
- * All that JSON itself writes is ASCII, so this is inside of strings. */
-static bool is_escaped(uint32_t c)
+/* Characters that YAML would treat differently, and invisible ones (2).  The
+ * syntax of JSON is ASCII, so they occur only in strings. */
+static bool needs_lock_escape(uint32_t c)
 {
     return c >= 0x7f && (mortise_utf8_hides(c) || c == 0xfffe || c == 0xffff);
 }
 
-static void put_text(struct mortise_buf *b, const char *p, size_t n)
+static void append_escaped_text(struct mortise_buf *b, const char *p, size_t n)
 {
     const char *end = p + n;
 
@@ -403,8 +415,8 @@ static void put_text(struct mortise_buf *b, const char *p, size_t n)
         size_t k = mortise_utf8_decode(p, end, &c);
         char escape[MORTISE_UTF8_ESCAPE];
 
-        assert(k > 0); /* jansson has no other strings */
-        if (is_escaped(c))
+        assert(k > 0); /* strings of jansson are valid UTF-8 */
+        if (needs_lock_escape(c))
             mortise_buf_puts(b, mortise_utf8_escape(escape, c));
         else
             mortise_buf_put(b, p, k);
@@ -412,31 +424,33 @@ static void put_text(struct mortise_buf *b, const char *p, size_t n)
     }
 }
 
-static int put(const char *p, size_t n, void *b)
+static int append_dump(const char *p, size_t n, void *b)
 {
     mortise_buf_put(b, p, n);
     return ((struct mortise_buf *)b)->failed ? -1 : 0;
 }
 
-static int text_of(struct mortise_buf *out, const json_t *lock,
-                   const struct mortise_mem *mem)
+static int print_lock(struct mortise_buf *out, const json_t *lock,
+                      const struct mortise_mem *mem)
 {
     struct mortise_buf b;
     int failed;
 
     mortise_buf_init(&b, mem);
-    failed = json_dump_callback(lock, put, &b, JSON_INDENT(2) | JSON_SORT_KEYS);
+    failed = json_dump_callback(lock, append_dump, &b,
+                                JSON_INDENT(2) | JSON_SORT_KEYS);
     if (failed == 0) {
-        put_text(out, b.p, b.n);
+        append_escaped_text(out, b.p, b.n);
         mortise_buf_puts(out, "\n");
     }
     mortise_buf_finish(&b);
     return failed != 0 || out->failed ? MORTISE_ENOMEM : MORTISE_OK;
 }
 
-/* (3) */
-static int check_text(const char *path, const struct mortise_buf *text,
-                      const struct mortise_mem *mem, struct mortise_err *err)
+/* (3): check that the text can be read again. */
+static int check_lock_text(const char *path, const struct mortise_buf *text,
+                           const struct mortise_mem *mem,
+                           struct mortise_err *err)
 {
     struct mortise_arena a;
     struct mortise_diags diags;
@@ -448,7 +462,7 @@ static int check_text(const char *path, const struct mortise_buf *text,
     mortise_diags_init(&diags, mem);
     rv = mortise_yaml_parse(&root, &a, path, text->p, text->n, &diags);
     if (root != NULL)
-        rv = read_tree(&lock, &a, root, &diags);
+        rv = read_lock_tree(&lock, &a, root, &diags);
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(err);
     else if (rv != MORTISE_OK)
@@ -460,11 +474,12 @@ static int check_text(const char *path, const struct mortise_buf *text,
     return rv;
 }
 
-/* ---- what a server answered ---------------------------------------------- */
+/* ---- the answer of a server ---------------------------------------------- */
 
-/* Could a lock with this tool alone be read again (3)?  MORTISE_EINVAL: no. */
-static int check_tool(const char *name, json_t *tool,
-                      const struct mortise_mem *mem, struct mortise_err *err)
+/* Can a lock with only this tool be read again (3)?  MORTISE_EINVAL: no. */
+static int check_lock_tool(const char *name, json_t *tool,
+                           const struct mortise_mem *mem,
+                           struct mortise_err *err)
 {
     json_t *lock =
         json_pack("{s:s, s:s, s:{s:{s:{s:O}}}}", "apiVersion", "mortise/v1",
@@ -473,17 +488,17 @@ static int check_tool(const char *name, json_t *tool,
     int rv;
 
     mortise_buf_init(&text, mem);
-    rv = lock != NULL ? text_of(&text, lock, mem) : MORTISE_ENOMEM;
+    rv = lock != NULL ? print_lock(&text, lock, mem) : MORTISE_ENOMEM;
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(err);
     else
-        rv = check_text("mortise.lock", &text, mem, err);
+        rv = check_lock_text("mortise.lock", &text, mem, err);
     mortise_buf_finish(&text);
     json_decref(lock);
     return rv;
 }
 
-static json_t *tool_of(const json_t *listed)
+static json_t *make_lock_tool(const json_t *listed)
 {
     static const char *const members[] = {"digest",        "title",
                                           "description",   "input_schema",
@@ -491,26 +506,26 @@ static json_t *tool_of(const json_t *listed)
     json_t *one = json_object();
 
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
-        if (copy(one, listed, members[i]) != 0) {
+        if (copy_json_member(one, listed, members[i]) != 0) {
             json_decref(one);
             return NULL;
         }
     return one;
 }
 
-/* What is said of one that is left out. */
-static int leave(json_t *odd, const char *name, const char *why)
+/* Record a tool that is left out, and the reason. */
+static int add_skipped_tool(json_t *odd, const char *name, const char *why)
 {
     return json_array_append_new(
         odd, json_pack("{s:s, s:s}", "tool", name, "why", why));
 }
 
-static int add_tool(json_t *tools, json_t *odd, const json_t *listed,
-                    const struct mortise_mem *mem, struct mortise_err *err)
+static int add_lock_tool(json_t *tools, json_t *odd, const json_t *listed,
+                         const struct mortise_mem *mem, struct mortise_err *err)
 {
     const json_t *name = json_object_get(listed, "name");
     const char *text = json_string_value(name);
-    json_t *one = tool_of(listed);
+    json_t *one = make_lock_tool(listed);
     struct mortise_err why;
     int rv, failed;
 
@@ -519,17 +534,17 @@ static int add_tool(json_t *tools, json_t *odd, const json_t *listed,
     if (strlen(text) != json_string_length(name))
         rv = mortise_fail(&why, MORTISE_EINVAL, "its name has a NUL");
     else
-        rv = check_tool(text, one, mem, &why);
+        rv = check_lock_tool(text, one, mem, &why);
     if (rv == MORTISE_EINVAL)
-        failed = leave(odd, text, why.msg);
+        failed = add_skipped_tool(odd, text, why.msg);
     else
         failed = rv != MORTISE_OK || json_object_set(tools, text, one) != 0;
     json_decref(one);
     return failed ? mortise_nomem(err) : MORTISE_OK;
 }
 
-/* Each tool of the list has a name, and no other has it. */
-static int check_names(const json_t *list, struct mortise_err *err)
+/* Every tool in the list must have a unique name. */
+static int check_tool_names(const json_t *list, struct mortise_err *err)
 {
     json_t *seen = json_object();
     int rv = seen != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -561,18 +576,18 @@ int mortise_lock_section(json_t **out, json_t *odd, const json_t *listed,
 {
     const json_t *list = json_object_get(listed, "tools");
     json_t *section = json_object(), *tools = json_object();
-    int rv = check_names(list, err), failed;
+    int rv = check_tool_names(list, err), failed;
 
     *out = NULL;
-    failed = copy(section, listed, "protocol") |
-             copy(section, listed, "instructions") |
-             copy_server(section, json_object_get(listed, "server"));
+    failed = copy_json_member(section, listed, "protocol") |
+             copy_json_member(section, listed, "instructions") |
+             copy_server_info(section, json_object_get(listed, "server"));
     if (rv == MORTISE_OK &&
         (failed || json_object_set(section, "tools", tools) != 0))
         rv = mortise_nomem(err);
     MORTISE_JSON_EACH (one, i, list) {
         if (rv == MORTISE_OK)
-            rv = add_tool(tools, odd, one, mem, err);
+            rv = add_lock_tool(tools, odd, one, mem, err);
     }
     json_decref(tools);
     if (rv == MORTISE_OK)
@@ -589,11 +604,11 @@ int mortise_lock_write(const char *path, const json_t *lock,
     int rv;
 
     mortise_buf_init(&text, mem);
-    rv = text_of(&text, lock, mem);
+    rv = print_lock(&text, lock, mem);
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = check_text(path, &text, mem, err);
+        rv = check_lock_text(path, &text, mem, err);
     if (rv == MORTISE_OK)
         rv = mortise_file_write(path, text.p, text.n, 0644, 0, err);
     mortise_buf_finish(&text);

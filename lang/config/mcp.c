@@ -1,4 +1,5 @@
-/* mcp.c -- `tools.mcp` of a deployment: servers whose tools graphs may call.
+/* mcp.c -- `tools.mcp` of a deployment: servers with tools that graphs may
+ * call.
  *
  *     tools:
  *       mcp:
@@ -11,17 +12,18 @@
  *           url: https://mcp.example.com/mcp
  *           headers: {Authorization: "Bearer secret://remote"}
  *
- *   (1) A server is a program that is started here, or one elsewhere, and what
- *       is said of the one is refused for the other.
- *   (2) A program gets what stands here and nothing else: no file but the
- *       system's own, no network, no variable of the engine's.  Its network is
- *       all or nothing, since nobody looks into its packets.
- *   (3) Its tools do to the world what the deployer says (effects), not what
- *       the server says; what is not said is external.
- *   (4) Secrets are named, never written: what goes to the plugin, to records
- *       and to digests is the reference.
- *   (5) A server has no model asked and is told of no directory unless that
- *       stands here; then it is offered, and what a model costs is the node's.
+ *   (1) A server is a local program or a remote URL. The keys of one are errors
+ *       for the other.
+ *   (2) A program gets only the access that is granted here: no files except
+ *       the system's, no network, no variables of the engine.  The network is
+ *       granted as a whole or not at all, because its packets are not
+ *       inspected.
+ *   (3) The effects of its tools are declared by the deployer (effects), not by
+ *       the server.  The default is external.
+ *   (4) Secrets are referred to by name, never written: the plugin, records and
+ *       digests see the reference.
+ *   (5) A server can ask a model and see directories only if these are set
+ *       here.  The node that calls the server pays for the model.
  */
 #include "lang/config/mcp.h"
 
@@ -37,15 +39,15 @@ const char mortise_mcp_plugin[] = "mcp";
 
 enum { TIMEOUT_MS = 60000, HOLD_MS = 5 * 60000 };
 
-#define MOST_MS (24.0 * 86400000) /* a request takes no more */
+#define MOST_MS (24.0 * 86400000) /* the longest timeout of a request */
 
-/* Of C's own: no letter of another alphabet is one. */
+/* ASCII only: letters of other scripts are not accepted. */
 #define SMALL  "abcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
 
-static struct mortise_diag *refuse(struct mortise_config_reading *r,
-                                   const struct mortise_yaml *at,
-                                   const char *what, const char *why)
+static struct mortise_diag *add_mcp_error(struct mortise_config_reading *r,
+                                          const struct mortise_yaml *at,
+                                          const char *what, const char *why)
 {
     return mortise_diag_add(r->diags, "E0610", at->span, "'%.100s' %s", what,
                             why);
@@ -53,9 +55,9 @@ static struct mortise_diag *refuse(struct mortise_config_reading *r,
 
 /* ---- lists --------------------------------------------------------------- */
 
-/* A list of texts, which may be empty. */
-static bool are_strings(struct mortise_config_reading *r,
-                        const struct mortise_slot *slot)
+/* A list of non-empty strings; the list may be empty. */
+static bool check_string_list(struct mortise_config_reading *r,
+                              const struct mortise_slot *slot)
 {
     const struct mortise_yaml *list = slot->value;
 
@@ -78,10 +80,11 @@ static bool are_strings(struct mortise_config_reading *r,
 
 /* ---- sandbox (2) --------------------------------------------------------- */
 
-static void read_paths(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_mcp_paths(void *ctx, void *into,
+                           const struct mortise_slot *slot)
 {
     (void)into;
-    if (are_strings(ctx, slot))
+    if (check_string_list(ctx, slot))
         *(struct mortise_paths *)slot->field =
             mortise_config_paths(ctx, slot->value);
 }
@@ -89,7 +92,7 @@ static void read_paths(void *ctx, void *into, const struct mortise_slot *slot)
 #define PATHS(word, words)                                                     \
     {                                                                          \
         .name = #word, .about = (words), .value = MORTISE_V_LIST,              \
-        MORTISE_EACH(.value = MORTISE_V_STRING), .read = read_paths,           \
+        MORTISE_EACH(.value = MORTISE_V_STRING), .read = read_mcp_paths,       \
         MORTISE_AT(struct mortise_paths, struct mortise_program, word)         \
     }
 
@@ -101,19 +104,20 @@ static const struct mortise_key fs_keys[] = {
 };
 MORTISE_PLACE(fs, "fs");
 
-static void read_net(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_sandbox_net(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_program *p = into;
     const struct mortise_yaml *list = slot->value;
     struct mortise_diag *d;
 
-    if (!are_strings(r, slot))
+    if (!check_string_list(r, slot))
         return;
     p->online = list->n == 1 && strcmp(list->items[0]->str, "*") == 0;
     if (p->online || list->n == 0)
         return;
-    d = refuse(
+    d = add_mcp_error(
         r, list->items[0], list->items[0]->str,
         "cannot be granted alone: a program gets the whole network or none");
     mortise_diag_help(r->diags, d, "write net: [\"*\"], or net: [] for none");
@@ -127,7 +131,7 @@ static const struct mortise_key sandbox_keys[] = {
      .about = "The server's network access: [] (none, the default) or [\"*\"].",
      .value = MORTISE_V_LIST,
      MORTISE_EACH(.value = MORTISE_V_STRING),
-     .read = read_net},
+     .read = read_sandbox_net},
     {.name = "user",
      .about = "The user of the process if the engine is root (default: a user "
               "of its own).",
@@ -140,10 +144,10 @@ static const struct mortise_key sandbox_keys[] = {
 };
 MORTISE_PLACE(sandbox, "sandbox");
 
-/* ---- texts, which may end in a secret (4) -------------------------------- */
+/* ---- texts, which may end with a secret (4) ------------------------------ */
 
-static void check_reference(struct mortise_config_reading *r,
-                            const struct mortise_yaml *at)
+static void check_secret_reference(struct mortise_config_reading *r,
+                                   const struct mortise_yaml *at)
 {
     if (mortise_secret_in(at->str) && mortise_secret_name(at->str) == NULL)
         mortise_diag_add(r->diags, "E0604", at->span,
@@ -151,9 +155,9 @@ static void check_reference(struct mortise_config_reading *r,
                          "as the whole text or after its last space");
 }
 
-static bool is_text(struct mortise_config_reading *r,
-                    const struct mortise_yaml *name,
-                    const struct mortise_yaml *v)
+static bool check_text_value(struct mortise_config_reading *r,
+                             const struct mortise_yaml *name,
+                             const struct mortise_yaml *v)
 {
     if (v->kind == MORTISE_YAML_STRING && strlen(v->str) == v->len)
         return true;
@@ -164,8 +168,8 @@ static bool is_text(struct mortise_config_reading *r,
     return false;
 }
 
-static struct mortise_mcp_texts texts_of(struct mortise_config_reading *r,
-                                         const struct mortise_yaml *map)
+static struct mortise_mcp_texts read_text_map(struct mortise_config_reading *r,
+                                              const struct mortise_yaml *map)
 {
     struct mortise_mcp_text *list =
         mortise_config_take(r, map->n * sizeof *list);
@@ -174,18 +178,20 @@ static struct mortise_mcp_texts texts_of(struct mortise_config_reading *r,
     for (size_t i = 0; list != NULL && i < map->n; i++) {
         const struct mortise_yaml *name = map->keys[i], *v = map->items[i];
 
-        if (mortise_yaml_is_x(name->str) || !is_text(r, name, v))
+        if (mortise_yaml_is_x(name->str) || !check_text_value(r, name, v))
             continue;
-        check_reference(r, v);
+        check_secret_reference(r, v);
         list[n++] = (struct mortise_mcp_text){name->str, v->str, v};
     }
     return (struct mortise_mcp_texts){list, n};
 }
 
-/* ---- a program ----------------------------------------------------------- */
+/* ---- local programs ------------------------------------------------------ */
 
-/* The program like any path of the file, unless PATH is to find it. */
-static void read_command(void *ctx, void *into, const struct mortise_slot *slot)
+/* The program is a path relative to the file, unless it has no slash: then PATH
+ * is searched. */
+static void read_mcp_command(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_mcp_server *s = into;
@@ -203,27 +209,28 @@ static void read_command(void *ctx, void *into, const struct mortise_slot *slot)
     s->program.n_args = list->n - 1;
 }
 
-static void read_env(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_mcp_env(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_mcp_server *s = into;
     const struct mortise_yaml *map = slot->value;
 
-    s->env = texts_of(r, map);
+    s->env = read_text_map(r, map);
     for (size_t i = 0; i < map->n; i++)
         if (map->keys[i]->len == 0 || strchr(map->keys[i]->str, '=') != NULL)
-            refuse(r, map->keys[i], map->keys[i]->str,
-                   "is not a valid name of a variable");
+            add_mcp_error(r, map->keys[i], map->keys[i]->str,
+                          "is not a valid name of a variable");
 }
 
-static void read_dir(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_mcp_dir(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_mcp_server *s = into;
 
     s->program.dir = mortise_config_path(ctx, slot->value);
 }
 
-static void read_sandbox(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_mcp_sandbox(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_mcp_server *s = into;
@@ -231,10 +238,10 @@ static void read_sandbox(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_keys_enter(slot, r, &s->program, r->diags);
 }
 
-/* ---- a server elsewhere -------------------------------------------------- */
+/* ---- remote servers ------------------------------------------------------ */
 
-/* Does the host of "HOST...", as a URL has it, mean this machine? */
-static bool is_this_machine(const char *host)
+/* Does "HOST...", as in a URL, refer to this machine? */
+static bool is_loopback_host(const char *host)
 {
     size_t n = strcspn(host, ":/?");
 
@@ -246,8 +253,8 @@ static bool is_this_machine(const char *host)
            strspn(host, DIGITS ".") == n; /* an address, not 127.evil.com */
 }
 
-/* "https://HOST...", or "http://" and this machine; nobody's name or password
- * is part of it. */
+/* "https://HOST...", or "http://" with this machine; without a user name or a
+ * password. */
 bool mortise_mcp_is_url(const char *url)
 {
     const char *host = strstr(url, "://");
@@ -261,36 +268,37 @@ bool mortise_mcp_is_url(const char *url)
             return false;
     return strcspn(host, ":/?") > 0 &&
            memchr(host, '@', strcspn(host, "/?")) == NULL &&
-           (tls || is_this_machine(host));
+           (tls || is_loopback_host(host));
 }
 
-/* Its words may have come from outside, and are not repeated. */
-static void check_url(struct mortise_config_reading *r, const char *key,
-                      const struct mortise_yaml *at)
+/* The message does not quote the value, which may contain a secret. */
+static void check_mcp_url(struct mortise_config_reading *r, const char *key,
+                          const struct mortise_yaml *at)
 {
     if (!mortise_mcp_is_url(at->str))
-        refuse(r, at, key,
-               "must be an https URL without a name or password, or an http "
-               "URL of this machine");
+        add_mcp_error(
+            r, at, key,
+            "must be an https URL without a name or password, or an http "
+            "URL of this machine");
 }
 
-/* Into the field of its row. */
-static void read_a_url(void *ctx, void *into, const struct mortise_slot *slot)
+/* Reads into the field of the row. */
+static void read_mcp_url(void *ctx, void *into, const struct mortise_slot *slot)
 {
     (void)into;
-    check_url(ctx, slot->name->str, slot->value);
+    check_mcp_url(ctx, slot->name->str, slot->value);
     *(const char **)slot->field = slot->value->str;
 }
 
-static bool is_header(const char *name)
+static bool is_header_name(const char *name)
 {
     return name[0] != '\0' &&
            strspn(name, SMALL "ABCDEFGHIJKLMNOPQRSTUVWXYZ" DIGITS
                               "!#$%&'*+-.^_`|~") == strlen(name);
 }
 
-/* Those that say what a request is, which is the protocol's business. */
-static bool is_of_protocol(const char *name)
+/* Headers that the protocol sets. */
+static bool is_protocol_header(const char *name)
 {
     static const char *const own[] = {"accept",
                                       "connection",
@@ -310,33 +318,34 @@ static bool is_of_protocol(const char *name)
     return strncasecmp(name, "mcp-param-", 10) == 0;
 }
 
-static void check_header(struct mortise_config_reading *r,
-                         const struct mortise_yaml *map, size_t i)
+static void check_mcp_header(struct mortise_config_reading *r,
+                             const struct mortise_yaml *map, size_t i)
 {
     const struct mortise_yaml *name = map->keys[i];
 
-    if (!is_header(name->str))
-        refuse(r, name, name->str, "is not a valid name of a header");
-    else if (is_of_protocol(name->str))
-        refuse(r, name, name->str, "is a header that the protocol sets");
+    if (!is_header_name(name->str))
+        add_mcp_error(r, name, name->str, "is not a valid name of a header");
+    else if (is_protocol_header(name->str))
+        add_mcp_error(r, name, name->str, "is a header that the protocol sets");
     for (size_t k = 0; k < i; k++)
         if (strcasecmp(map->keys[k]->str, name->str) == 0)
-            refuse(r, name, name->str, "appears twice");
+            add_mcp_error(r, name, name->str, "appears twice");
     if (map->items[i]->kind == MORTISE_YAML_STRING &&
         strpbrk(map->items[i]->str, "\r\n") != NULL)
-        refuse(r, map->items[i], name->str, "must be one line");
+        add_mcp_error(r, map->items[i], name->str, "must be one line");
 }
 
-static void read_headers(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_mcp_headers(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_mcp_server *s = into;
     const struct mortise_yaml *map = slot->value;
 
-    s->headers = texts_of(r, map);
+    s->headers = read_text_map(r, map);
     for (size_t i = 0; i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            check_header(r, map, i);
+            check_mcp_header(r, map, i);
 }
 
 /* ---- auth ---------------------------------------------------------------- */
@@ -347,8 +356,8 @@ static const struct mortise_word grants[] = {
     {.word = NULL},
 };
 
-static void read_client_secret(void *ctx, void *into,
-                               const struct mortise_slot *slot)
+static void read_auth_client_secret(void *ctx, void *into,
+                                    const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_mcp_auth *a = into;
@@ -360,13 +369,14 @@ static void read_client_secret(void *ctx, void *into,
                          "a client secret must be a reference: secret://NAME");
 }
 
-static void read_issuers(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_auth_issuers(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_mcp_auth *a = into;
 
     a->issuers = slot->value;
     for (size_t i = 0; i < slot->value->n; i++)
-        check_url(ctx, slot->name->str, slot->value->items[i]);
+        check_mcp_url(ctx, slot->name->str, slot->value->items[i]);
 }
 
 static const struct mortise_key auth_keys[] = {
@@ -383,17 +393,17 @@ static const struct mortise_key auth_keys[] = {
     {.name = "client_secret",
      .about = "The client's secret, as secret://NAME.",
      .value = MORTISE_V_STRING,
-     .read = read_client_secret},
+     .read = read_auth_client_secret},
     {.name = "client_metadata_url",
      .about = "The URL of the client's metadata document.",
      .value = MORTISE_V_STRING,
-     .read = read_a_url,
+     .read = read_mcp_url,
      MORTISE_AT(const char *, struct mortise_mcp_auth, client_metadata_url)},
     {.name = "redirect_uri",
      .about = "The URL to which the server redirects the person's browser with "
               "the code.",
      .value = MORTISE_V_STRING,
-     .read = read_a_url,
+     .read = read_mcp_url,
      MORTISE_AT(const char *, struct mortise_mcp_auth, redirect_uri)},
     {.name = "scopes",
      .about = "The scopes to request (default: those that the server names).",
@@ -402,12 +412,12 @@ static const struct mortise_key auth_keys[] = {
     {.name = "issuers",
      .about = "The authorization servers that are accepted.",
      .value = MORTISE_V_STRINGS,
-     .read = read_issuers},
+     .read = read_auth_issuers},
 };
 MORTISE_PLACE(auth, "auth");
 
-static void check_auth(struct mortise_config_reading *r,
-                       const struct mortise_mcp_server *s)
+static void check_mcp_auth(struct mortise_config_reading *r,
+                           const struct mortise_mcp_server *s)
 {
     const struct mortise_mcp_auth *a = &s->auth;
 
@@ -426,7 +436,8 @@ static void check_auth(struct mortise_config_reading *r,
                              "remove this header, or remove 'auth'");
 }
 
-static void read_auth(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_mcp_auth(void *ctx, void *into,
+                          const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_mcp_server *s = into;
@@ -434,7 +445,7 @@ static void read_auth(void *ctx, void *into, const struct mortise_slot *slot)
     s->auth.at = slot->name;
     mortise_keys_enter(slot, r, &s->auth, r->diags);
     if (slot->value->kind == MORTISE_YAML_MAP)
-        check_auth(r, s);
+        check_mcp_auth(r, s);
 }
 
 /* ---- effects (3) --------------------------------------------------------- */
@@ -456,7 +467,7 @@ static const struct mortise_key effects_keys[] = {
 };
 MORTISE_PLACE(effects, "effects");
 
-/* ---- what it is offered (5) ---------------------------------------------- */
+/* ---- offers to the server (5) -------------------------------------------- */
 
 static const struct mortise_key sampling_keys[] = {
     {.name = "model",
@@ -472,8 +483,8 @@ static const struct mortise_key sampling_keys[] = {
 };
 MORTISE_PLACE(sampling, "sampling");
 
-static void read_sampling(void *ctx, void *into,
-                          const struct mortise_slot *slot)
+static void read_mcp_sampling(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_mcp_server *s = into;
@@ -482,9 +493,9 @@ static void read_sampling(void *ctx, void *into,
     mortise_keys_enter(slot, r, &s->sampling, r->diags);
 }
 
-static void check_model(const struct mortise_mcp_sampling *s,
-                        const struct mortise_models *models,
-                        struct mortise_diags *diags)
+static void check_sampling_model(const struct mortise_mcp_sampling *s,
+                                 const struct mortise_models *models,
+                                 struct mortise_diags *diags)
 {
     struct mortise_err why;
 
@@ -493,7 +504,7 @@ static void check_model(const struct mortise_mcp_sampling *s,
         mortise_diag_add(diags, "E0610", s->at->span, "%s", why.msg);
 }
 
-/* ---- a server ------------------------------------------------------------ */
+/* ---- one server ---------------------------------------------------------- */
 
 static const struct mortise_word protocols[] = {
     {.word = "auto"},
@@ -507,39 +518,39 @@ static const struct mortise_key keys[] = {
      .about = "The server's program and its arguments. A name without / is "
               "looked up on the engine's PATH.",
      .value = MORTISE_V_STRINGS,
-     .read = read_command},
+     .read = read_mcp_command},
     {.name = "env",
      .about = "The server's environment variables: text, or secret://NAME.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_TEXT),
-     .read = read_env},
+     .read = read_mcp_env},
     {.name = "dir",
      .about = "The server's working directory (default: the directory of this "
               "file).",
      .value = MORTISE_V_STRING,
-     .read = read_dir},
+     .read = read_mcp_dir},
     {.name = "sandbox",
      .about = "What the server can access (default: the system's programs and "
               "libraries, no network).",
      .value = MORTISE_V_MAP,
      .place = &sandbox_place,
-     .read = read_sandbox},
+     .read = read_mcp_sandbox},
     {.name = "url",
      .about = "The server's URL, instead of a command.",
      .value = MORTISE_V_STRING,
-     .read = read_a_url,
+     .read = read_mcp_url,
      MORTISE_AT(const char *, struct mortise_mcp_server, url)},
     {.name = "headers",
      .about = "Headers of requests to the server: text, optionally with "
               "secret://NAME at its end.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_TEXT),
-     .read = read_headers},
+     .read = read_mcp_headers},
     {.name = "auth",
      .about = "How the client authorizes itself (OAuth).",
      .value = MORTISE_V_MAP,
      .place = &auth_place,
-     .read = read_auth},
+     .read = read_mcp_auth},
     {.name = "protocol",
      .about = "The version of the protocol: auto (negotiated), 2026-07-28 or "
               "2025-11-25.",
@@ -567,20 +578,20 @@ static const struct mortise_key keys[] = {
      .about = "The model that the server can use (default: none).",
      .value = MORTISE_V_MAP,
      .place = &sampling_place,
-     .read = read_sampling},
+     .read = read_mcp_sampling},
     {.name = "roots",
      .about = "Directories that the server gets from roots/list; only its "
               "sandbox grants access.",
      .value = MORTISE_V_LIST,
      MORTISE_EACH(.value = MORTISE_V_STRING),
-     .read = read_paths,
+     .read = read_mcp_paths,
      MORTISE_AT(struct mortise_paths, struct mortise_mcp_server, roots)},
 };
 
 const struct mortise_place mortise_mcp_server_place = {
     MORTISE_PLACE_OF("an MCP server", keys)};
 
-static bool is_name(const char *name)
+static bool is_server_name(const char *name)
 {
     return strspn(name, SMALL) > 0 &&
            strspn(name, SMALL DIGITS "_-") == strlen(name) &&
@@ -588,9 +599,9 @@ static bool is_name(const char *name)
 }
 
 /* (1) */
-static void check_other(struct mortise_config_reading *r,
-                        const struct mortise_mcp_server *s,
-                        const struct mortise_yaml *map)
+static void check_transport_keys(struct mortise_config_reading *r,
+                                 const struct mortise_mcp_server *s,
+                                 const struct mortise_yaml *map)
 {
     static const char *const of_command[] = {"env", "dir", "sandbox", NULL};
     static const char *const of_url[] = {"headers", "auth", NULL};
@@ -609,24 +620,24 @@ static void check_other(struct mortise_config_reading *r,
     }
 }
 
-static void check_one(struct mortise_config_reading *r,
-                      const struct mortise_mcp_server *s,
-                      const struct mortise_yaml *map)
+static void check_mcp_server(struct mortise_config_reading *r,
+                             const struct mortise_mcp_server *s,
+                             const struct mortise_yaml *map)
 {
     bool command = s->program.path != NULL, url = s->url != NULL;
 
     if (command != url)
-        check_other(r, s, map);
+        check_transport_keys(r, s, map);
     else
-        refuse(r, s->at, s->name,
-               command ? "has 'command' and 'url': remove one of them"
-                       : "has neither 'command' nor 'url'");
+        add_mcp_error(r, s->at, s->name,
+                      command ? "has 'command' and 'url': remove one of them"
+                              : "has neither 'command' nor 'url'");
 }
 
-static void read_one(struct mortise_config_reading *r,
-                     struct mortise_mcp_server *s,
-                     const struct mortise_yaml *key,
-                     const struct mortise_yaml *value)
+static void read_mcp_server(struct mortise_config_reading *r,
+                            struct mortise_mcp_server *s,
+                            const struct mortise_yaml *key,
+                            const struct mortise_yaml *value)
 {
     static const char here[] = ".";
     struct mortise_yaml dir = {.span = key->span, .str = here};
@@ -639,7 +650,7 @@ static void read_one(struct mortise_config_reading *r,
                                      .timeout_ms = TIMEOUT_MS,
                                      .hold_ms = HOLD_MS};
     s->program.dir = mortise_config_path(r, &dir);
-    if (!is_name(key->str))
+    if (!is_server_name(key->str))
         mortise_diag_add(
             r->diags, "E0211", key->span,
             "'%s' is not a valid name of an MCP server: use a lowercase "
@@ -648,7 +659,7 @@ static void read_one(struct mortise_config_reading *r,
     mortise_keys_read(&mortise_mcp_server_place, value, key->span, r, s,
                       r->diags);
     if (r->diags->n_errors == errors)
-        check_one(r, s, value);
+        check_mcp_server(r, s, value);
 }
 
 void mortise_mcp_read(struct mortise_mcp_servers *out,
@@ -660,15 +671,15 @@ void mortise_mcp_read(struct mortise_mcp_servers *out,
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            read_one(r, &list[out->n++], map->keys[i], map->items[i]);
+            read_mcp_server(r, &list[out->n++], map->keys[i], map->items[i]);
     out->list = list;
 }
 
-/* ---- what it refers to (4) --------------------------------------------------------- */
+/* ---- references (4) ------------------------------------------------------ */
 
-static void check_secret(const struct mortise_yaml *at,
-                         const struct mortise_providers *secrets,
-                         struct mortise_diags *diags)
+static void check_known_secret(const struct mortise_yaml *at,
+                               const struct mortise_providers *secrets,
+                               struct mortise_diags *diags)
 {
     const char *name = mortise_secret_name(at->str);
 
@@ -685,17 +696,17 @@ void mortise_mcp_check(const struct mortise_mcp_servers *servers,
     for (size_t i = 0; i < servers->n; i++) {
         const struct mortise_mcp_server *s = &servers->list[i];
 
-        check_model(&s->sampling, models, diags);
+        check_sampling_model(&s->sampling, models, diags);
         for (size_t k = 0; k < s->env.n; k++)
-            check_secret(s->env.list[k].at, secrets, diags);
+            check_known_secret(s->env.list[k].at, secrets, diags);
         for (size_t k = 0; k < s->headers.n; k++)
-            check_secret(s->headers.list[k].at, secrets, diags);
+            check_known_secret(s->headers.list[k].at, secrets, diags);
         if (s->auth.client_secret != NULL)
-            check_secret(s->auth.client_secret, secrets, diags);
+            check_known_secret(s->auth.client_secret, secrets, diags);
     }
 }
 
-/* ---- looking one up ------------------------------------------------------ */
+/* ---- look-up ------------------------------------------------------------- */
 
 const struct mortise_mcp_server *
 mortise_mcp_find(const struct mortise_mcp_servers *servers, const char *name)
@@ -706,8 +717,8 @@ mortise_mcp_find(const struct mortise_mcp_servers *servers, const char *name)
     return NULL;
 }
 
-static int no_server(const struct mortise_mcp_servers *servers,
-                     const char *name, struct mortise_err *err)
+static int fail_with_unknown_server(const struct mortise_mcp_servers *servers,
+                                    const char *name, struct mortise_err *err)
 {
     const char *names[64], *near;
     size_t n = 0;
@@ -730,7 +741,7 @@ int mortise_mcp_program(const struct mortise_mcp_servers *servers,
 
     *out = NULL;
     if (s == NULL)
-        return no_server(servers, server, err);
+        return fail_with_unknown_server(servers, server, err);
     if (s->program.path == NULL)
         return mortise_fail(
             err, MORTISE_ENOTFOUND,

@@ -1,5 +1,5 @@
-/* mcp.h -- `tools.mcp` of a deployment: servers of the Model Context Protocol,
- * each by a name, and what each may do. */
+/* mcp.h -- `tools.mcp` of a deployment: servers of the Model Context Protocol
+ * and their access rights. */
 #ifndef MORTISE_LANG_CONFIG_MCP_H
 #define MORTISE_LANG_CONFIG_MCP_H
 
@@ -7,10 +7,10 @@
 #include "lang/config/programs.h"
 #include "lang/config/provider.h"
 
-/* Of an environment, or of the headers of requests. */
+/* A variable of an environment, or a header of requests. */
 struct mortise_mcp_text {
     const char *name;
-    const char *value; /* text, or with a reference to a secret at its end */
+    const char *value; /* text, which may end with a reference to a secret */
     const struct mortise_yaml *at; /* the value */
 };
 
@@ -19,7 +19,7 @@ struct mortise_mcp_texts {
     size_t n;
 };
 
-/* How a client shows who it is (OAuth); NULL and empty: not said. */
+/* The authorization of the client (OAuth); NULL or empty: not set. */
 struct mortise_mcp_auth {
     const struct mortise_yaml *at; /* NULL: there is none */
     const char *grant, *client_id, *client_metadata_url, *redirect_uri;
@@ -27,35 +27,35 @@ struct mortise_mcp_auth {
     const struct mortise_yaml *scopes, *issuers;
 };
 
-/* Patterns of names of tools, for what each does to the world. */
+/* Patterns of tool names, for the effects of the tools. */
 struct mortise_mcp_effects {
     const struct mortise_yaml *read, *write, *idempotent; /* lists, or NULL */
 };
 
-/* The model that a server may have asked (sampling); alias NULL: none. */
+/* The model that a server may ask (sampling); alias NULL: none. */
 struct mortise_mcp_sampling {
-    const struct mortise_yaml *at; /* the alias, where it stands */
+    const struct mortise_yaml *at; /* the alias, as written */
     const char *alias;
-    uint64_t max_tokens; /* of one reply; 0: as many as the server wants */
+    uint64_t max_tokens; /* limit of one reply; 0: the server decides */
 };
 
 struct mortise_mcp_server {
     const char *name;
     const struct mortise_yaml *at; /* its key */
-    /* What is started, and what it may touch.  Its path is NULL where it is a
-     * server elsewhere; one without a slash is for PATH to find. */
+    /* The program and its access rights.  The path is NULL for a remote server;
+     * PATH is searched for one without a slash. */
     struct mortise_program program;
     struct mortise_mcp_texts env;
-    const char *url; /* where it is, or NULL */
+    const char *url; /* of a remote server, or NULL */
     struct mortise_mcp_texts headers;
     struct mortise_mcp_auth auth;
-    const char *protocol; /* "auto", or the version that is spoken */
-    uint64_t timeout_ms;  /* of a request without progress */
-    uint64_t hold_ms;     /* so long a call is kept that asks a person */
+    const char *protocol; /* "auto", or a version */
+    uint64_t timeout_ms;  /* for a request without progress */
+    uint64_t hold_ms;     /* how long a call that asks a person is kept */
     bool unpinned;        /* mcp/call may call its tools without pins */
     struct mortise_mcp_effects effects;
     struct mortise_mcp_sampling sampling;
-    struct mortise_paths roots; /* directories that it is told of */
+    struct mortise_paths roots; /* directories that the server may see */
 };
 
 struct mortise_mcp_servers { /* in an arena */
@@ -63,37 +63,37 @@ struct mortise_mcp_servers { /* in an arena */
     size_t n;
 };
 
-enum { MORTISE_MCP_NAME = 64 }; /* bytes of a server's name, at most */
+enum { MORTISE_MCP_NAME = 64 }; /* longest name of a server, in bytes */
 
-/* The plugin that speaks to them. */
+/* The plugin that connects to the servers. */
 extern const char mortise_mcp_plugin[];
 
-/* What may stand in one. */
+/* The keys of a server. */
 extern const struct mortise_place mortise_mcp_server_place;
 
 void mortise_mcp_read(struct mortise_mcp_servers *out,
                       const struct mortise_yaml *map,
                       struct mortise_config_reading *r);
-/* May a server be there: at a URL of https, without a name or password, or one
- * of http that leads to this machine? */
+/* Is the URL allowed for a server: https without a user name or password, or
+ * http to this machine? */
 bool mortise_mcp_is_url(const char *url);
-/* Once all of the file is read: findings for references to secrets, and for
- * models, that it does not have. */
+/* After the whole file was read: report references to secrets and models that
+ * the file does not define. */
 void mortise_mcp_check(const struct mortise_mcp_servers *servers,
                        const struct mortise_providers *secrets,
                        const struct mortise_models *models,
                        struct mortise_diags *diags);
 
-/* By its name; NULL when there is none. */
+/* Find a server by name; NULL: there is none. */
 const struct mortise_mcp_server *
 mortise_mcp_find(const struct mortise_mcp_servers *servers, const char *name);
-/* The program of one that is started.  MORTISE_OK, or MORTISE_ENOTFOUND with
- * which one may be meant, or that it is a server elsewhere.  Its environment is
- * that of mortise_mcp_find(). */
+/* The program of a local server.  MORTISE_ENOTFOUND, with a suggestion:
+ * there is no such server, or it is remote. mortise_mcp_find() has its
+ * environment. */
 int mortise_mcp_program(const struct mortise_mcp_servers *servers,
                         const char *server, const struct mortise_program **out,
                         struct mortise_err *err);
-/* Is any of them started here? */
+/* Is any server a local program? */
 bool mortise_mcp_runs_programs(const struct mortise_mcp_servers *servers);
 
 #endif

@@ -1,4 +1,5 @@
-/* mcp_config.h -- what the plugin that speaks to MCP servers is told of them. */
+/* mcp_config.h -- the configuration of the plugin that connects to MCP
+ * servers. */
 #ifndef MORTISE_LANG_CONFIG_MCP_CONFIG_H
 #define MORTISE_LANG_CONFIG_MCP_CONFIG_H
 

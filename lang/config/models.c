@@ -1,4 +1,4 @@
-/* models.c -- `models` of a deployment: aliases, each a way to one model.
+/* models.c -- `models` of a deployment: aliases of models.
  *
  *     models:
  *       default:
@@ -8,12 +8,12 @@
  *         api_key: secret://openai
  *         price: {input_per_mtok: 0.15, output_per_mtok: 0.60}
  *
- * A graph, and a plugin that asks for a model, knows the alias alone.  The keys
- * below are the deployment's; every other key is the provider's, and all of
- * those are the config of an instance of its own, which its config_schema
- * judges: so two aliases may go to two servers by one plugin.
+ * A graph, and a plugin that asks for a model, know only the alias.  The keys
+ * below are the deployment's.  All other keys are the configuration of a
+ * separate instance of the provider plugin, whose config_schema checks them.
+ * So two aliases can use two servers through one plugin.
  *
- * Money is counted here and nowhere else: a provider tells tokens.
+ * Costs are computed only here: a provider reports tokens.
  */
 #include "lang/config/models.h"
 
@@ -25,12 +25,12 @@
 #include "core/base/nearest.h"
 #include "lang/yaml/header.h"
 
-#define MOST_MS (24.0 * 86400000) /* a request takes no more */
+#define MOST_MS (24.0 * 86400000) /* the longest timeout of a request */
 
 static const char prefix[] = "model:"; /* of the names of instances */
 
-static void read_provider(void *ctx, void *into,
-                          const struct mortise_slot *slot)
+static void read_model_provider(void *ctx, void *into,
+                                const struct mortise_slot *slot)
 {
     struct mortise_model_alias *m = into;
 
@@ -60,7 +60,8 @@ const char *mortise_tier_pick(const char *const tiers[MORTISE_N_TIERS],
     return NULL;
 }
 
-static void read_price(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_model_price(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     (void)ctx;
     (void)into;
@@ -70,7 +71,7 @@ static void read_price(void *ctx, void *into, const struct mortise_slot *slot)
 #define PRICE(word, field, words)                                              \
     {                                                                          \
         .name = (word), .about = (words), .value = MORTISE_V_NUMBER,           \
-        .max = 1000000, .read = read_price,                                    \
+        .max = 1000000, .read = read_model_price,                              \
         MORTISE_AT(double, struct mortise_model_alias, price.field)            \
     }
 
@@ -102,7 +103,7 @@ static const struct mortise_key keys[] = {
     {.name = "provider",
      .about = "The plugin that calls the model.",
      .value = MORTISE_V_STRING,
-     .read = read_provider},
+     .read = read_model_provider},
     {.name = "tiers",
      .about = "Instead of a provider: other aliases, by the complexity of the "
               "calling node.",
@@ -131,9 +132,10 @@ static const struct mortise_key keys[] = {
 const struct mortise_place mortise_model_place = {
     MORTISE_PLACE_OF("a model", keys), .open = true};
 
-/* The keys that are the provider's, in their order, as a map. */
-static const struct mortise_yaml *config_of(struct mortise_config_reading *r,
-                                            const struct mortise_yaml *map)
+/* The keys of the provider, in order, as a map. */
+static const struct mortise_yaml *
+make_provider_config(struct mortise_config_reading *r,
+                     const struct mortise_yaml *map)
 {
     struct mortise_yaml **names =
         mortise_config_take(r, map->n * sizeof *names);
@@ -157,8 +159,8 @@ static const struct mortise_yaml *config_of(struct mortise_config_reading *r,
     return config;
 }
 
-static const char *instance_of(struct mortise_config_reading *r,
-                               const char *alias)
+static const char *make_model_instance(struct mortise_config_reading *r,
+                                       const char *alias)
 {
     size_t size = sizeof prefix + strlen(alias);
     char *name = mortise_config_take(r, size);
@@ -168,15 +170,16 @@ static const char *instance_of(struct mortise_config_reading *r,
     return name;
 }
 
-static bool has_tiers(const struct mortise_model_alias *m)
+static bool has_model_tiers(const struct mortise_model_alias *m)
 {
     return mortise_tier_pick(m->tiers, MORTISE_TIER_LOW) != NULL;
 }
 
-/* A key that has to be there is not; one that is, and that may be the provider's
- * own, is a slip away from it. */
-static void say_needed(struct mortise_config_reading *r, const char *needed,
-                       const struct mortise_yaml *map)
+/* Report a missing key, and suggest a key of the provider that may be a
+ * misspelling of it. */
+static void report_missing_model_key(struct mortise_config_reading *r,
+                                     const char *needed,
+                                     const struct mortise_yaml *map)
 {
     struct mortise_diag *d = mortise_diag_add(
         r->diags, "E0206", map->span, "a model needs the key '%s'", needed);
@@ -188,10 +191,10 @@ static void say_needed(struct mortise_config_reading *r, const char *needed,
                               map->keys[i]->str, needed);
 }
 
-/* Either a model, or tiers. */
-static void check_one(struct mortise_config_reading *r,
-                      const struct mortise_model_alias *m,
-                      const struct mortise_yaml *map)
+/* An entry has either a model or tiers. */
+static void check_alias_keys(struct mortise_config_reading *r,
+                             const struct mortise_model_alias *m,
+                             const struct mortise_yaml *map)
 {
     static const char *const needed[] = {"provider", "model"};
 
@@ -205,13 +208,13 @@ static void check_one(struct mortise_config_reading *r,
     }
     for (size_t i = 0; i < 2; i++)
         if (mortise_yaml_get(map, needed[i]) == NULL)
-            say_needed(r, needed[i], map);
+            report_missing_model_key(r, needed[i], map);
 }
 
-static void read_one(struct mortise_config_reading *r,
-                     struct mortise_model_alias *m,
-                     const struct mortise_yaml *key,
-                     const struct mortise_yaml *value)
+static void read_model_alias(struct mortise_config_reading *r,
+                             struct mortise_model_alias *m,
+                             const struct mortise_yaml *key,
+                             const struct mortise_yaml *value)
 {
     m->alias = key->str;
     m->provider = m->model = "";
@@ -219,22 +222,23 @@ static void read_one(struct mortise_config_reading *r,
     m->price = (struct mortise_price){NAN, NAN, NAN, NAN};
     mortise_header_name(key, "the alias of a model", r->diags);
     mortise_keys_read(&mortise_model_place, value, key->span, r, m, r->diags);
-    check_one(r, m, value);
-    m->instance = instance_of(r, m->alias);
-    m->config = value->kind == MORTISE_YAML_MAP ? config_of(r, value) : NULL;
+    check_alias_keys(r, m, value);
+    m->instance = make_model_instance(r, m->alias);
+    m->config =
+        value->kind == MORTISE_YAML_MAP ? make_provider_config(r, value) : NULL;
 }
 
-/* Each is a model itself. */
-static void check_tiers(const struct mortise_models *models,
-                        const struct mortise_model_alias *m,
-                        struct mortise_diags *diags)
+/* Each tier must be an alias without tiers. */
+static void check_model_tiers(const struct mortise_models *models,
+                              const struct mortise_model_alias *m,
+                              struct mortise_diags *diags)
 {
     for (int k = 0; k < MORTISE_N_TIERS; k++) {
         const struct mortise_model_alias *to =
             m->tiers[k] != NULL ? mortise_model_find(models, m->tiers[k])
                                 : NULL;
 
-        if (m->tiers[k] != NULL && (to == NULL || has_tiers(to)))
+        if (m->tiers[k] != NULL && (to == NULL || has_model_tiers(to)))
             mortise_diag_add(
                 diags, "E0513", m->at->span,
                 "'%.64s', a tier of '%.64s', is not a model of the deployment",
@@ -251,10 +255,10 @@ void mortise_models_read(struct mortise_models *out,
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            read_one(r, &list[out->n++], map->keys[i], map->items[i]);
+            read_model_alias(r, &list[out->n++], map->keys[i], map->items[i]);
     out->list = list;
     for (size_t i = 0; list != NULL && i < out->n; i++)
-        check_tiers(out, &list[i], r->diags);
+        check_model_tiers(out, &list[i], r->diags);
 }
 
 const struct mortise_model_alias *
@@ -272,7 +276,7 @@ mortise_model_for(const struct mortise_models *models, const char *alias,
 {
     const struct mortise_model_alias *m = mortise_model_find(models, alias);
 
-    return m != NULL && has_tiers(m)
+    return m != NULL && has_model_tiers(m)
                ? mortise_model_find(
                      models,
                      mortise_tier_pick(m->tiers, mortise_tier_of(complexity)))
@@ -311,7 +315,7 @@ mortise_models_behind(const struct mortise_models *models,
 {
     size_t n = 0;
 
-    if (!has_tiers(m)) {
+    if (!has_model_tiers(m)) {
         out[0] = m;
         return 1;
     }
@@ -332,7 +336,7 @@ mortise_model_of_instance(const struct mortise_models *models,
                : NULL;
 }
 
-static double or_else(double price, double otherwise)
+static double get_price_or_default(double price, double otherwise)
 {
     return isnan(price) ? otherwise : price;
 }
@@ -342,19 +346,20 @@ bool mortise_model_cost(const struct mortise_model_alias *m,
 {
     const struct mortise_price *p = &m->price;
     double input = (double)used->amount[MORTISE_USED_INPUT];
-    /* Its parts, whatever a server says of them. */
+    /* Limit the parts to the total, whatever a server reports. */
     double cached = fmin((double)used->amount[MORTISE_USED_CACHED], input);
     double written =
         fmin((double)used->amount[MORTISE_USED_CACHE_WRITE], input - cached);
     double rest = input - cached - written;
-    double in = or_else(p->input, 0), dollars;
+    double in = get_price_or_default(p->input, 0), dollars;
 
     *nano = 0;
     if (isnan(p->input) && isnan(p->output))
         return false;
-    dollars = rest * in + cached * or_else(p->cached, in) +
-              written * or_else(p->cache_write, in) +
-              (double)used->amount[MORTISE_USED_OUTPUT] * or_else(p->output, 0);
+    dollars = rest * in + cached * get_price_or_default(p->cached, in) +
+              written * get_price_or_default(p->cache_write, in) +
+              (double)used->amount[MORTISE_USED_OUTPUT] *
+                  get_price_or_default(p->output, 0);
     dollars /= 1e6;
     *nano = dollars < (double)MORTISE_USAGE_MAX / MORTISE_NANO
                 ? mortise_usd_nano(dollars)

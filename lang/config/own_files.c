@@ -1,12 +1,12 @@
-/* own_files.c -- what no program of a deployment may write.
+/* own_files.c -- files of the deployment that its programs may not write.
  *
- * A program that could write the deployment would say itself what it may do, at
- * the next start; the same holds for the lock (what its tools are), for plugins
- * and for who is trusted to have signed them, and for the store (what was done,
- * and agreed to).  So a `write` that comes to any of these is an error.
+ * A program that could write the deployment could grant itself rights at the
+ * next start.  The same holds for the lock file (the definitions of tools), for
+ * plugins and their trusted keys, and for the store (past actions and
+ * approvals).  So a `write` that includes any of these is an error.
  *
- * Paths are compared as they are on the disk, links followed, as far as they
- * exist; what does not exist yet is compared by its words. */
+ * Paths are compared with links resolved, as far as they exist; the rest is
+ * compared as text. */
 #include "lang/config/own_files.h"
 
 #include <limits.h>
@@ -14,20 +14,20 @@
 #include "core/base/err.h"
 #include "core/base/whole.h"
 
-/* ---- who may write ------------------------------------------------------- */
+/* ---- write access -------------------------------------------------------- */
 
 struct checking {
     const struct mortise_deployment *d;
     struct mortise_diags *diags;
-    /* Of the one that is looked at. */
+    /* The current program. */
     const char *code, *name;
     struct mortise_span at;
 };
 
-/* May it write `own`, which is `what`?  `inside`: what is in it counts, too.
- * True: a finding says so. */
-static bool check_one(const struct checking *c, const char *write,
-                      const char *own, const char *what, bool inside)
+/* Does the path `write` include `own`, described by `what`?  With `inside`,
+ * also a path inside `own`.  True after a finding. */
+static bool check_own_path(const struct checking *c, const char *write,
+                           const char *own, const char *what, bool inside)
 {
     char at[PATH_MAX], from[PATH_MAX];
     struct mortise_diag *d;
@@ -46,18 +46,18 @@ static bool check_one(const struct checking *c, const char *write,
     return true;
 }
 
-static bool check_all(const struct checking *c, const char *write,
-                      const char *const *own, size_t n)
+static bool check_own_dirs(const struct checking *c, const char *write,
+                           const char *const *own, size_t n)
 {
     bool found = false;
 
     for (size_t i = 0; !found && i < n; i++)
-        found = check_one(c, write, own[i], "the plugins", true);
+        found = check_own_path(c, write, own[i], "the plugins", true);
     return found;
 }
 
-/* One finding is enough. */
-static void check_write(const struct checking *c, const char *write)
+/* Only the first match is reported. */
+static void check_write_path(const struct checking *c, const char *write)
 {
     const struct mortise_deployment *d = c->d;
     char lock[PATH_MAX];
@@ -65,22 +65,22 @@ static void check_write(const struct checking *c, const char *write)
 
     if (mortise_lock_path(lock, d->path, &err) != MORTISE_OK)
         lock[0] = '\0';
-    (void)(check_one(c, write, d->path, "the deployment file", false) ||
+    (void)(check_own_path(c, write, d->path, "the deployment file", false) ||
            (lock[0] != '\0' &&
-            check_one(c, write, lock, "the lock file", false)) ||
-           check_one(c, write, mortise_deployment_store(d), "the store",
-                     true) ||
-           check_one(c, write, d->trust_dir, "the trusted keys", true) ||
-           check_all(c, write, d->plugin_dirs, d->n_plugin_dirs) ||
-           check_all(c, write, d->dev_dirs, d->n_dev_dirs));
+            check_own_path(c, write, lock, "the lock file", false)) ||
+           check_own_path(c, write, mortise_deployment_store(d), "the store",
+                          true) ||
+           check_own_path(c, write, d->trust_dir, "the trusted keys", true) ||
+           check_own_dirs(c, write, d->plugin_dirs, d->n_plugin_dirs) ||
+           check_own_dirs(c, write, d->dev_dirs, d->n_dev_dirs));
 }
 
-static void check_program(const struct checking *c,
-                          const struct mortise_program *p)
+static void check_program_writes(const struct checking *c,
+                                 const struct mortise_program *p)
 {
     for (size_t i = 0; i < p->write.n; i++)
         if (p->write.list[i] != NULL)
-            check_write(c, p->write.list[i]);
+            check_write_path(c, p->write.list[i]);
 }
 
 void mortise_own_files_check(const struct mortise_deployment *d,
@@ -95,7 +95,7 @@ void mortise_own_files_check(const struct mortise_deployment *d,
         c.code = "E0609";
         c.name = p->name;
         c.at = mortise_yaml_key(programs, p->name)->span;
-        check_program(&c, p);
+        check_program_writes(&c, p);
     }
     for (size_t i = 0; i < d->tools.mcp.n; i++) {
         const struct mortise_mcp_server *s = &d->tools.mcp.list[i];
@@ -103,6 +103,6 @@ void mortise_own_files_check(const struct mortise_deployment *d,
         c.code = "E0610";
         c.name = s->name;
         c.at = s->at->span;
-        check_program(&c, &s->program);
+        check_program_writes(&c, &s->program);
     }
 }

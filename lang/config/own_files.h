@@ -1,12 +1,11 @@
-/* own_files.h -- what no program of a deployment may write. */
+/* own_files.h -- files of the deployment that its programs may not write. */
 #ifndef MORTISE_LANG_CONFIG_OWN_FILES_H
 #define MORTISE_LANG_CONFIG_OWN_FILES_H
 
 #include "lang/config/deploy.h"
 
-/* Findings for each `write` of a program or a server that comes to the
- * deployment itself, its lock, its store, or its directories of plugins and of
- * trust. */
+/* Report each `write` of a program or server that includes the deployment, its
+ * lock file, its store, or its directories of plugins and trust. */
 void mortise_own_files_check(const struct mortise_deployment *d,
                              struct mortise_diags *diags);
 

@@ -1,15 +1,13 @@
-/* policy.c -- `tools` of a deployment: what graphs may call, and whom to ask.
+/* policy.c -- `tools` of a deployment: the operations that graphs may call, and
+ * those that need approval.
  *
- * The graph says what it would like to do, the deployer what may be done here.
- *
- *   (1) deny is stronger than ask, and ask than allow.
- *   (2) Once there is an `allow`, what fits no list is denied: who writes down
- *       what is allowed does not mean "and all the rest".
- *   (3) A deployment only makes a graph stricter.  What it allows is still
- *       asked for where the graph's own hitl_mode says so.
- *   (4) An operation whose arguments name what it acts on (`judged_as` of its
- *       manifest) is judged by its own name when a graph is loaded, and each
- *       call by the name that its arguments make.  Both must be allowed.
+ *   (1) deny has precedence over ask, and ask over allow.
+ *   (2) If there is an `allow`, an operation that matches no list is denied.
+ *   (3) A deployment can only make a graph stricter.  An allowed operation
+ *       still needs approval if the graph's hitl_mode requires it.
+ *   (4) An operation whose arguments name its object (`judged_as` in its
+ *       manifest) is judged by its own name when a graph is loaded, and by the
+ *       name with its arguments at each call.  Both must be allowed.
  */
 #include "lang/config/policy.h"
 
@@ -20,18 +18,18 @@
 #include "core/base/wild.h"
 #include "lang/config/reading.h"
 
-/* Graphs that are tools (`graph/NAME`) are no operations: a word about one would
- * deny nothing. */
-static bool is_of_graph(const char *pattern)
+/* Graphs as tools (`graph/NAME`) are no operations, so a pattern for one would
+ * have no effect. */
+static bool is_graph_pattern(const char *pattern)
 {
     static const char prefix[] = "graph/";
 
     return strncmp(pattern, prefix, sizeof prefix - 1) == 0;
 }
 
-/* Into the list of its row. */
-static void read_patterns(void *ctx, void *into,
-                          const struct mortise_slot *slot)
+/* Reads into the list of the row. */
+static void read_tool_patterns(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     const struct mortise_yaml *list = slot->value;
@@ -40,7 +38,7 @@ static void read_patterns(void *ctx, void *into,
     for (size_t i = 0; i < list->n; i++) {
         const char *s = list->items[i]->str, *slash = strchr(s, '/');
         struct mortise_diag *d;
-        bool of_graph = is_of_graph(s);
+        bool of_graph = is_graph_pattern(s);
 
         if (strcmp(s, "*") == 0 ||
             (slash != NULL && slash != s && slash[1] != '\0' && !of_graph))
@@ -57,15 +55,16 @@ static void read_patterns(void *ctx, void *into,
         (struct mortise_patterns){slot->name, list->items, list->n};
 }
 
-/* Into the field of its row. */
-static void read_mcp(void *ctx, void *into, const struct mortise_slot *slot)
+/* Reads into the field of the row. */
+static void read_mcp_servers(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     (void)into;
     mortise_mcp_read(slot->field, slot->value, ctx);
 }
 
 #define PATTERNS(list)                                                         \
-    .value = MORTISE_V_STRINGS, .read = read_patterns,                         \
+    .value = MORTISE_V_STRINGS, .read = read_tool_patterns,                    \
     MORTISE_AT(struct mortise_patterns, struct mortise_policy, list)
 
 static const struct mortise_key keys[] = {
@@ -82,15 +81,15 @@ static const struct mortise_key keys[] = {
      .about = "Servers of the Model Context Protocol, by name.",
      .value = MORTISE_V_MAP,
      MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_mcp_server_place),
-     .read = read_mcp,
+     .read = read_mcp_servers,
      MORTISE_AT(struct mortise_mcp_servers, struct mortise_policy, mcp)},
 };
 
 const struct mortise_place mortise_policy_place = {
     MORTISE_PLACE_OF("tools", keys)};
 
-static const struct mortise_yaml *find(const struct mortise_patterns *patterns,
-                                       const char *tool)
+static const struct mortise_yaml *
+find_pattern(const struct mortise_patterns *patterns, const char *tool)
 {
     for (size_t i = 0; i < patterns->n; i++)
         if (mortise_wild_fits(patterns->list[i]->str, tool))
@@ -98,17 +97,17 @@ static const struct mortise_yaml *find(const struct mortise_patterns *patterns,
     return NULL;
 }
 
-static enum mortise_judgement judge(const struct mortise_policy *p,
-                                    const char *tool,
-                                    const struct mortise_yaml **by)
+static enum mortise_judgement judge_tool(const struct mortise_policy *p,
+                                         const char *tool,
+                                         const struct mortise_yaml **by)
 {
-    *by = find(&p->deny, tool);
+    *by = find_pattern(&p->deny, tool);
     if (*by != NULL)
         return MORTISE_DENY;
-    *by = find(&p->ask, tool);
+    *by = find_pattern(&p->ask, tool);
     if (*by != NULL)
         return MORTISE_ASK;
-    *by = find(&p->allow, tool);
+    *by = find_pattern(&p->allow, tool);
     if (*by != NULL || p->allow.key == NULL)
         return MORTISE_ALLOW;
     *by = p->allow.key;
@@ -122,13 +121,13 @@ enum mortise_judgement mortise_policy_judge(const struct mortise_policy *p,
     char tool[MORTISE_TOOL_MAX];
 
     snprintf(tool, sizeof tool, "%s/%s", plugin, op);
-    return judge(p, tool, by);
+    return judge_tool(p, tool, by);
 }
 
-/* The value of the argument that {NAME} at `at` stands for; its length goes to
- * *n, that of {NAME} to *taken. */
-static const char *argument(const char *at, const json_t *args, size_t *n,
-                            size_t *taken)
+/* The value of the argument for {NAME} at `at`. *n is its length, *taken that
+ * of {NAME}. */
+static const char *get_name_argument(const char *at, const json_t *args,
+                                     size_t *n, size_t *taken)
 {
     size_t name = strcspn(at + 1, "}");
     const json_t *v = json_object_getn(args, at + 1, name);
@@ -138,16 +137,16 @@ static const char *argument(const char *at, const json_t *args, size_t *n,
     return json_string_value(v);
 }
 
-/* false: there is no room for it, or no name has such bytes. */
-static bool name_call(char tool[MORTISE_TOOL_MAX], const char *plugin,
-                      const char *judged_as, const json_t *args)
+/* False: the name is too long or contains a NUL. */
+static bool make_call_name(char tool[MORTISE_TOOL_MAX], const char *plugin,
+                           const char *judged_as, const json_t *args)
 {
     size_t at = (size_t)snprintf(tool, MORTISE_TOOL_MAX, "%s/", plugin);
 
     while (*judged_as != '\0' && at < MORTISE_TOOL_MAX) {
         size_t n = strcspn(judged_as, "{"), taken = n;
         const char *text =
-            n > 0 ? judged_as : argument(judged_as, args, &n, &taken);
+            n > 0 ? judged_as : get_name_argument(judged_as, args, &n, &taken);
 
         if (n >= MORTISE_TOOL_MAX - at ||
             (n > 0 && memchr(text, '\0', n) != NULL))
@@ -170,8 +169,8 @@ enum mortise_judgement mortise_policy_judge_call(const struct mortise_policy *p,
                                                  char tool[MORTISE_TOOL_MAX],
                                                  const struct mortise_yaml **by)
 {
-    if (name_call(tool, plugin, judged_as, args))
-        return judge(p, tool, by);
+    if (make_call_name(tool, plugin, judged_as, args))
+        return judge_tool(p, tool, by);
     *by = NULL;
     snprintf(tool, MORTISE_TOOL_MAX, "%s/%s", plugin, judged_as);
     return MORTISE_DENY;

@@ -1,4 +1,4 @@
-/* programs.c -- `programs` of a deployment: what plugins may have run.
+/* programs.c -- `programs` of a deployment: the programs that plugins may run.
  *
  *     programs:
  *       jq: {path: /usr/bin/jq, reads: true}
@@ -9,9 +9,10 @@
  *         write: [./work]
  *         online: true
  *
- * A graph, and a plugin that has one run for it (process.run/1), knows the name
- * alone: which file that is, and what it may touch, is the deployer's word.
- * Nothing else is ever run. */
+ * A graph, and a plugin that runs a program (process.run/1), know only the
+ * name.  The deployer defines the file and its access rights.  No other program
+ * is ever run.
+ */
 #include "lang/config/programs.h"
 
 #include <stdio.h>
@@ -22,7 +23,8 @@
 #include "core/base/user.h"
 #include "lang/yaml/header.h"
 
-static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_program_path(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
 
@@ -30,9 +32,11 @@ static void read_path(void *ctx, void *into, const struct mortise_slot *slot)
     *(const char **)slot->field = mortise_config_path(r, slot->value);
 }
 
-/* The file of a program.  A path without a slash is a file beside the deployment:
- * nothing looks for it on PATH, as happens with the command of an MCP server. */
-static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
+/* The file of a program.  A path without a slash is a file beside the
+ * deployment: unlike the command of an MCP server, it is not searched in
+ * PATH. */
+static void read_program_file(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     const char *path = mortise_config_path(r, slot->value);
@@ -49,14 +53,16 @@ static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
     *(const char **)slot->field = beside;
 }
 
-static void read_paths(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_program_paths(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     (void)into;
     *(struct mortise_paths *)slot->field =
         mortise_config_paths(ctx, slot->value);
 }
 
-static void read_args(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_program_args(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_program *p = into;
@@ -90,29 +96,29 @@ static const struct mortise_key keys[] = {
      .about = "The file that is executed, without a shell.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_file,
+     .read = read_program_file,
      MORTISE_AT(const char *, struct mortise_program, path)},
     {.name = "args",
      .about = "The first arguments; the arguments of the graph follow.",
      .value = MORTISE_V_STRINGS,
-     .read = read_args},
+     .read = read_program_args},
     {.name = "dir",
      .about = "The working directory (default: the first of write, else of "
               "read, else /).",
      .value = MORTISE_V_STRING,
-     .read = read_path,
+     .read = read_program_path,
      MORTISE_AT(const char *, struct mortise_program, dir)},
     {.name = "read",
      .about = "Files and directories that the program can read, in addition to "
               "the system's programs and libraries.",
      .value = MORTISE_V_STRINGS,
-     .read = read_paths,
+     .read = read_program_paths,
      MORTISE_AT(struct mortise_paths, struct mortise_program, read)},
     {.name = "write",
      .about = "Files and directories that the program can read and write, but "
               "not execute.",
      .value = MORTISE_V_STRINGS,
-     .read = read_paths,
+     .read = read_program_paths,
      MORTISE_AT(struct mortise_paths, struct mortise_program, write)},
     {.name = "user",
      .about = "The user of the process if the engine is root (default: a user "
@@ -136,9 +142,10 @@ static const struct mortise_key keys[] = {
 const struct mortise_place mortise_program_place = {
     MORTISE_PLACE_OF("a program", keys)};
 
-static void read_one(struct mortise_config_reading *r,
-                     struct mortise_program *p, const struct mortise_yaml *key,
-                     const struct mortise_yaml *value)
+static void read_program_entry(struct mortise_config_reading *r,
+                               struct mortise_program *p,
+                               const struct mortise_yaml *key,
+                               const struct mortise_yaml *value)
 {
     p->name = key->str;
     mortise_header_name(key, "the name of a program", r->diags);
@@ -160,7 +167,7 @@ void mortise_programs_read(struct mortise_programs *out,
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            read_one(r, &list[out->n++], map->keys[i], map->items[i]);
+            read_program_entry(r, &list[out->n++], map->keys[i], map->items[i]);
     out->list = list;
 }
 

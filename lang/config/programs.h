@@ -1,5 +1,5 @@
-/* programs.h -- `programs` of a deployment: what plugins may have run, each by
- * a name, and what it may do. */
+/* programs.h -- `programs` of a deployment: the programs that plugins may run,
+ * and their access rights. */
 #ifndef MORTISE_LANG_CONFIG_PROGRAMS_H
 #define MORTISE_LANG_CONFIG_PROGRAMS_H
 
@@ -10,17 +10,17 @@
 
 struct mortise_program {
     const char *name;
-    const char *path; /* resolved, like these; NULL: not said */
-    const char *dir;  /* where it works; NULL: not said */
+    const char *path; /* resolved, like the paths below; NULL: not set */
+    const char *dir;  /* working directory; NULL: not set */
     struct mortise_paths read, write;
-    const char *const *args; /* ahead of what a graph says */
+    const char *const *args; /* before the graph's arguments */
     size_t n_args;
-    const char *user; /* who it runs as; NULL: not said */
-    uid_t uid;        /* of `user`, like this */
+    const char *user; /* the user that it runs as; NULL: not set */
+    uid_t uid;        /* of `user`, like gid */
     gid_t gid;
     bool online;     /* it may use the network */
-    bool reads;      /* it changes nothing, whatever its arguments are */
-    uint64_t memory; /* bytes of its data; 0: not bounded */
+    bool reads;      /* it changes nothing, whatever its arguments */
+    uint64_t memory; /* limit of its data in bytes; 0: none */
 };
 
 struct mortise_programs { /* in an arena */
@@ -28,21 +28,21 @@ struct mortise_programs { /* in an arena */
     size_t n;
 };
 
-/* What may stand in one. */
+/* The keys of an entry. */
 extern const struct mortise_place mortise_program_place;
 
 void mortise_programs_read(struct mortise_programs *out,
                            const struct mortise_yaml *map,
                            struct mortise_config_reading *r);
-/* Its `user`, of a mortise_program. */
+/* Reads `user` of a struct mortise_program. */
 void mortise_program_read_user(void *ctx, void *into,
                                const struct mortise_slot *slot);
-/* MORTISE_OK, or MORTISE_ENOTFOUND with which one may be meant. */
+/* MORTISE_OK, or MORTISE_ENOTFOUND with a suggestion. */
 int mortise_program_find(const struct mortise_programs *programs,
                          const char *name, const struct mortise_program **out,
                          struct mortise_err *why);
 
-/* MORTISE_OK, or MORTISE_EDENIED: it is not declared that it changes nothing. */
+/* MORTISE_OK, or MORTISE_EDENIED: it is not declared to change nothing. */
 int mortise_program_only_reads(const struct mortise_program *program,
                                struct mortise_err *why);
 

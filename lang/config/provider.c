@@ -1,8 +1,8 @@
-/* provider.c -- `secrets` of a deployment: where each is to be had.
+/* provider.c -- `secrets` of a deployment: the sources of secrets.
  *
- * Nothing is fetched here: a file is checked, printed and loaded without a
- * secret being touched (core/engine/common/secret_store.c fetches, when somebody
- * needs one). */
+ * This file fetches no secret: a deployment is checked, printed and loaded
+ * without access to one (core/engine/common/secret_store.c fetches a secret
+ * when it is needed). */
 #include "lang/config/provider.h"
 
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "core/json/secret.h"
 #include "lang/yaml/keys.h"
 
-static void take(void *into, enum mortise_provider_kind kind, const char *text)
+static void set_provider(void *into, enum mortise_provider_kind kind,
+                         const char *text)
 {
     struct mortise_provider *p = into;
 
@@ -19,7 +20,8 @@ static void take(void *into, enum mortise_provider_kind kind, const char *text)
     p->text = text;
 }
 
-static void read_env(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_env_provider(void *ctx, void *into,
+                              const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
 
@@ -27,16 +29,20 @@ static void read_env(void *ctx, void *into, const struct mortise_slot *slot)
         mortise_diag_add(r->diags, "E0606", slot->value->span,
                          "'%s' is not a valid name of a variable",
                          slot->value->str);
-    take(into, MORTISE_PROVIDER_ENV, slot->value->str);
+    set_provider(into, MORTISE_PROVIDER_ENV, slot->value->str);
 }
 
-static void read_file(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_file_provider(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
-    take(into, MORTISE_PROVIDER_FILE, mortise_config_path(ctx, slot->value));
+    set_provider(into, MORTISE_PROVIDER_FILE,
+                 mortise_config_path(ctx, slot->value));
 }
 
-/* The program like any path of the file, unless PATH is to find it. */
-static void read_exec(void *ctx, void *into, const struct mortise_slot *slot)
+/* The program is a path relative to the file, unless it has no slash: then PATH
+ * is searched. */
+static void read_exec_provider(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
     struct mortise_provider *p = into;
@@ -50,10 +56,11 @@ static void read_exec(void *ctx, void *into, const struct mortise_slot *slot)
     if (strchr(argv[0], '/') != NULL)
         argv[0] = mortise_config_path(r, list->items[0]);
     p->argv = argv;
-    take(p, MORTISE_PROVIDER_EXEC, argv[0]);
+    set_provider(p, MORTISE_PROVIDER_EXEC, argv[0]);
 }
 
-static void read_creds(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_creds_provider(void *ctx, void *into,
+                                const struct mortise_slot *slot)
 {
     struct mortise_config_reading *r = ctx;
 
@@ -61,34 +68,35 @@ static void read_creds(void *ctx, void *into, const struct mortise_slot *slot)
         mortise_diag_add(r->diags, "E0606", slot->value->span,
                          "'%s' is not a valid name of a credential",
                          slot->value->str);
-    take(into, MORTISE_PROVIDER_CREDS, slot->value->str);
+    set_provider(into, MORTISE_PROVIDER_CREDS, slot->value->str);
 }
 
 static const struct mortise_key keys[] = {
     {.name = "env",
      .about = "The environment variable that contains the secret.",
      .value = MORTISE_V_STRING,
-     .read = read_env},
+     .read = read_env_provider},
     {.name = "file",
      .about = "The file that contains the secret; it is read at each use.",
      .value = MORTISE_V_STRING,
-     .read = read_file},
+     .read = read_file_provider},
     {.name = "exec",
      .about = "A program that prints the secret, and its arguments.",
      .value = MORTISE_V_STRINGS,
-     .read = read_exec},
+     .read = read_exec_provider},
     {.name = "systemd-creds",
      .about = "The name of a credential that systemd passes to the service.",
      .value = MORTISE_V_STRING,
-     .read = read_creds},
+     .read = read_creds_provider},
 };
 
 const struct mortise_place mortise_provider_place = {
     MORTISE_PLACE_OF("a secret", keys)};
 
-static void read_one(struct mortise_config_reading *r,
-                     struct mortise_provider *p, const struct mortise_yaml *key,
-                     const struct mortise_yaml *value)
+static void read_secret_entry(struct mortise_config_reading *r,
+                              struct mortise_provider *p,
+                              const struct mortise_yaml *key,
+                              const struct mortise_yaml *value)
 {
     size_t errors = r->diags->n_errors;
 
@@ -114,7 +122,7 @@ void mortise_providers_read(struct mortise_providers *out,
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            read_one(r, &list[out->n++], map->keys[i], map->items[i]);
+            read_secret_entry(r, &list[out->n++], map->keys[i], map->items[i]);
     out->list = list;
 }
 

@@ -1,4 +1,4 @@
-/* provider.h -- `secrets` of a deployment: where each is to be had. */
+/* provider.h -- `secrets` of a deployment: the sources of secrets. */
 #ifndef MORTISE_LANG_CONFIG_PROVIDER_H
 #define MORTISE_LANG_CONFIG_PROVIDER_H
 
@@ -17,7 +17,7 @@ struct mortise_provider {
     enum mortise_provider_kind kind;
     const char *text;        /* the variable, path, program, credential */
     const char *const *argv; /* EXEC: ends with NULL */
-    unsigned n_kinds;        /* given; one, once it was read */
+    unsigned n_kinds;        /* number of sources that are set; must be one */
 };
 
 struct mortise_providers { /* in an arena */
@@ -25,13 +25,13 @@ struct mortise_providers { /* in an arena */
     size_t n;
 };
 
-/* What may stand in one. */
+/* The keys of an entry. */
 extern const struct mortise_place mortise_provider_place;
 
 void mortise_providers_read(struct mortise_providers *out,
                             const struct mortise_yaml *map,
                             struct mortise_config_reading *r);
-/* NULL when there is none of that name. */
+/* NULL: there is no secret with this name. */
 const struct mortise_provider *
 mortise_provider_find(const struct mortise_providers *providers,
                       const char *name);

@@ -1,4 +1,4 @@
-/* reading.c -- what the parts of a Deployment file are read with. */
+/* reading.c -- helpers for reading the parts of a Deployment file. */
 #include "lang/config/reading.h"
 
 #include "lang/config/expand.h"

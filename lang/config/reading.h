@@ -1,5 +1,5 @@
-/* reading.h -- what reads a Deployment file has in hand, for deploy.c and the
- * files that each read a part. */
+/* reading.h -- the state of reading a Deployment file, for deploy.c and the
+ * files that read its parts. */
 #ifndef MORTISE_LANG_CONFIG_READING_H
 #define MORTISE_LANG_CONFIG_READING_H
 
@@ -16,12 +16,12 @@ struct mortise_paths { /* resolved against the file's directory */
     size_t n;
 };
 
-/* These are in the arena; NULL: memory ran out, which is noted. */
+/* Memory from the arena; NULL: memory ran out, and `nomem` is set. */
 void *mortise_config_take(struct mortise_config_reading *r, size_t size);
-/* A path as written, from where the file is. */
+/* A path relative to the file. */
 const char *mortise_config_path(struct mortise_config_reading *r,
                                 const struct mortise_yaml *at);
-/* A list of them; empty where memory ran out. */
+/* A list of paths; empty if memory ran out. */
 struct mortise_paths mortise_config_paths(struct mortise_config_reading *r,
                                           const struct mortise_yaml *list);
 

@@ -1,8 +1,7 @@
-/* settings.c -- where things are: those of the deployment, and what is bundled
- * (home.h).
+/* settings.c -- the paths of a deployment, and those of bundled files (home.h).
  *
- * Settings that are open may be used: whose their files are, and whether
- * somebody said what has to be said, was asked (guarded.h).
+ * Settings that are open were checked: the owners of their files, and the
+ * user's permission (guarded.h).
  */
 #include "lang/config/settings.h"
 
@@ -12,8 +11,8 @@
 #include "lang/config/home.h"
 
 /* HOME/name, in the arena. */
-static const char *below(struct mortise_settings *s, const char *home,
-                         const char *name)
+static const char *make_home_path(struct mortise_settings *s, const char *home,
+                                  const char *name)
 {
     char path[MORTISE_HOME_MAX + 16];
 
@@ -21,16 +20,16 @@ static const char *below(struct mortise_settings *s, const char *home,
     return mortise_arena_strdup(&s->arena, path);
 }
 
-static int find_dirs(struct mortise_settings *s, struct mortise_err *err)
+static int find_directories(struct mortise_settings *s, struct mortise_err *err)
 {
     const struct mortise_deployment *d = s->deployment;
     const char *plugins, *trust;
     char home[MORTISE_HOME_MAX];
 
     mortise_home(home);
-    plugins = below(s, home, "plugins");
-    trust = below(s, home, "trust.d");
-    s->worker = below(s, home, "mortise-worker");
+    plugins = make_home_path(s, home, "plugins");
+    trust = make_home_path(s, home, "trust.d");
+    s->worker = make_home_path(s, home, "mortise-worker");
     s->plugin_dirs =
         mortise_arena_alloc(&s->arena, (d->n_plugin_dirs + d->n_dev_dirs + 1) *
                                            sizeof *s->plugin_dirs);
@@ -50,11 +49,12 @@ static int find_dirs(struct mortise_settings *s, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* A deployment that was found, and was not allowed, says itself what it is, and
- * nothing of what it names is read. */
-static int read_unresolved(struct mortise_settings *s,
-                           const struct mortise_mem *mem, const char *path,
-                           unsigned how, struct mortise_diags *diags)
+/* For a found deployment without permission: read only the file itself, nothing
+ * that it names. */
+static int read_unresolved_deployment(struct mortise_settings *s,
+                                      const struct mortise_mem *mem,
+                                      const char *path, unsigned how,
+                                      struct mortise_diags *diags)
 {
     struct mortise_diags quiet;
     int rv;
@@ -68,17 +68,18 @@ static int read_unresolved(struct mortise_settings *s,
         s->deployment = NULL;
         return rv;
     }
-    /* it will be refused, whatever else is wrong */
+    /* it will be refused, so drop its other findings */
     mortise_diags_init(&quiet, mem);
     rv = mortise_deployment_look_unresolved(&s->deployment, mem, path, &quiet);
     mortise_diags_finish(&quiet);
     return rv == MORTISE_ECHECK && s->deployment != NULL ? MORTISE_OK : rv;
 }
 
-static int read_deployment(struct mortise_settings *s,
-                           const struct mortise_mem *mem, const char *path,
-                           unsigned how, struct mortise_diags *diags,
-                           struct mortise_err *err)
+static int read_deployment_or_default(struct mortise_settings *s,
+                                      const struct mortise_mem *mem,
+                                      const char *path, unsigned how,
+                                      struct mortise_diags *diags,
+                                      struct mortise_err *err)
 {
     bool resolve = true;
     int rv = MORTISE_OK;
@@ -90,17 +91,17 @@ static int read_deployment(struct mortise_settings *s,
     if (rv != MORTISE_OK)
         return rv;
     if (!resolve)
-        return read_unresolved(s, mem, path, how, diags);
+        return read_unresolved_deployment(s, mem, path, how, diags);
     return (how & MORTISE_SETTINGS_BROKEN) != 0
                ? mortise_deployment_look(&s->deployment, mem, path, diags)
                : mortise_deployment_read(&s->deployment, mem, path, diags);
 }
 
-/* What follows from the deployment. */
-static int find_all(struct mortise_settings *s, const char *store,
-                    struct mortise_err *err)
+/* Find the paths that depend on the deployment. */
+static int find_paths(struct mortise_settings *s, const char *store,
+                      struct mortise_err *err)
 {
-    int rv = find_dirs(s, err);
+    int rv = find_directories(s, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -120,16 +121,16 @@ int mortise_settings_open(struct mortise_settings *s,
 
     *s = (struct mortise_settings){.n_trust_dirs = 0};
     mortise_arena_init(&s->arena, mem);
-    rv = read_deployment(s, mem, path, how, diags, err);
+    rv = read_deployment_or_default(s, mem, path, how, diags, err);
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(err);
     else if (rv != MORTISE_OK)
         rv = mortise_fail(err, MORTISE_ECHECK, "%s has errors",
                           path != NULL ? path : "the deployment");
     if (s->deployment != NULL)
-        found = find_all(s, store, err);
+        found = find_paths(s, store, err);
     if (rv == MORTISE_ECHECK && found == MORTISE_OK)
-        return rv; /* open all the same */
+        return rv; /* the settings are open */
     if (found == MORTISE_ENOMEM)
         rv = found;
     if (rv == MORTISE_OK)

@@ -1,9 +1,9 @@
-/* settings.h -- where things are: a Deployment file read, and the directories
- * that plugins and trust come from.
+/* settings.h -- an open Deployment file, and the directories of plugins and
+ * trust.
  *
- * The deployment's directories come first, the bundled ones last; between them
- * those that are marked dev.  Bundled is
- * what lies around the program or library, or was installed (home.h). */
+ * The deployment's directories come first, then those marked dev, then the
+ * bundled ones.  Bundled files are beside the program or library, or were
+ * installed (home.h). */
 #ifndef MORTISE_LANG_CONFIG_SETTINGS_H
 #define MORTISE_LANG_CONFIG_SETTINGS_H
 
@@ -11,42 +11,43 @@
 
 struct mortise_settings {
     struct mortise_arena arena;
-    struct mortise_deployment *deployment; /* never NULL once it is open */
+    struct mortise_deployment *deployment; /* never NULL in open settings */
     const char **plugin_dirs;
     size_t n_plugin_dirs;
-    size_t first_dev, n_dev; /* which of them are marked dev */
+    size_t first_dev, n_dev; /* the range of directories that are marked dev */
     const char *trust_dirs[2];
     size_t n_trust_dirs;
-    const char *store;  /* where the store is */
-    bool store_said;    /* not by the deployment */
+    const char *store;  /* path of the store */
+    bool store_said;    /* the caller set it, not the deployment */
     const char *worker; /* the bundled mortise-worker */
 };
 
 enum {
-    /* Nobody named the Deployment file, it was found: what it needs somebody's
-     * word for must have been said (allow.h). */
+    /* The Deployment file was found, not named: keys that need permission must
+     * have it (allow.h). */
     MORTISE_SETTINGS_FOUND = 1 << 0,
-    /* Nothing is run, nor written: what else would be refused is a finding. */
+    /* Nothing is executed or written: refusals become findings. */
     MORTISE_SETTINGS_LOOK = 1 << 1,
-    /* MORTISE_ECHECK may leave them open, with what could be read of the
-     * deployment, for who looks for more findings and uses nothing. */
+    /* With MORTISE_ECHECK, the settings may be open with the readable parts
+     * of the deployment: for callers that look for more findings and use
+     * nothing. */
     MORTISE_SETTINGS_BROKEN = 1 << 2
 };
 
-/* `path` NULL: no Deployment file; `store` NULL: as deployed.  Findings go to
- * diags; MORTISE_ECHECK then.  MORTISE_EDENIED: it may not be obeyed, or what it
- * names not be used (guarded.h). */
+/* `path` NULL: without a Deployment file; `store` NULL: the deployment's.
+ * Findings go to `diags`, with MORTISE_ECHECK. MORTISE_EDENIED: the deployment
+ * or a file that it names cannot be trusted (guarded.h). */
 int mortise_settings_open(struct mortise_settings *s,
                           const struct mortise_mem *mem, const char *path,
                           const char *store, unsigned how,
                           struct mortise_diags *diags, struct mortise_err *err);
-/* Is the store one that the deployment shares with a group (store.access)?  Not
- * one that somebody else named. */
+/* Is the store shared with a group by the deployment (store.access)?  A store
+ * that the caller set is not. */
 static inline bool mortise_settings_shares(const struct mortise_settings *s)
 {
     return s->deployment->access != NULL && !s->store_said;
 }
-/* The `how` of mortise_options.flags. */
+/* The flags for mortise_options.flags. */
 unsigned mortise_settings_how(uint32_t flags);
 void mortise_settings_close(struct mortise_settings *s); /* zeroed is fine */
 

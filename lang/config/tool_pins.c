@@ -1,18 +1,19 @@
-/* tool_pins.c -- what is pinned: operations of a plugin that the lock names, and not
- * its manifest.
+/* tool_pins.c -- pinned operations: those of a plugin that the lock file
+ * defines instead of its manifest.
  *
- * A tool of the lock, of a server that the deployment has, is the operation
- * SERVER/TOOL of the plugin that speaks to servers.
+ * A tool in the lock, of a server that the deployment has, is the operation
+ * SERVER/TOOL of the plugin that connects to the servers.
  *
- *   (1) What it does to the world is the deployer's word.  The strictest list
- *       that it fits counts, and what fits none is external and not idempotent.
- *   (2) A server's own word (annotations) only makes that stricter: whoever
- *       says `read` of a tool that says it is none is mistaken, and a server
- *       that says it only reads may lie.
- *   (3) A tool's schemas are the server's text.  They mark no place where a
- *       secret may stand, whatever they say, and what they say of their dialect
- *       does not count: all are read as 2020-12, and what drafts 4 to 7 say
- *       otherwise is rewritten (lang/schema/drafts.c).
+ *   (1) The deployer declares the effect of a tool.  The strictest list that
+ *       matches applies; a tool that matches none is external and not
+ *       idempotent.
+ *   (2) The server's annotations can only make the effect stricter.  A deployer
+ *       who declares `read` for a tool that says otherwise is wrong, and a
+ *       server that claims to only read may lie.
+ *   (3) A tool's schemas are text of the server.  They mark no place for a
+ *       secret, whatever they contain, and their dialect is ignored: all are
+ *       read as 2020-12, after keywords of drafts 4 to 7 are rewritten
+ *       (lang/schema/drafts.c).
  */
 #include "lang/config/tool_pins.h"
 
@@ -27,7 +28,8 @@
 
 /* ---- effects (1), (2) ---------------------------------------------------- */
 
-static bool fits(const struct mortise_yaml *patterns, const char *tool)
+static bool matches_pattern(const struct mortise_yaml *patterns,
+                            const char *tool)
 {
     for (size_t i = 0; patterns != NULL && i < patterns->n; i++)
         if (mortise_wild_fits(patterns->items[i]->str, tool))
@@ -35,41 +37,42 @@ static bool fits(const struct mortise_yaml *patterns, const char *tool)
     return false;
 }
 
-static bool hints(const struct mortise_lock_tool *t, const char *hint,
-                  bool value)
+static bool has_hint(const struct mortise_lock_tool *t, const char *hint,
+                     bool value)
 {
     const struct mortise_yaml *v = mortise_yaml_get(t->annotations, hint);
 
     return v != NULL && v->kind == MORTISE_YAML_BOOL && v->u.b == value;
 }
 
-static const char *effect_of(const struct mortise_mcp_effects *e,
-                             const struct mortise_lock_tool *t)
+static const char *get_tool_effect(const struct mortise_mcp_effects *e,
+                                   const struct mortise_lock_tool *t)
 {
-    bool writes = fits(e->write, t->name);
-    bool reads = !writes && fits(e->read, t->name);
+    bool writes = matches_pattern(e->write, t->name);
+    bool reads = !writes && matches_pattern(e->read, t->name);
 
-    if (reads && !hints(t, "readOnlyHint", false))
+    if (reads && !has_hint(t, "readOnlyHint", false))
         return "read";
     if (!reads && !writes)
         return "external";
-    return hints(t, "destructiveHint", true) || hints(t, "openWorldHint", true)
+    return has_hint(t, "destructiveHint", true) ||
+                   has_hint(t, "openWorldHint", true)
                ? "external"
                : "write";
 }
 
-/* ---- all of them --------------------------------------------------------- */
+/* ---- the list of pins ---------------------------------------------------- */
 
-static int by_operation(const void *a, const void *b)
+static int compare_tool_pins(const void *a, const void *b)
 {
     const struct mortise_tool_pin *x = a, *y = b;
 
     return strcmp(x->operation, y->operation);
 }
 
-static bool add(struct mortise_tool_pin *pin, struct mortise_arena *a,
-                const struct mortise_mcp_server *s,
-                const struct mortise_lock_tool *t)
+static bool add_tool_pin(struct mortise_tool_pin *pin, struct mortise_arena *a,
+                         const struct mortise_mcp_server *s,
+                         const struct mortise_lock_tool *t)
 {
     size_t size = strlen(s->name) + strlen(t->name) + 2;
     char *operation = mortise_arena_alloc(a, size);
@@ -81,9 +84,9 @@ static bool add(struct mortise_tool_pin *pin, struct mortise_arena *a,
         .operation = operation,
         .server = s->name,
         .description = t->description[0] != '\0' ? t->description : t->title,
-        .effect = effect_of(&s->effects, t),
-        .idempotent = fits(s->effects.idempotent, t->name) &&
-                      !hints(t, "idempotentHint", false),
+        .effect = get_tool_effect(&s->effects, t),
+        .idempotent = matches_pattern(s->effects.idempotent, t->name) &&
+                      !has_hint(t, "idempotentHint", false),
         .tool = t};
     return true;
 }
@@ -108,13 +111,13 @@ int mortise_tool_pins_make(struct mortise_tool_pins *out,
             mortise_mcp_find(servers, pinned->name);
 
         for (size_t k = 0; s != NULL && k < pinned->n; k++)
-            if (!add(&list[n++], a, s, &pinned->tools[k]))
+            if (!add_tool_pin(&list[n++], a, s, &pinned->tools[k]))
                 return MORTISE_ENOMEM;
     }
     if (list == NULL)
         return MORTISE_ENOMEM;
     assert(n <= most);
-    qsort(list, n, sizeof *list, by_operation);
+    qsort(list, n, sizeof *list, compare_tool_pins);
     out->list = list;
     out->n = n;
     return MORTISE_OK;
@@ -126,16 +129,16 @@ mortise_tool_pin_find(const struct mortise_tool_pins *pins,
 {
     const struct mortise_tool_pin key = {.operation = operation};
 
-    return pins->n > 0
-               ? bsearch(&key, pins->list, pins->n, sizeof key, by_operation)
-               : NULL;
+    return pins->n > 0 ? bsearch(&key, pins->list, pins->n, sizeof key,
+                                 compare_tool_pins)
+                       : NULL;
 }
 
-/* ---- what is not there --------------------------------------------------- */
+/* ---- missing tools ------------------------------------------------------- */
 
-/* The pinned tool that may be meant; NULL: none is near. */
-static const char *nearest(const struct mortise_tool_pins *pins,
-                           const char *operation)
+/* The most similar pinned tool; NULL: none is similar. */
+static const char *find_similar_tool(const struct mortise_tool_pins *pins,
+                                     const char *operation)
 {
     const char *names[256];
     size_t n = 0;
@@ -151,7 +154,7 @@ int mortise_tool_pin_missing(const struct mortise_tool_pins *pins,
 {
     char server[MORTISE_MCP_NAME + 1];
     size_t n = strcspn(operation, "/");
-    const char *near = nearest(pins, operation);
+    const char *near = find_similar_tool(pins, operation);
     const struct mortise_program *program;
 
     snprintf(server, sizeof server, "%.*s", (int)(n < 256 ? n : 256),
@@ -171,7 +174,7 @@ int mortise_tool_pin_missing(const struct mortise_tool_pins *pins,
 
 /* ---- schemas (3) --------------------------------------------------------- */
 
-static json_t *schema_of(const struct mortise_yaml *node)
+static json_t *make_tool_schema(const struct mortise_yaml *node)
 {
     json_t *schema = mortise_yaml_json(node, false);
 
@@ -184,11 +187,11 @@ static json_t *schema_of(const struct mortise_yaml *node)
     return NULL;
 }
 
-/* The tool's own schema is a resource of its own inside of this one: what it
- * refers to, it finds in itself. */
-static json_t *structured_of(const struct mortise_tool_pin *pin)
+/* The tool's own schema becomes a separate resource inside this one, so that
+ * its references are resolved in itself. */
+static json_t *make_structured_schema(const struct mortise_tool_pin *pin)
 {
-    json_t *schema = schema_of(pin->tool->output);
+    json_t *schema = make_tool_schema(pin->tool->output);
 
     if (schema == NULL || json_object_get(schema, "$id") != NULL ||
         json_object_set_new(schema, "$id", json_string("urn:mortise:output")) ==
@@ -198,7 +201,7 @@ static json_t *structured_of(const struct mortise_tool_pin *pin)
     return NULL;
 }
 
-static json_t *output_of(const struct mortise_tool_pin *pin)
+static json_t *make_output_schema(const struct mortise_tool_pin *pin)
 {
     json_t *out = json_pack("{s:s, s:[s], s:{s:{s:s, s:{s:s}}, s:{s:s}}}",
                             "type", "object", "required", "content",
@@ -207,16 +210,18 @@ static json_t *output_of(const struct mortise_tool_pin *pin)
     json_t *properties = json_object_get(out, "properties");
 
     if (properties == NULL || pin->tool->output == NULL ||
-        json_object_set_new(properties, "structured", structured_of(pin)) == 0)
+        json_object_set_new(properties, "structured",
+                            make_structured_schema(pin)) == 0)
         return out;
     json_decref(out);
     return NULL;
 }
 
-/* `json` is taken; NULL: memory ran out. */
-static int compile(struct mortise_schema **out, struct mortise_arena *a,
-                   json_t *json, const struct mortise_tool_pin *pin,
-                   const char *what, struct mortise_err *err)
+/* Takes the reference of `json`; NULL: memory ran out. */
+static int compile_tool_schema(struct mortise_schema **out,
+                               struct mortise_arena *a, json_t *json,
+                               const struct mortise_tool_pin *pin,
+                               const char *what, struct mortise_err *err)
 {
     static const struct mortise_schema_world world = {
         .patterns = MORTISE_PATTERNS_FOREIGN};
@@ -246,9 +251,10 @@ int mortise_tool_pin_schemas(struct mortise_pinned_schemas *out,
     int rv;
 
     *out = (struct mortise_pinned_schemas){NULL, NULL};
-    rv =
-        compile(&out->input, a, schema_of(pin->tool->input), pin, "input", err);
+    rv = compile_tool_schema(&out->input, a, make_tool_schema(pin->tool->input),
+                             pin, "input", err);
     return rv == MORTISE_OK
-               ? compile(&out->output, a, output_of(pin), pin, "output", err)
+               ? compile_tool_schema(&out->output, a, make_output_schema(pin),
+                                     pin, "output", err)
                : rv;
 }

@@ -1,5 +1,5 @@
-/* tool_pins.h -- what is pinned: operations of a plugin that the lock names, and not
- * its manifest. */
+/* tool_pins.h -- pinned operations: those of a plugin that the lock file
+ * defines instead of its manifest. */
 #ifndef MORTISE_LANG_CONFIG_TOOL_PINS_H
 #define MORTISE_LANG_CONFIG_TOOL_PINS_H
 
@@ -7,7 +7,8 @@
 #include "lang/config/mcp.h"
 #include "lang/schema/schema.h"
 
-/* A run pins the definition of PLUGIN/OPERATION under this and that name. */
+/* The prefix of the name under which a run pins the definition of
+ * PLUGIN/OPERATION. */
 #define MORTISE_TOOL_PIN_PREFIX "tool:"
 
 /* PLUGIN/SERVER/TOOL: an operation. */
@@ -21,33 +22,32 @@ struct mortise_tool_pin {
 };
 
 struct mortise_tool_pins { /* in an arena, sorted by operation */
-    const char *plugin;    /* whose operations they are */
+    const char *plugin;    /* the plugin of the operations */
     const struct mortise_tool_pin *list;
     size_t n;
 };
 
-/* Of the servers that the deployment has.  MORTISE_ENOMEM. */
+/* Make the pins for the servers that the deployment has.  MORTISE_ENOMEM. */
 int mortise_tool_pins_make(struct mortise_tool_pins *out,
                            struct mortise_arena *a,
                            const struct mortise_mcp_servers *servers,
                            const struct mortise_lock *lock);
-/* NULL: none is called so. */
+/* NULL: there is no such operation. */
 const struct mortise_tool_pin *
 mortise_tool_pin_find(const struct mortise_tool_pins *pins,
                       const char *operation);
-/* Why there is none: MORTISE_ENOTFOUND with what to do, and which may be
- * meant. */
+/* MORTISE_ENOTFOUND, with a suggestion and the remedy. */
 int mortise_tool_pin_missing(const struct mortise_tool_pins *pins,
                              const struct mortise_mcp_servers *servers,
                              const char *operation, struct mortise_err *err);
 
-/* What a call of it takes and gives. */
+/* The schemas of a call's input and output. */
 struct mortise_pinned_schemas {
     struct mortise_schema *input, *output;
 };
 
-/* Into the arena; whoever owns it finishes both, also after an error.
- * MORTISE_EINVAL: its server's schema is none. */
+/* Compile into the arena; its owner finishes both, even after an error.
+ * MORTISE_EINVAL: the server's schema is invalid. */
 int mortise_tool_pin_schemas(struct mortise_pinned_schemas *out,
                              struct mortise_arena *a,
                              const struct mortise_tool_pin *pin,
