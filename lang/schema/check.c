@@ -1,28 +1,30 @@
-/* check.c -- a value held against a compiled schema.
+/* check.c -- checking a value against a compiled schema.
  *
- * Every output of every node comes through here, so what most schemas do
- * (types, members, items) is one short walk over the value; everything else
- * hangs on one pointer, `rest`.  The promises:
+ * The outputs of all nodes are checked here.  So the common keywords (types,
+ * members, items) are one short walk over the value, and all others are reached
+ * through one pointer, `rest`.  The promises:
  *
- *   (1) The first finding is the one in the document's order: the value is
- *       walked, not the schema.  It says where in the value, and where people
- *       find the rule; where nobody knows that, which part of the schema it is
- *       if that was reached by more than members and items.
- *   (2) It ends.  The nesting of schemas, the number of judgements and what
- *       all patterns cost together are bounded; past a bound the answer is
+ *   (1) The first finding is the first in the order of the document, because
+ *       the walk follows the value, not the schema.  It contains the place in
+ *       the value, and the place of the rule for people.  If that place is
+ *       unknown, it contains the part of the schema, if the walk reached that
+ *       part through more than members and items.
+ *   (2) The check ends.  The nesting of schemas, the number of judgements and
+ *       the total cost of patterns are bounded.  Beyond a bound the result is
  *       MORTISE_ELIMIT, never "valid".
  *   (3) Numbers compare as numbers (order.h): 1.0 is an integer and is in [1].
- *   (4) What only asks whether something fits (`not`, the branches of `anyOf`)
- *       writes no words, and takes no memory for small objects.
+ *   (4) A check for fitting only (`not`, the branches of `anyOf`) prints no
+ *       message, and allocates nothing for small objects.
+ *   (5) A value may have places that are not known yet (judge.unknown).  A
+ *       finding means that no value in these places would fit.  So a value with
+ *       such a place passes each keyword that depends on the whole value: enum,
+ *       const, uniqueItems, contains, not, if, and the number of fitting
+ *       schemas in oneOf.
  *
- *   (5) A value may have places that are not known yet (judge.unknown).  A finding
- *       means that no value in those places would fit.  So a value with such a
- *       place passes each keyword that depends on it: enum, const, uniqueItems,
- *       contains, not, if, and how many schemas of oneOf fit.
- *
- * unevaluated... need to know which members and items were looked at by
- * whatever judges the same value: a set of marks, kept only where some schema
- * asks for it.  A branch marks its own set, which counts once it fits.
+ * unevaluatedProperties and unevaluatedItems need to know the members and items
+ * that other keywords evaluated.  These are kept in a set of marks, but only if
+ * some schema needs it.  A branch has its own set, which counts if the branch
+ * fits.
  */
 #include "lang/schema/compiled.h"
 
@@ -36,20 +38,21 @@
 #include "core/json/pointer.h"
 
 enum {
-    DEEPEST = 1000,       /* judgements inside each other, for the stack */
-    STEPS = 1000000,      /* judgements in all: a fraction of a second, */
-    STEPS_PER_VALUE = 20, /* and so many for each value in the value */
-    ASIDES = 8            /* small schemas and look-ups, which are one step */
+    DEEPEST = 1000,       /* nested judgements, because of the stack */
+    STEPS = 1000000,      /* judgements in total: a fraction of a second, */
+    STEPS_PER_VALUE = 20, /* plus this many for each value in the document */
+    /* small schemas and look-ups that count as one step */
+    ASIDES = 8
 };
 
-/* The way to a value: on the stack, spelled only when there is a finding. */
+/* The path of a value: on the stack, and printed only in a finding. */
 struct spot {
     const struct spot *up; /* NULL at the root */
     const char *key;       /* or NULL */
     size_t index;
 };
 
-/* The resources that were entered, innermost first. */
+/* The resources around the current schema, innermost first. */
 struct scope {
     const struct scope *up;
     const struct schema_resource *resource;
@@ -58,32 +61,32 @@ struct scope {
 struct judge {
     const struct mortise_mem *mem;
     const struct scope *scope;
-    unsigned depth, quiet, aside; /* aside: by more than members and items */
-    size_t asides;                /* that are no whole step yet */
-    size_t steps, most_steps;     /* of judgements by schemas with `rest`: */
-                                  /* those without do no more than look once */
-    const json_t *whole;          /* NULL: counted in most_steps */
-    const json_t *unknown;        /* NULL: the value is known in all places */
-    uint64_t *left;               /* what patterns may still cost */
-    int rv; /* of what failed: MORTISE_EINVAL when a value does not fit */
+    unsigned depth, quiet, aside; /* aside: not through members and items */
+    size_t asides;                /* not yet a whole step */
+    size_t steps, most_steps;     /* judgements by schemas with `rest`: */
+                                  /* the others do little work */
+    const json_t *whole;          /* NULL: its size is included in most_steps */
+    const json_t *unknown;        /* NULL: the whole value is known */
+    uint64_t *left;               /* remaining cost of patterns */
+    int rv; /* result: MORTISE_EINVAL if the value does not fit */
     struct mortise_err *err;
 };
 
-/* Which members (in the value's order) or items were looked at. */
+/* The evaluated members (in the value's order) or items. */
 struct marks {
-    size_t n; /* how many there are */
+    size_t n; /* number of members or items */
     uint64_t few[4], *bits;
 };
 
-/* The parameters of those who judge: the value v by the schema s.  They say
- * whether it fits; if not, or when that cannot be told, judge.rv says why. */
+/* The parameters of the judge functions: the value v, the schema s.  They
+ * return true if it fits; otherwise judge.rv is the reason. */
 #define JUDGED                                                                 \
     struct judge *j, const struct mortise_schema *s, const json_t *v,          \
         const struct spot *spot
 
-static bool judge_more(JUDGED, struct marks *marks);
+static bool judge_further(JUDGED, struct marks *marks);
 
-static inline unsigned type_of(const json_t *v)
+static inline unsigned get_type_bit(const json_t *v)
 {
     static const unsigned char bits[] = {
         [JSON_OBJECT] = MORTISE_T_OBJECT, [JSON_ARRAY] = MORTISE_T_ARRAY,
@@ -97,27 +100,29 @@ static inline unsigned type_of(const json_t *v)
 
 static inline bool judge(JUDGED, struct marks *marks)
 {
-    if (s->at_once & type_of(v))
-        return true; /* as most members do */
-    return judge_more(j, s, v, spot, marks);
+    if (s->at_once & get_type_bit(v))
+        return true; /* true for most members */
+    return judge_further(j, s, v, spot, marks);
 }
 
 /* ---- findings -------------------------------------------------------- */
 
-static void spell(struct mortise_pointer *p, const struct spot *spot)
+static void print_spot(struct mortise_pointer *p, const struct spot *spot)
 {
     if (spot->up == NULL)
         return;
-    spell(p, spot->up);
+    print_spot(p, spot->up);
     if (spot->key != NULL)
         mortise_pointer_push(p, spot->key);
     else
         mortise_pointer_push_index(p, spot->index);
 }
 
-/* " (schema: ...)" where the rule stands, or "" when the value shows it. */
-static void put_rule(const struct judge *j, const struct mortise_schema *s,
-                     const char *keyword, char *out, size_t size)
+/* Print " (schema: ...)" with the place of the rule, or "" if the value's path
+ * shows it. */
+static void print_rule_place(const struct judge *j,
+                             const struct mortise_schema *s,
+                             const char *keyword, char *out, size_t size)
 {
     char rule[256], place[320];
     const char *at = rule;
@@ -133,177 +138,178 @@ static void put_rule(const struct judge *j, const struct mortise_schema *s,
     snprintf(out, size, " (schema: %s)", at);
 }
 
-static bool failed(struct judge *j, int rv)
+static bool fail_judge(struct judge *j, int rv)
 {
     j->rv = rv;
     return false;
 }
 
-static bool finding(struct judge *j, const struct mortise_schema *s,
-                    const char *keyword, const struct spot *spot,
-                    const char *fmt, ...) MORTISE_PRINTF(5, 6);
+static bool add_schema_finding(struct judge *j, const struct mortise_schema *s,
+                               const char *keyword, const struct spot *spot,
+                               const char *fmt, ...) MORTISE_PRINTF(5, 6);
 
-static bool finding(struct judge *j, const struct mortise_schema *s,
-                    const char *keyword, const struct spot *spot,
-                    const char *fmt, ...)
+static bool add_schema_finding(struct judge *j, const struct mortise_schema *s,
+                               const char *keyword, const struct spot *spot,
+                               const char *fmt, ...)
 {
     char at[256], rule[340], words[512];
     struct mortise_pointer p;
     va_list ap;
 
     if (j->quiet > 0 || j->err == NULL)
-        return failed(j, MORTISE_EINVAL);
+        return fail_judge(j, MORTISE_EINVAL);
     mortise_pointer_init(&p, at, sizeof at);
-    spell(&p, spot);
+    print_spot(&p, spot);
     va_start(ap, fmt);
     vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
     words[mortise_utf8_cut(words, strlen(words), sizeof words - 2)] = '\0';
-    put_rule(j, s, keyword, rule, sizeof rule);
-    return failed(j, mortise_fail(j->err, MORTISE_EINVAL, "%s%s%s%s%s",
-                                  at[0] != '\0' ? "at " : "", at,
-                                  at[0] != '\0' ? ": " : "", words, rule));
+    print_rule_place(j, s, keyword, rule, sizeof rule);
+    return fail_judge(j, mortise_fail(j->err, MORTISE_EINVAL, "%s%s%s%s%s",
+                                      at[0] != '\0' ? "at " : "", at,
+                                      at[0] != '\0' ? ": " : "", words, rule));
 }
 
-static size_t count_values(const json_t *v)
+static size_t count_json_values(const json_t *v)
 {
     size_t n = 1;
 
     MORTISE_JSON_MEMBERS (name, one, v)
-        n += count_values(one);
+        n += count_json_values(one);
     MORTISE_JSON_EACH (one, i, v)
-        n += count_values(one);
+        n += count_json_values(one);
     return n;
 }
 
-/* Is it enough?  How large the value is counts once it matters. */
-static bool is_too_much(struct judge *j)
+/* Is a bound reached?  The size of the value is counted only now. */
+static bool is_step_limit_reached(struct judge *j)
 {
     if (j->depth >= DEEPEST)
         return true;
     if (j->steps < j->most_steps)
         return false;
     if (j->whole != NULL)
-        j->most_steps += STEPS_PER_VALUE * count_values(j->whole);
+        j->most_steps += STEPS_PER_VALUE * count_json_values(j->whole);
     j->whole = NULL;
     return j->steps >= j->most_steps;
 }
 
-static bool too_much(struct judge *j)
+static bool fail_with_step_limit(struct judge *j)
 {
-    return failed(
+    return fail_judge(
         j, mortise_fail(j->err, MORTISE_ELIMIT,
                         "the schema needs too many steps for this value"));
 }
 
 /* ---- marks ----------------------------------------------------------- */
 
-static size_t words_of(const struct marks *m)
+static size_t get_mark_words(const struct marks *m)
 {
     return (m->n + 63) / 64;
 }
 
-static size_t size_of(const json_t *v)
+static size_t get_element_count(const json_t *v)
 {
     return json_is_object(v) ? json_object_size(v) : json_array_size(v);
 }
 
 static bool marks_init(struct marks *m, const struct judge *j, const json_t *v)
 {
-    *m = (struct marks){.n = size_of(v)};
+    *m = (struct marks){.n = get_element_count(v)};
     m->bits = m->few;
-    if (words_of(m) > sizeof m->few / sizeof m->few[0])
-        m->bits = mortise_zalloc(j->mem, words_of(m) * sizeof *m->bits);
+    if (get_mark_words(m) > sizeof m->few / sizeof m->few[0])
+        m->bits = mortise_zalloc(j->mem, get_mark_words(m) * sizeof *m->bits);
     return m->bits != NULL;
 }
 
 static void marks_finish(struct marks *m, const struct judge *j)
 {
     if (m->bits != m->few)
-        mortise_release(j->mem, m->bits, words_of(m) * sizeof *m->bits);
+        mortise_release(j->mem, m->bits, get_mark_words(m) * sizeof *m->bits);
 }
 
-/* `m` NULL: nobody asks. */
-static void mark(struct marks *m, size_t i)
+/* `m` NULL: no schema needs the marks. */
+static void set_mark(struct marks *m, size_t i)
 {
     if (m != NULL)
         m->bits[i / 64] |= (uint64_t)1 << i % 64;
 }
 
-static bool is_marked(const struct marks *m, size_t i)
+static bool has_mark_at(const struct marks *m, size_t i)
 {
     return (m->bits[i / 64] >> i % 64 & 1) != 0;
 }
 
-static void mark_all(struct marks *m)
+static void set_all_marks(struct marks *m)
 {
-    for (size_t i = 0; m != NULL && i < words_of(m); i++)
+    for (size_t i = 0; m != NULL && i < get_mark_words(m); i++)
         m->bits[i] = UINT64_MAX;
 }
 
-static void mark_those(struct marks *m, const struct marks *others)
+static void merge_marks(struct marks *m, const struct marks *others)
 {
-    for (size_t i = 0; m != NULL && i < words_of(m); i++)
+    for (size_t i = 0; m != NULL && i < get_mark_words(m); i++)
         m->bits[i] |= others->bits[i];
 }
 
-/* ---- places that are not known ---------------------------------------- */
+/* ---- unknown places --------------------------------------------------- */
 
-static bool has_place(const json_t *v, const json_t *unknown)
+static bool has_unknown_place(const json_t *v, const json_t *unknown)
 {
     if (v == unknown)
         return true;
     MORTISE_JSON_MEMBERS (name, one, v)
-        if (has_place(one, unknown))
+        if (has_unknown_place(one, unknown))
             return true;
     MORTISE_JSON_EACH (one, i, v)
-        if (has_place(one, unknown))
+        if (has_unknown_place(one, unknown))
             return true;
     return false;
 }
 
-/* Has the value a place that is not known? */
-static inline bool is_partial(const struct judge *j, const json_t *v)
+/* Does the value contain an unknown place? */
+static inline bool is_partly_unknown(const struct judge *j, const json_t *v)
 {
-    return j->unknown != NULL && has_place(v, j->unknown);
+    return j->unknown != NULL && has_unknown_place(v, j->unknown);
 }
 
-/* ---- asking aside ---------------------------------------------------- */
+/* ---- subschemas of the same value ------------------------------------ */
 
-/* Many small schemas may judge one value, and many names be looked for in it. */
-static void count_asides(struct judge *j, size_t n)
+/* Many small schemas may judge one value, and many names may be looked up in
+ * it. */
+static void count_small_steps(struct judge *j, size_t n)
 {
     j->asides += n;
     j->steps += j->asides / ASIDES;
     j->asides %= ASIDES;
 }
 
-/* What judges the same value by another way than members and items. */
+/* Judge the same value by another schema, not through members and items. */
 static bool judge_aside(JUDGED, struct marks *marks)
 {
     bool fits;
 
-    count_asides(j, 1);
+    count_small_steps(j, 1);
     j->aside++;
     fits = judge(j, s, v, spot, marks);
     j->aside--;
     return fits;
 }
 
-/* Does it fit?  What a branch has marked counts if it does.  False when that
- * cannot be told. */
-static bool try(JUDGED, struct marks *marks, bool *fits)
+/* Does the value fit?  The marks of a branch count if it does.  Returns false
+ * if that cannot be determined. */
+static bool try_schema(JUDGED, struct marks *marks, bool *fits)
 {
     struct marks own;
 
     if (marks != NULL && !marks_init(&own, j, v))
-        return failed(j, mortise_nomem(j->err));
-    count_asides(j, 1);
+        return fail_judge(j, mortise_nomem(j->err));
+    count_small_steps(j, 1);
     j->quiet++;
     *fits = judge(j, s, v, spot, marks != NULL ? &own : NULL);
     j->quiet--;
     if (*fits && marks != NULL)
-        mark_those(marks, &own);
+        merge_marks(marks, &own);
     if (marks != NULL)
         marks_finish(&own, j);
     return *fits || j->rv == MORTISE_EINVAL;
@@ -313,10 +319,10 @@ static bool try(JUDGED, struct marks *marks, bool *fits)
 
 unsigned mortise_schema_type_of(const json_t *v)
 {
-    return type_of(v);
+    return get_type_bit(v);
 }
 
-static bool fits_number(unsigned types, const json_t *v)
+static bool number_fits_types(unsigned types, const json_t *v)
 {
     if (json_is_integer(v))
         return (types & MORTISE_T_NUMBER) != 0;
@@ -325,17 +331,17 @@ static bool fits_number(unsigned types, const json_t *v)
 
 static inline bool fits(unsigned types, const json_t *v)
 {
-    return (types & type_of(v)) != 0 || fits_number(types, v);
+    return (types & get_type_bit(v)) != 0 || number_fits_types(types, v);
 }
 
-static bool wrong_type(JUDGED)
+static bool report_wrong_type(JUDGED)
 {
     char list[128] = "";
 
     if (j->quiet > 0)
-        return failed(j, MORTISE_EINVAL);
+        return fail_judge(j, MORTISE_EINVAL);
     if (s->types == 0)
-        return finding(j, s, NULL, spot, "no value is allowed here");
+        return add_schema_finding(j, s, NULL, spot, "no value is allowed here");
     for (unsigned bit = MORTISE_T_NULL; bit <= MORTISE_T_OBJECT; bit <<= 1) {
         size_t n = strlen(list);
 
@@ -343,16 +349,16 @@ static bool wrong_type(JUDGED)
             snprintf(list + n, sizeof list - n, "%s%s", n > 0 ? " or " : "",
                      mortise_schema_type_name(bit));
     }
-    return finding(j, s, "type", spot, "expected %s, found %s", list,
-                   mortise_schema_type_name(type_of(v)));
+    return add_schema_finding(j, s, "type", spot, "expected %s, found %s", list,
+                              mortise_schema_type_name(get_type_bit(v)));
 }
 
-/* The value in few words. */
+/* A value as a short text. */
 struct shown {
     char text[72];
 };
 
-static struct shown show(const json_t *v)
+static struct shown print_short_value(const json_t *v)
 {
     struct shown s;
     size_t n =
@@ -365,18 +371,18 @@ static struct shown show(const json_t *v)
     return s;
 }
 
-/* The choices, as many as fit. */
-static bool not_listed(struct judge *j, const struct mortise_schema *s,
-                       const struct spot *spot)
+/* List as many choices as there is room for. */
+static bool report_not_in_enum(struct judge *j, const struct mortise_schema *s,
+                               const struct spot *spot)
 {
     const json_t *choices = s->enumeration;
     char list[256] = "";
     size_t n = 0;
 
     if (j->quiet > 0)
-        return failed(j, MORTISE_EINVAL);
+        return fail_judge(j, MORTISE_EINVAL);
     for (size_t i = 0; i < json_array_size(choices); i++) {
-        struct shown one = show(json_array_get(choices, i));
+        struct shown one = print_short_value(json_array_get(choices, i));
 
         if (strcmp(one.text, "...") == 0 ||
             n + strlen(one.text) + 8 > sizeof list) {
@@ -386,7 +392,7 @@ static bool not_listed(struct judge *j, const struct mortise_schema *s,
         n += (size_t)snprintf(list + n, sizeof list - n, "%s%s",
                               n > 0 ? ", " : "", one.text);
     }
-    return finding(j, s, "enum", spot, "expected one of %s", list);
+    return add_schema_finding(j, s, "enum", spot, "expected one of %s", list);
 }
 
 static bool judge_enum(JUDGED)
@@ -404,7 +410,7 @@ static bool judge_enum(JUDGED)
         else
             low = mid + 1;
     }
-    return not_listed(j, s, spot);
+    return report_not_in_enum(j, s, spot);
 }
 
 static bool judge_const(JUDGED)
@@ -412,9 +418,9 @@ static bool judge_const(JUDGED)
     if (mortise_json_order(v, s->rest->constant) == 0)
         return true;
     if (j->quiet > 0)
-        return failed(j, MORTISE_EINVAL);
-    return finding(j, s, "const", spot, "expected %s",
-                   show(s->rest->constant).text);
+        return fail_judge(j, MORTISE_EINVAL);
+    return add_schema_finding(j, s, "const", spot, "expected %s",
+                              print_short_value(s->rest->constant).text);
 }
 
 static bool judge_number(JUDGED)
@@ -439,28 +445,28 @@ static bool judge_number(JUDGED)
 
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (rules[i].breaks && j->quiet > 0)
-            return failed(j, MORTISE_EINVAL);
+            return fail_judge(j, MORTISE_EINVAL);
         else if (rules[i].breaks)
-            return finding(j, s, rules[i].keyword, spot, "%s %s %s",
-                           show(v).text, rules[i].words,
-                           show(rules[i].bound).text);
+            return add_schema_finding(j, s, rules[i].keyword, spot, "%s %s %s",
+                                      print_short_value(v).text, rules[i].words,
+                                      print_short_value(rules[i].bound).text);
     return true;
 }
 
-/* How many there are, against a least and a most. */
+/* Compare a count with a minimum and a maximum. */
 static bool judge_count(struct judge *j, const struct mortise_schema *s,
                         const struct spot *spot, size_t n, size_t min,
                         size_t max, const char *const keywords[2],
                         const char *what)
 {
     if (n < min)
-        return finding(j, s, keywords[0], spot,
-                       "%zu %s%s, expected at least %zu", n, what,
-                       n == 1 ? "" : "s", min);
+        return add_schema_finding(j, s, keywords[0], spot,
+                                  "%zu %s%s, expected at least %zu", n, what,
+                                  n == 1 ? "" : "s", min);
     if (n > max)
-        return finding(j, s, keywords[1], spot,
-                       "%zu %s%s, expected at most %zu", n, what,
-                       n == 1 ? "" : "s", max);
+        return add_schema_finding(j, s, keywords[1], spot,
+                                  "%zu %s%s, expected at most %zu", n, what,
+                                  n == 1 ? "" : "s", max);
     return true;
 }
 
@@ -480,14 +486,14 @@ int mortise_schema_matches(const struct mortise_schema *s,
                         p->text, n);
 }
 
-/* Is the pattern in the text?  False when that cannot be told. */
-static bool look_for(struct judge *j, const struct mortise_schema *s,
-                     const struct schema_pattern *p, const char *text, size_t n,
-                     bool *found)
+/* Search the pattern in the text; false if that cannot be determined. */
+static bool search_pattern(struct judge *j, const struct mortise_schema *s,
+                           const struct schema_pattern *p, const char *text,
+                           size_t n, bool *found)
 {
     int rv = mortise_schema_matches(s, p, text, n, j->left, found, j->err);
 
-    return rv == MORTISE_OK || failed(j, rv);
+    return rv == MORTISE_OK || fail_judge(j, rv);
 }
 
 static bool judge_string(JUDGED)
@@ -504,14 +510,15 @@ static bool judge_string(JUDGED)
         return false;
     if (r->pattern.regex == NULL)
         return true;
-    return look_for(j, s, &r->pattern, text, n, &found) &&
-           (found || finding(j, s, "pattern", spot, "does not match /%.200s/",
-                             r->pattern.text));
+    return search_pattern(j, s, &r->pattern, text, n, &found) &&
+           (found ||
+            add_schema_finding(j, s, "pattern", spot, "does not match /%.200s/",
+                               r->pattern.text));
 }
 
 /* ---- arrays ---------------------------------------------------------- */
 
-static bool judge_items(JUDGED, struct marks *marks)
+static bool judge_array_items(JUDGED, struct marks *marks)
 {
     size_t n_prefix = s->rest != NULL ? s->rest->prefix.n : 0;
 
@@ -524,52 +531,58 @@ static bool judge_items(JUDGED, struct marks *marks)
             break;
         if (!judge(j, item, json_array_get(v, i), &at, NULL))
             return false;
-        mark(marks, i);
+        set_mark(marks, i);
     }
     return true;
 }
 
-/* All items, unless it is known before and nobody asks for marks. */
-static bool count_hits(struct judge *j, const struct schema_rest *r,
-                       const json_t *v, struct marks *marks, size_t *hits)
+/* Count all fitting items, or stop when the result is known and no marks are
+ * needed. */
+static bool count_contained_items(struct judge *j, const struct schema_rest *r,
+                                  const json_t *v, struct marks *marks,
+                                  size_t *hits)
 {
-    static const struct spot nowhere; /* nothing is said from there */
+    static const struct spot nowhere; /* no finding is reported there */
     bool all = marks != NULL || r->max_contains != SIZE_MAX, fits;
 
     for (size_t i = 0; i < json_array_size(v); i++) {
         if (!all && *hits >= r->min_contains)
             break;
-        if (!try(j, r->contains, json_array_get(v, i), &nowhere, NULL, &fits))
+        if (!try_schema(j, r->contains, json_array_get(v, i), &nowhere, NULL,
+                        &fits))
             return false;
         if (fits)
-            mark(marks, i);
+            set_mark(marks, i);
         *hits += fits;
     }
     return true;
 }
 
-static bool judge_contains(JUDGED, struct marks *marks)
+static bool judge_contains_keyword(JUDGED, struct marks *marks)
 {
     const struct schema_rest *r = s->rest;
     size_t hits = 0;
 
-    if (is_partial(j, v)) {
-        mark_all(marks);
+    if (is_partly_unknown(j, v)) {
+        set_all_marks(marks);
         return true;
     }
-    if (!count_hits(j, r, v, marks, &hits))
+    if (!count_contained_items(j, r, v, marks, &hits))
         return false;
     if (hits > r->max_contains)
-        return finding(j, s, "maxContains", spot,
-                       "%zu items match 'contains', expected at most %zu", hits,
-                       r->max_contains);
+        return add_schema_finding(
+            j, s, "maxContains", spot,
+            "%zu items match 'contains', expected at most %zu", hits,
+            r->max_contains);
     if (hits >= r->min_contains)
         return true;
     if (r->min_contains == 1)
-        return finding(j, s, "contains", spot, "no item matches 'contains'");
-    return finding(j, s, "minContains", spot,
-                   "%zu item%s 'contains', expected at least %zu", hits,
-                   hits == 1 ? " matches" : "s match", r->min_contains);
+        return add_schema_finding(j, s, "contains", spot,
+                                  "no item matches 'contains'");
+    return add_schema_finding(j, s, "minContains", spot,
+                              "%zu item%s 'contains', expected at least %zu",
+                              hits, hits == 1 ? " matches" : "s match",
+                              r->min_contains);
 }
 
 static bool judge_unique(JUDGED)
@@ -578,12 +591,13 @@ static bool judge_unique(JUDGED)
     bool found;
 
     if (mortise_json_repeated(v, j->mem, &found, &first, &second) != MORTISE_OK)
-        return failed(j, mortise_nomem(j->err));
-    return !found || finding(j, s, "uniqueItems", spot,
-                             "items %zu and %zu are equal", first, second);
+        return fail_judge(j, mortise_nomem(j->err));
+    return !found ||
+           add_schema_finding(j, s, "uniqueItems", spot,
+                              "items %zu and %zu are equal", first, second);
 }
 
-/* What the rarer keywords say of an array. */
+/* The keywords of `rest` for an array. */
 static bool judge_array(JUDGED, struct marks *marks)
 {
     static const char *const keywords[2] = {"minItems", "maxItems"};
@@ -591,8 +605,10 @@ static bool judge_array(JUDGED, struct marks *marks)
 
     return judge_count(j, s, spot, json_array_size(v), r->min_items,
                        r->max_items, keywords, "item") &&
-           (r->contains == NULL || judge_contains(j, s, v, spot, marks)) &&
-           (!r->unique || is_partial(j, v) || judge_unique(j, s, v, spot));
+           (r->contains == NULL ||
+            judge_contains_keyword(j, s, v, spot, marks)) &&
+           (!r->unique || is_partly_unknown(j, v) ||
+            judge_unique(j, s, v, spot));
 }
 
 /* ---- objects --------------------------------------------------------- */
@@ -607,7 +623,7 @@ mortise_schema_listed(const struct mortise_schema *s, const char *name)
         const char *other = s->members[mid].name;
         int d = (unsigned char)name[0] - (unsigned char)other[0];
 
-        if (d == 0) /* the first letter spares most calls */
+        if (d == 0) /* the first character decides most comparisons */
             d = strcmp(name, other);
         if (d == 0)
             return s->members[mid].schema;
@@ -619,30 +635,34 @@ mortise_schema_listed(const struct mortise_schema *s, const char *name)
     return NULL;
 }
 
-static bool unknown_member(struct judge *j, const struct mortise_schema *s,
-                           const char *keyword, const char *name,
-                           const struct spot *spot)
+static bool report_unknown_member(struct judge *j,
+                                  const struct mortise_schema *s,
+                                  const char *keyword, const char *name,
+                                  const struct spot *spot)
 {
     const char *near;
 
     if (j->quiet > 0)
-        return failed(j, MORTISE_EINVAL);
+        return fail_judge(j, MORTISE_EINVAL);
     near = mortise_schema_nearest(s, name);
-    return finding(j, s, keyword, spot,
-                   near != NULL ? "unknown member '%s', did you mean '%s'?"
-                                : "unknown member '%s'",
-                   name, near);
+    return add_schema_finding(j, s, keyword, spot,
+                              near != NULL
+                                  ? "unknown member '%s', did you mean '%s'?"
+                                  : "unknown member '%s'",
+                              name, near);
 }
 
-/* By each pattern that is in the member's name. */
-static bool judge_patterns(struct judge *j, const struct mortise_schema *s,
-                           const json_t *v, const struct spot *at, bool *known)
+/* Judge by each pattern that matches the member's name. */
+static bool judge_matching_patterns(struct judge *j,
+                                    const struct mortise_schema *s,
+                                    const json_t *v, const struct spot *at,
+                                    bool *known)
 {
     for (size_t i = 0; s->rest != NULL && i < s->rest->n_patterns; i++) {
         const struct schema_pattern *p = &s->rest->patterns[i];
         bool found;
 
-        if (!look_for(j, s, p, at->key, strlen(at->key), &found) ||
+        if (!search_pattern(j, s, p, at->key, strlen(at->key), &found) ||
             (found && !judge(j, p->schema, v, at, NULL)))
             return false;
         *known |= found;
@@ -650,24 +670,26 @@ static bool judge_patterns(struct judge *j, const struct mortise_schema *s,
     return true;
 }
 
-static bool judge_member(struct judge *j, const struct mortise_schema *s,
-                         const json_t *v, const struct spot *at, bool *known)
+static bool judge_object_member(struct judge *j, const struct mortise_schema *s,
+                                const json_t *v, const struct spot *at,
+                                bool *known)
 {
     const struct mortise_schema *part = mortise_schema_listed(s, at->key);
 
     *known = part != NULL;
     if ((part != NULL && !judge(j, part, v, at, NULL)) ||
-        !judge_patterns(j, s, v, at, known))
+        !judge_matching_patterns(j, s, v, at, known))
         return false;
     if (*known || s->additional == NULL)
         return true;
     *known = true;
     if (s->additional->types == 0)
-        return unknown_member(j, s, "additionalProperties", at->key, at->up);
+        return report_unknown_member(j, s, "additionalProperties", at->key,
+                                     at->up);
     return judge(j, s->additional, v, at, NULL);
 }
 
-static bool judge_members(JUDGED, struct marks *marks)
+static bool judge_object_members(JUDGED, struct marks *marks)
 {
     size_t i = 0;
 
@@ -675,10 +697,10 @@ static bool judge_members(JUDGED, struct marks *marks)
         struct spot at = {spot, name, 0};
         bool known;
 
-        if (!judge_member(j, s, one, &at, &known))
+        if (!judge_object_member(j, s, one, &at, &known))
             return false;
         if (known)
-            mark(marks, i);
+            set_mark(marks, i);
         i++;
     }
     return true;
@@ -687,33 +709,34 @@ static bool judge_members(JUDGED, struct marks *marks)
 static bool judge_plain_object(JUDGED, struct marks *marks)
 {
     if ((s->n_members > 0 || s->additional != NULL || s->rest != NULL) &&
-        !judge_members(j, s, v, spot, marks))
+        !judge_object_members(j, s, v, spot, marks))
         return false;
     for (size_t i = 0; i < s->n_required; i++)
         if (json_object_get(v, s->required[i]) == NULL)
-            return finding(j, s, "required", spot, "the member '%s' is missing",
-                           s->required[i]);
+            return add_schema_finding(j, s, "required", spot,
+                                      "the member '%s' is missing",
+                                      s->required[i]);
     return true;
 }
 
-/* Why the name does not fit; said again, aloud. */
-static bool bad_name(struct judge *j, const struct mortise_schema *s,
-                     const json_t *name, const struct spot *spot)
+/* Judge the name again, to get the reason why it does not fit. */
+static bool report_bad_name(struct judge *j, const struct mortise_schema *s,
+                            const json_t *name, const struct spot *spot)
 {
     static const struct spot root;
     struct mortise_err why;
     struct judge loud = *j;
 
     if (j->quiet > 0)
-        return failed(j, MORTISE_EINVAL);
+        return fail_judge(j, MORTISE_EINVAL);
     loud.err = &why;
     loud.aside = 0;
     judge(&loud, s->rest->names, name, &root, NULL);
-    return finding(j, s, "propertyNames", spot, "the name '%s': %s",
-                   json_string_value(name), why.msg);
+    return add_schema_finding(j, s, "propertyNames", spot, "the name '%s': %s",
+                              json_string_value(name), why.msg);
 }
 
-static bool judge_names(JUDGED)
+static bool judge_property_names(JUDGED)
 {
     json_t *object = mortise_json_unconst(v);
     bool good = true;
@@ -725,17 +748,17 @@ static bool judge_names(JUDGED)
         bool fits;
 
         if (name == NULL)
-            return failed(j, mortise_nomem(j->err));
-        good = try(j, s->rest->names, name, spot, NULL, &fits) &&
-               (fits || bad_name(j, s, name, spot));
+            return fail_judge(j, mortise_nomem(j->err));
+        good = try_schema(j, s->rest->names, name, spot, NULL, &fits) &&
+               (fits || report_bad_name(j, s, name, spot));
         json_decref(name);
     }
     return good;
 }
 
-static bool judge_needs(JUDGED)
+static bool judge_dependent_required(JUDGED)
 {
-    count_asides(j, json_object_size(s->rest->dependent_required));
+    count_small_steps(j, json_object_size(s->rest->dependent_required));
     MORTISE_JSON_MEMBERS (name, list, s->rest->dependent_required) {
         if (json_object_get(v, name) == NULL)
             continue;
@@ -743,7 +766,7 @@ static bool judge_needs(JUDGED)
             const char *need = json_string_value(json_array_get(list, i));
 
             if (json_object_get(v, need) == NULL)
-                return finding(
+                return add_schema_finding(
                     j, s, "dependentRequired", spot,
                     "the member '%s' is missing, but '%s' requires it", need,
                     name);
@@ -752,7 +775,7 @@ static bool judge_needs(JUDGED)
     return true;
 }
 
-/* What the rarer keywords say of an object. */
+/* The keywords of `rest` for an object. */
 static bool judge_object(JUDGED)
 {
     static const char *const keywords[2] = {"minProperties", "maxProperties"};
@@ -760,13 +783,14 @@ static bool judge_object(JUDGED)
 
     return judge_count(j, s, spot, json_object_size(v), r->min_members,
                        r->max_members, keywords, "member") &&
-           (r->names == NULL || judge_names(j, s, v, spot)) &&
-           (r->dependent_required == NULL || judge_needs(j, s, v, spot));
+           (r->names == NULL || judge_property_names(j, s, v, spot)) &&
+           (r->dependent_required == NULL ||
+            judge_dependent_required(j, s, v, spot));
 }
 
-/* ---- others that judge the same value -------------------------------- */
+/* ---- applicators for the same value ---------------------------------- */
 
-/* The schema of a $dynamicRef: whoever was entered first and has the anchor. */
+/* The target of a $dynamicRef: the outermost resource that has the anchor. */
 static const struct mortise_schema *target(struct judge *j,
                                            const struct schema_ref *ref)
 {
@@ -780,7 +804,7 @@ static const struct mortise_schema *target(struct judge *j,
              a = a->next, n++)
             if (a->dynamic && strcmp(a->name, ref->dynamic) == 0)
                 found = a->schema;
-    count_asides(j, n);
+    count_small_steps(j, n);
     return found;
 }
 
@@ -798,10 +822,10 @@ static bool judge_ref(struct judge *j, const struct schema_ref *ref,
     return fits;
 }
 
-/* Could this branch be the one that was meant?  Not if the value has another
- * type, or a member that is not the one that tells such branches apart. */
-static bool plausible(struct judge *j, const struct mortise_schema *s,
-                      const json_t *v)
+/* Could this be the intended branch?  No, if the value has another type, or if
+ * a member that distinguishes the branches (const, enum) does not fit. */
+static bool is_plausible_branch(struct judge *j, const struct mortise_schema *s,
+                                const json_t *v)
 {
     bool yes = fits(s->kinds, v);
 
@@ -813,75 +837,81 @@ static bool plausible(struct judge *j, const struct mortise_schema *s,
         if (yes && m != NULL &&
             (m->enumeration != NULL ||
              (m->rest != NULL && m->rest->constant != NULL)))
-            try(j, m, one, &nowhere, NULL, &yes);
+            try_schema(j, m, one, &nowhere, NULL, &yes);
     }
     return yes;
 }
 
-/* If only one branch could have been meant: what is wrong there. */
-static bool none_fits(struct judge *j, const struct mortise_schema *s,
-                      const char *keyword, const struct schema_list *list,
-                      const json_t *v, const struct spot *spot)
+/* If only one branch is plausible, report the findings of that branch. */
+static bool report_no_branch_fits(struct judge *j,
+                                  const struct mortise_schema *s,
+                                  const char *keyword,
+                                  const struct schema_list *list,
+                                  const json_t *v, const struct spot *spot)
 {
     const struct mortise_schema *meant = NULL;
     size_t n = 0;
 
     if (j->quiet > 0)
-        return failed(j, MORTISE_EINVAL);
+        return fail_judge(j, MORTISE_EINVAL);
     for (size_t i = 0; i < list->n; i++) {
-        if (!plausible(j, list->p[i], v))
+        if (!is_plausible_branch(j, list->p[i], v))
             continue;
         meant = list->p[i];
         n++;
     }
     if (n == 1)
         return judge_aside(j, meant, v, spot, NULL);
-    return finding(j, s, keyword, spot,
-                   "matches none of the %zu schemas of '%s'", list->n, keyword);
+    return add_schema_finding(j, s, keyword, spot,
+                              "matches none of the %zu schemas of '%s'",
+                              list->n, keyword);
 }
 
-static bool judge_any(JUDGED, struct marks *marks)
+static bool judge_any_of(JUDGED, struct marks *marks)
 {
     const struct schema_list *list = &s->rest->any_of;
     bool any = false, fits;
 
     for (size_t i = 0; i < list->n && !(any && marks == NULL); i++) {
-        if (!try(j, list->p[i], v, spot, marks, &fits))
+        if (!try_schema(j, list->p[i], v, spot, marks, &fits))
             return false;
         any |= fits;
     }
-    return any || list->n == 0 || none_fits(j, s, "anyOf", list, v, spot);
+    return any || list->n == 0 ||
+           report_no_branch_fits(j, s, "anyOf", list, v, spot);
 }
 
-static bool judge_one(JUDGED, struct marks *marks)
+static bool judge_one_of(JUDGED, struct marks *marks)
 {
     const struct schema_list *list = &s->rest->one_of;
-    bool partial = list->n > 0 && is_partial(j, v), fits;
+    bool partial = list->n > 0 && is_partly_unknown(j, v), fits;
     size_t first = list->n;
 
     for (size_t i = 0; i < list->n; i++) {
-        if (!try(j, list->p[i], v, spot, marks, &fits))
+        if (!try_schema(j, list->p[i], v, spot, marks, &fits))
             return false;
         if (fits && first < list->n && !partial)
-            return finding(j, s, "oneOf", spot,
-                           "matches the schemas %zu and %zu of 'oneOf', but "
-                           "only one is allowed",
-                           first, i);
+            return add_schema_finding(
+                j, s, "oneOf", spot,
+                "matches the schemas %zu and %zu of 'oneOf', but "
+                "only one is allowed",
+                first, i);
         if (fits)
             first = i;
     }
     return first < list->n || list->n == 0 ||
-           none_fits(j, s, "oneOf", list, v, spot);
+           report_no_branch_fits(j, s, "oneOf", list, v, spot);
 }
 
 static bool judge_not(JUDGED)
 {
     bool fits;
 
-    if (is_partial(j, v))
+    if (is_partly_unknown(j, v))
         return true;
-    return try(j, s->rest->not, v, spot, NULL, &fits) &&
-           (!fits || finding(j, s, "not", spot, "matches the schema of 'not'"));
+    return try_schema(j, s->rest->not, v, spot, NULL, &fits) &&
+           (!fits || add_schema_finding(j, s, "not", spot,
+                                        "matches the schema of 'not'"));
 }
 
 static bool judge_if(JUDGED, struct marks *marks)
@@ -889,17 +919,17 @@ static bool judge_if(JUDGED, struct marks *marks)
     const struct mortise_schema *next;
     bool fits;
 
-    if (is_partial(j, v)) {
-        mark_all(marks);
+    if (is_partly_unknown(j, v)) {
+        set_all_marks(marks);
         return true;
     }
-    if (!try(j, s->rest->when, v, spot, marks, &fits))
+    if (!try_schema(j, s->rest->when, v, spot, marks, &fits))
         return false;
     next = fits ? s->rest->then : s->rest->otherwise;
     return next == NULL || judge_aside(j, next, v, spot, marks);
 }
 
-static bool judge_all(JUDGED, struct marks *marks)
+static bool judge_all_of(JUDGED, struct marks *marks)
 {
     const struct schema_list *list = &s->rest->all_of;
 
@@ -913,7 +943,7 @@ static bool judge_dependents(JUDGED, struct marks *marks)
 {
     const struct schema_rest *r = s->rest;
 
-    count_asides(j, r->n_dependents);
+    count_small_steps(j, r->n_dependents);
     for (size_t i = 0; i < r->n_dependents; i++)
         if (json_object_get(v, r->dependents[i].name) != NULL &&
             !judge_aside(j, r->dependents[i].schema, v, spot, marks))
@@ -921,23 +951,24 @@ static bool judge_dependents(JUDGED, struct marks *marks)
     return true;
 }
 
-static bool judge_others(JUDGED, struct marks *marks)
+static bool judge_subschemas(JUDGED, struct marks *marks)
 {
     const struct schema_rest *r = s->rest;
 
     return (r->ref.target == NULL || judge_ref(j, &r->ref, v, spot, marks)) &&
            (r->dynamic_ref.target == NULL ||
             judge_ref(j, &r->dynamic_ref, v, spot, marks)) &&
-           judge_all(j, s, v, spot, marks) && judge_any(j, s, v, spot, marks) &&
-           judge_one(j, s, v, spot, marks) &&
+           judge_all_of(j, s, v, spot, marks) &&
+           judge_any_of(j, s, v, spot, marks) &&
+           judge_one_of(j, s, v, spot, marks) &&
            (r->not == NULL || judge_not(j, s, v, spot)) &&
            (r->when == NULL || judge_if(j, s, v, spot, marks)) &&
            judge_dependents(j, s, v, spot, marks);
 }
 
-/* ---- what nobody looked at ------------------------------------------- */
+/* ---- unevaluated members and items ----------------------------------- */
 
-static bool judge_new_members(JUDGED, const struct marks *marks)
+static bool judge_unevaluated_members(JUDGED, const struct marks *marks)
 {
     const struct mortise_schema *by = s->rest->unevaluated_members;
     size_t i = 0;
@@ -945,45 +976,46 @@ static bool judge_new_members(JUDGED, const struct marks *marks)
     MORTISE_JSON_MEMBERS (name, one, v) {
         struct spot at = {spot, name, 0};
 
-        if (is_marked(marks, i++))
+        if (has_mark_at(marks, i++))
             continue;
         if (by->types == 0)
-            return unknown_member(j, s, "unevaluatedProperties", name, spot);
+            return report_unknown_member(j, s, "unevaluatedProperties", name,
+                                         spot);
         if (!judge(j, by, one, &at, NULL))
             return false;
     }
     return true;
 }
 
-static bool judge_new_items(JUDGED, const struct marks *marks)
+static bool judge_unevaluated_items(JUDGED, const struct marks *marks)
 {
     for (size_t i = 0; i < json_array_size(v); i++) {
         struct spot at = {spot, NULL, i};
 
-        if (!is_marked(marks, i) && !judge(j, s->rest->unevaluated_items,
-                                           json_array_get(v, i), &at, NULL))
+        if (!has_mark_at(marks, i) && !judge(j, s->rest->unevaluated_items,
+                                             json_array_get(v, i), &at, NULL))
             return false;
     }
     return true;
 }
 
-static bool judge_new(JUDGED, const struct marks *marks)
+static bool judge_unevaluated(JUDGED, const struct marks *marks)
 {
-    return json_is_object(v) ? judge_new_members(j, s, v, spot, marks)
-                             : judge_new_items(j, s, v, spot, marks);
+    return json_is_object(v) ? judge_unevaluated_members(j, s, v, spot, marks)
+                             : judge_unevaluated_items(j, s, v, spot, marks);
 }
 
 /* ---- judging --------------------------------------------------------- */
 
-/* What most schemas do; enough for those without `rest`. */
+/* The common keywords; sufficient for schemas without `rest`. */
 static bool judge_plain(JUDGED, struct marks *marks)
 {
-    if (s->enumeration != NULL && !is_partial(j, v) &&
+    if (s->enumeration != NULL && !is_partly_unknown(j, v) &&
         !judge_enum(j, s, v, spot))
         return false;
     if (json_is_object(v))
         return judge_plain_object(j, s, v, spot, marks);
-    return !json_is_array(v) || judge_items(j, s, v, spot, marks);
+    return !json_is_array(v) || judge_array_items(j, s, v, spot, marks);
 }
 
 static bool judge_by_type(JUDGED, struct marks *marks)
@@ -1005,24 +1037,25 @@ static bool judge_by_type(JUDGED, struct marks *marks)
 
 static bool judge_rules(JUDGED, struct marks *marks)
 {
-    return (s->rest->constant == NULL || is_partial(j, v) ||
+    return (s->rest->constant == NULL || is_partly_unknown(j, v) ||
             judge_const(j, s, v, spot)) &&
            judge_plain(j, s, v, spot, marks) &&
            judge_by_type(j, s, v, spot, marks) &&
-           judge_others(j, s, v, spot, marks);
+           judge_subschemas(j, s, v, spot, marks);
 }
 
-/* With marks of its own: what neighbours looked at does not count here. */
-static bool judge_marked(JUDGED, struct marks *marks)
+/* With a new set of marks: evaluations by sibling schemas do not count. */
+static bool judge_with_own_marks(JUDGED, struct marks *marks)
 {
     struct marks own;
     bool fits;
 
     if (!marks_init(&own, j, v))
-        return failed(j, mortise_nomem(j->err));
-    fits = judge_rules(j, s, v, spot, &own) && judge_new(j, s, v, spot, &own);
+        return fail_judge(j, mortise_nomem(j->err));
+    fits = judge_rules(j, s, v, spot, &own) &&
+           judge_unevaluated(j, s, v, spot, &own);
     marks_finish(&own, j);
-    mark_all(marks);
+    set_all_marks(marks);
     return fits;
 }
 
@@ -1035,25 +1068,25 @@ static bool judge_full(JUDGED, struct marks *marks)
         j->scope = &scope;
     if ((json_is_object(v) && s->rest->unevaluated_members != NULL) ||
         (json_is_array(v) && s->rest->unevaluated_items != NULL))
-        good = judge_marked(j, s, v, spot, marks);
+        good = judge_with_own_marks(j, s, v, spot, marks);
     else
         good = judge_rules(j, s, v, spot, marks);
     j->scope = scope.up;
     return good;
 }
 
-static bool judge_more(JUDGED, struct marks *marks)
+static bool judge_further(JUDGED, struct marks *marks)
 {
     bool good;
 
     if (v == j->unknown && s->types != 0)
         return true;
     if (!fits(s->types, v))
-        return wrong_type(j, s, v, spot);
+        return report_wrong_type(j, s, v, spot);
     if (s->rest == NULL)
         return judge_plain(j, s, v, spot, marks);
-    if (is_too_much(j))
-        return too_much(j);
+    if (is_step_limit_reached(j))
+        return fail_with_step_limit(j);
     j->steps++;
     j->depth++;
     good = judge_full(j, s, v, spot, marks);
@@ -1061,8 +1094,9 @@ static bool judge_more(JUDGED, struct marks *marks)
     return good;
 }
 
-static int check(const struct mortise_schema *s, const json_t *value,
-                 const json_t *unknown, uint64_t *left, struct mortise_err *err)
+static int check_value_by_schema(const struct mortise_schema *s,
+                                 const json_t *value, const json_t *unknown,
+                                 uint64_t *left, struct mortise_err *err)
 {
     static const struct spot root = {NULL, NULL, 0};
     struct scope scope = {NULL, NULL};
@@ -1083,7 +1117,7 @@ static int check(const struct mortise_schema *s, const json_t *value,
 int mortise_schema_judge(const struct mortise_schema *s, const json_t *value,
                          uint64_t *left, struct mortise_err *err)
 {
-    return check(s, value, NULL, left, err);
+    return check_value_by_schema(s, value, NULL, left, err);
 }
 
 int mortise_schema_check_within(const struct mortise_schema *s,
@@ -1092,7 +1126,7 @@ int mortise_schema_check_within(const struct mortise_schema *s,
 {
     uint64_t left = limit != 0 ? limit : MORTISE_COST;
 
-    return check(s, value, NULL, &left, err);
+    return check_value_by_schema(s, value, NULL, &left, err);
 }
 
 int mortise_schema_check_partly(const struct mortise_schema *s,
@@ -1101,5 +1135,5 @@ int mortise_schema_check_partly(const struct mortise_schema *s,
 {
     uint64_t left = MORTISE_COST;
 
-    return check(s, value, unknown, &left, err);
+    return check_value_by_schema(s, value, unknown, &left, err);
 }

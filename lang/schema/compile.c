@@ -1,31 +1,30 @@
-/* compile.c -- a JSON Schema read into small structs: the walk.
+/* compile.c -- compiling a JSON Schema into small structs: the walk.
  *
- * Values are held against schemas all the time and schemas are read once, so
- * everything that can be decided without a value is decided here, and check.c
- * never looks at the schema's JSON again, but for the values in it.  Three
- * steps: the walk makes a struct of every subschema (keywords.c knows what is
- * one), the references are resolved (refs.c), and then every schema learns
- * what follows from those that judge the same value.  The promises:
+ * Schemas are read once and used often.  So everything that does not depend on
+ * a value is computed here, and check.c reads the schema's JSON only for the
+ * values in it.  There are three steps: the walk creates a struct for every
+ * subschema (keywords.c knows where they are), references are resolved
+ * (refs.c), and then each schema gets the properties that follow from its
+ * subschemas for the same value.  The promises:
  *
  *   (1) A schema that compiles is valid under the draft's own metaschema
- *       (metaschema.c); a test holds the two against each other.
+ *       (metaschema.c); a test compares the two.
  *   (2) Nothing is ever fetched.  A reference leads to a part of the same
- *       schema, to the draft's metaschemas or to what the caller's world
- *       knows; every other is refused.
- *   (3) References that lead back to where they started without going into
- *       the value are refused, and so are longer ways than anybody writes:
- *       what remains to be bounded when values are checked is how deep the
- *       value is.
- *   (4) A failure says where: a pointer into the JSON.
- *   (5) What is wrong with one keyword hides nothing of those beside it, nor of
- *       the schemas in them: a caller who wants them all is told of each.
+ *       schema, to the draft's metaschemas or to a document of the caller's
+ *       world.  All others are errors.
+ *   (3) A chain of references that returns to its start without descending into
+ *       the value is an error, and so is an excessively long chain.  So at
+ *       check time only the depth of the value has to be bounded.
+ *   (4) An error has a place: a pointer into the JSON.
+ *   (5) An error in one keyword does not hide errors in its siblings, or in the
+ *       schemas inside them: a caller that asks for all errors gets each.
  *
- * The arena holds all but the JSON values, which mortise_schema_finish() gives
- * back.  What fails leaves by one door (core/base/escape.h), which knows what was
- * being read then: compiler.at.  Each who reads a part says so there, and sets
- * it back when that is read.  For (5) every keyword has a door of its own, and
- * the pieces that its reader leaves half made are looked at by nobody: such a
- * schema is never settled.
+ * Everything is in the arena except the JSON values, which
+ * mortise_schema_finish() releases.  All errors leave through one escape
+ * (core/base/escape.h) with the current place, compiler.at.  Each reader of a
+ * part sets the place, and restores it afterwards.  For (5) every keyword has
+ * an escape of its own.  Structs that a failed reader left incomplete are never
+ * used, because such a schema is not finished.
  */
 #include "lang/schema/compile.h"
 
@@ -39,11 +38,11 @@
 
 /* ---- places ---------------------------------------------------------- */
 
-static void spell(struct mortise_pointer *p, struct schema_place place)
+static void print_place(struct mortise_pointer *p, struct schema_place place)
 {
     if (place.up == NULL)
         return;
-    spell(p, place.up->place);
+    print_place(p, place.up->place);
     if (place.keyword != NULL)
         mortise_pointer_push(p, place.keyword);
     if (place.name != NULL)
@@ -58,7 +57,7 @@ void mortise_schema_spell_place(char *out, size_t size,
     struct mortise_pointer p;
 
     mortise_pointer_init(&p, out, size);
-    spell(&p, place);
+    print_place(&p, place);
 }
 
 void mortise_schema_spell_rule(char *out, size_t size,
@@ -74,7 +73,7 @@ void mortise_schema_spell_rule(char *out, size_t size,
     if (root->json != s->whole->json)
         n = (size_t)snprintf(out, size, "%.100s#", root->resource->uri);
     mortise_pointer_init(&p, out + n, size - n);
-    spell(&p, s->place);
+    print_place(&p, s->place);
     if (keyword != NULL)
         mortise_pointer_push(&p, keyword);
 }
@@ -89,7 +88,7 @@ void mortise_schema_refuse(struct schema_compiler *c, const char *fmt, ...)
     mortise_escape(c->escape, MORTISE_EINVAL);
 }
 
-static void tell_wrong(struct schema_compiler *c, int rv)
+static void report_wrong_part(struct schema_compiler *c, int rv)
 {
     char where[512];
 
@@ -104,7 +103,7 @@ void mortise_schema_fault(struct schema_compiler *c, int rv)
     if (c->world->wrong == NULL || rv == MORTISE_ENOMEM ||
         c->n_wrong == MORTISE_SCHEMA_WRONG)
         mortise_escape(c->escape, rv);
-    tell_wrong(c, rv);
+    report_wrong_part(c, rv);
 }
 
 bool mortise_schema_try(struct schema_compiler *c, void (*body)(void *),
@@ -133,9 +132,9 @@ void *mortise_schema_room(struct schema_compiler *c, size_t n, size_t size)
     return mortise_escape_alloc(c->escape, c->arena, n, size);
 }
 
-/* ---- which JSON object became which schema --------------------------- */
+/* ---- the map from JSON objects to schemas ---------------------------- */
 
-static size_t slot_of(const struct schema_compiler *c, const json_t *json)
+static size_t find_map_slot(const struct schema_compiler *c, const json_t *json)
 {
     size_t i = (size_t)(((uintptr_t)json >> 4) * 0x9E3779B97F4A7C15u);
 
@@ -156,25 +155,26 @@ static void grow_map(struct schema_compiler *c)
     c->cap_map = cap;
     for (size_t i = 0; i < old.cap_map; i++)
         if (old.map[i].json != NULL)
-            c->map[slot_of(c, old.map[i].json)] = old.map[i];
+            c->map[find_map_slot(c, old.map[i].json)] = old.map[i];
     mortise_release(c->mem, old.map, old.cap_map * sizeof *old.map);
 }
 
 struct mortise_schema *mortise_schema_of_json(const struct schema_compiler *c,
                                               const json_t *json)
 {
-    return c->cap_map > 0 ? c->map[slot_of(c, json)].schema : NULL;
+    return c->cap_map > 0 ? c->map[find_map_slot(c, json)].schema : NULL;
 }
 
-static void remember(struct schema_compiler *c, struct mortise_schema *s)
+static void add_schema_to_map(struct schema_compiler *c,
+                              struct mortise_schema *s)
 {
     size_t i;
 
     if (2 * c->n_map >= c->cap_map)
         grow_map(c);
-    i = slot_of(c, s->json);
+    i = find_map_slot(c, s->json);
     if (c->map[i].json != NULL)
-        return; /* one value twice in a document that is shared */
+        return; /* a value that occurs twice in a shared document */
     c->map[i].json = s->json;
     c->map[i].schema = s;
     c->n_map++;
@@ -200,15 +200,15 @@ new_resource(struct schema_compiler *c, const char *uri, unsigned vocabularies)
     return r;
 }
 
-static void open_resource(struct schema_compiler *c, struct mortise_schema *s,
-                          const char *id)
+static void start_resource(struct schema_compiler *c, struct mortise_schema *s,
+                           const char *id)
 {
     char *uri = mortise_uri_resolve(c->arena, s->resource->uri, id);
     const struct schema_resource *r = c->resources;
 
     if (uri == NULL)
         mortise_escape(c->escape, mortise_nomem(c->escape->err));
-    uri[strcspn(uri, "#")] = '\0'; /* only an empty one came this far */
+    uri[strcspn(uri, "#")] = '\0'; /* only an empty fragment is possible here */
     while (r != NULL && strcmp(r->uri, uri) != 0)
         r = r->next;
     if (r != NULL && r->root != NULL)
@@ -218,8 +218,8 @@ static void open_resource(struct schema_compiler *c, struct mortise_schema *s,
     s->resource = new_resource(c, uri, s->resource->vocabularies);
 }
 
-static void read_id(struct schema_compiler *c, struct mortise_schema *s,
-                    const json_t *id)
+static void read_schema_id(struct schema_compiler *c, struct mortise_schema *s,
+                           const json_t *id)
 {
     const char *text = json_string_value(id);
 
@@ -227,7 +227,7 @@ static void read_id(struct schema_compiler *c, struct mortise_schema *s,
         mortise_schema_refuse(c, "expected a string");
     if (strcspn(text, "#") + 1 < strlen(text))
         mortise_schema_refuse(c, "'$id' cannot have a fragment: use '$anchor'");
-    open_resource(c, s, text);
+    start_resource(c, s, text);
 }
 
 /* ---- dialects -------------------------------------------------------- */
@@ -255,15 +255,16 @@ static unsigned vocabulary_bit(const char *uri)
     return 0;
 }
 
-static _Noreturn void unavailable(struct schema_compiler *c, const char *what,
-                                  const char *uri, const char *why)
+static _Noreturn void fail_unavailable(struct schema_compiler *c,
+                                       const char *what, const char *uri,
+                                       const char *why)
 {
     mortise_escape(c->escape, mortise_fail(c->escape->err, MORTISE_EUNAVAILABLE,
                                            "the %s %s is not available%s", what,
                                            uri, why));
 }
 
-/* What a metaschema's $vocabulary asks for. */
+/* The vocabularies in a metaschema's $vocabulary. */
 static unsigned read_vocabularies(struct schema_compiler *c, json_t *object)
 {
     unsigned all = SCHEMA_CORE;
@@ -271,7 +272,7 @@ static unsigned read_vocabularies(struct schema_compiler *c, json_t *object)
     MORTISE_JSON_MEMBERS (uri, one, object) {
         all |= vocabulary_bit(uri);
         if (vocabulary_bit(uri) == 0 && json_is_true(one))
-            unavailable(c, "vocabulary", uri, " in this build");
+            fail_unavailable(c, "vocabulary", uri, " in this build");
     }
     return all;
 }
@@ -288,22 +289,23 @@ static unsigned read_dialect(struct schema_compiler *c, const json_t *dialect)
         return SCHEMA_ALL;
     meta = mortise_schema_find_document(c, uri);
     if (meta == NULL)
-        unavailable(c, "dialect", uri, ": use " DRAFT "schema");
+        fail_unavailable(c, "dialect", uri, ": use " DRAFT "schema");
     list = json_object_get(meta->json, "$vocabulary");
     return list != NULL ? read_vocabularies(c, list) : SCHEMA_ALL;
 }
 
 /* ---- the walk -------------------------------------------------------- */
 
-/* What decides how all else is read. */
-static void read_head(struct schema_compiler *c, struct mortise_schema *s)
+/* Read the keywords that affect the reading of all others. */
+static void read_schema_head(struct schema_compiler *c,
+                             struct mortise_schema *s)
 {
     const json_t *id = json_object_get(s->json, "$id"),
                  *dialect = json_object_get(s->json, "$schema");
 
     c->at = (struct schema_place){.up = s, .keyword = "$id"};
     if (id != NULL)
-        read_id(c, s, id);
+        read_schema_id(c, s, id);
     if (s->resource->root == NULL)
         s->resource->root = s;
     if (dialect == NULL)
@@ -315,9 +317,9 @@ static void read_head(struct schema_compiler *c, struct mortise_schema *s)
     s->resource->vocabularies = read_dialect(c, dialect);
 }
 
-/* Types that no value of the enum has are impossible.  The number 1 may be
- * written 1.0, so of the numbers either kind may come, unless `type` says. */
-static void narrow(struct mortise_schema *s, unsigned types)
+/* Exclude types that no value of the enum has.  The number 1 may be written as
+ * 1.0, so both kinds of numbers are possible unless `type` excludes one. */
+static void narrow_types(struct mortise_schema *s, unsigned types)
 {
     const unsigned numbers = MORTISE_T_INT | MORTISE_T_NUMBER;
 
@@ -326,17 +328,17 @@ static void narrow(struct mortise_schema *s, unsigned types)
     s->types &= types;
 }
 
-static void narrow_by_values(struct mortise_schema *s)
+static void narrow_types_by_values(struct mortise_schema *s)
 {
     unsigned types = 0;
 
     if (s->rest != NULL && s->rest->constant != NULL)
-        narrow(s, mortise_schema_type_of(s->rest->constant));
+        narrow_types(s, mortise_schema_type_of(s->rest->constant));
     if (s->enumeration == NULL)
         return;
     for (size_t i = 0; i < json_array_size(s->enumeration); i++)
         types |= mortise_schema_type_of(json_array_get(s->enumeration, i));
-    narrow(s, types);
+    narrow_types(s, types);
 }
 
 struct part {
@@ -346,42 +348,43 @@ struct part {
     json_t *value;
 };
 
-static void read_head_of(void *arg)
+static void try_schema_head(void *arg)
 {
     const struct part *p = arg;
 
-    read_head(p->c, p->s);
+    read_schema_head(p->c, p->s);
 }
 
-static void read_keyword_of(void *arg)
+static void try_schema_keyword(void *arg)
 {
     const struct part *p = arg;
 
     mortise_schema_read_keyword(p->c, p->s, p->keyword, p->value);
 }
 
-/* One whose head is wrong may be in any dialect: no more of it is read. */
-static void read_object(struct schema_compiler *c, struct mortise_schema *s,
-                        json_t *json)
+/* If the head is invalid, the dialect is unknown, so nothing else is read. */
+static void read_schema_object(struct schema_compiler *c,
+                               struct mortise_schema *s, json_t *json)
 {
     struct part part = {c, s, NULL, NULL};
 
-    remember(c, s);
-    if (!mortise_schema_try(c, read_head_of, &part))
+    add_schema_to_map(c, s);
+    if (!mortise_schema_try(c, try_schema_head, &part))
         return;
     MORTISE_JSON_MEMBERS (keyword, value, json) {
         c->at = (struct schema_place){.up = s, .keyword = keyword};
         part.keyword = keyword;
         part.value = value;
-        mortise_schema_try(c, read_keyword_of, &part);
+        mortise_schema_try(c, try_schema_keyword, &part);
     }
-    narrow_by_values(s);
+    narrow_types_by_values(s);
 }
 
-/* A reference that leads to it is not told once more. */
-static void refuse_value(struct schema_compiler *c, struct mortise_schema *s)
+/* The entry in the map prevents a second error for references to it. */
+static void report_non_schema(struct schema_compiler *c,
+                              struct mortise_schema *s)
 {
-    remember(c, s);
+    add_schema_to_map(c, s);
     mortise_fail(c->escape->err, MORTISE_EINVAL,
                  "a schema must be an object, true or false");
     mortise_schema_fault(c, MORTISE_EINVAL);
@@ -404,10 +407,10 @@ mortise_schema_compile_at(struct schema_compiler *c, json_t *json,
     if (json_is_object(json)) {
         if (c->depth++ == MORTISE_JSON_DEPTH)
             mortise_schema_refuse(c, "the schema is nested too deeply");
-        read_object(c, s, json);
+        read_schema_object(c, s, json);
         c->depth--;
     } else if (!json_is_boolean(json)) {
-        refuse_value(c, s);
+        report_non_schema(c, s);
     } else if (resource->root == NULL) {
         resource->root = s;
     }
@@ -428,38 +431,40 @@ mortise_schema_compile_document(struct schema_compiler *c,
     return d->root;
 }
 
-/* ---- what follows from others ---------------------------------------- */
+/* ---- properties that follow from subschemas -------------------------- */
 
-/* The types that a value of both can have. */
-static unsigned both(unsigned a, unsigned b)
+/* The types that both allow. */
+static unsigned intersect_types(unsigned a, unsigned b)
 {
     const unsigned numbers = MORTISE_T_INT | MORTISE_T_NUMBER;
     unsigned common = a & b;
 
-    /* An integer is a number: what must be both is an integer. */
+    /* An integer is a number: a value of both types is an integer. */
     if ((common & numbers) == 0 && a & numbers && b & numbers)
         common |= MORTISE_T_INT;
     return common;
 }
 
-/* What all of these allow, or one of them. */
-static unsigned kinds_of_all(const struct schema_list *list, unsigned kinds)
+/* The types that all of these schemas allow, or one of them. */
+static unsigned intersect_all_kinds(const struct schema_list *list,
+                                    unsigned kinds)
 {
     for (size_t i = 0; i < list->n; i++)
-        kinds = both(kinds, list->p[i]->kinds);
+        kinds = intersect_types(kinds, list->p[i]->kinds);
     return kinds;
 }
 
-static unsigned kinds_of_any(const struct schema_list *list, unsigned kinds)
+static unsigned intersect_any_kinds(const struct schema_list *list,
+                                    unsigned kinds)
 {
     unsigned any = 0;
 
     for (size_t i = 0; i < list->n; i++)
         any |= list->p[i]->kinds;
-    return list->n > 0 ? both(kinds, any) : kinds;
+    return list->n > 0 ? intersect_types(kinds, any) : kinds;
 }
 
-static void find_kinds(struct mortise_schema *s)
+static void set_schema_kinds(struct mortise_schema *s)
 {
     const struct schema_rest *r = s->rest;
 
@@ -467,14 +472,14 @@ static void find_kinds(struct mortise_schema *s)
     if (r == NULL)
         return;
     if (r->ref.target != NULL)
-        s->kinds = both(s->kinds, r->ref.target->kinds);
-    s->kinds = kinds_of_all(&r->all_of, s->kinds);
-    s->kinds = kinds_of_any(&r->any_of, s->kinds);
-    s->kinds = kinds_of_any(&r->one_of, s->kinds);
+        s->kinds = intersect_types(s->kinds, r->ref.target->kinds);
+    s->kinds = intersect_all_kinds(&r->all_of, s->kinds);
+    s->kinds = intersect_any_kinds(&r->any_of, s->kinds);
+    s->kinds = intersect_any_kinds(&r->one_of, s->kinds);
 }
 
-/* The types that need no second look.  An integer is a number, too. */
-static void find_at_once(struct mortise_schema *s)
+/* The types that need no further check.  An integer is also a number. */
+static void set_immediate_types(struct mortise_schema *s)
 {
     if (s->rest != NULL || s->enumeration != NULL)
         return;
@@ -487,20 +492,22 @@ static void find_at_once(struct mortise_schema *s)
         s->at_once &= ~(unsigned)MORTISE_T_OBJECT;
 }
 
-/* A schema's mark: not visited, being visited, else how long the longest way
- * from it is. */
+/* The mark of a schema: not visited, being visited, or the length of the
+ * longest chain from it. */
 enum { NEW = 0, ACTIVE = 255 };
 
-static void settle(struct schema_compiler *c, struct mortise_schema *s);
+static void finish_schema(struct schema_compiler *c, struct mortise_schema *s);
 
-/* On to one that judges the same value. */
-static void settle_next(struct schema_compiler *c, struct schema_place place,
-                        struct mortise_schema *to, unsigned char *height)
+/* Continue with a schema that judges the same value. */
+static void finish_target_schema(struct schema_compiler *c,
+                                 struct schema_place place,
+                                 struct mortise_schema *to,
+                                 unsigned char *height)
 {
     if (to == NULL)
         return;
     if (to->mark == NEW)
-        settle(c, to);
+        finish_schema(c, to);
     c->at = place;
     if (to->mark == ACTIVE)
         mortise_schema_refuse(
@@ -513,61 +520,62 @@ static void settle_next(struct schema_compiler *c, struct schema_place place,
             MORTISE_SCHEMA_CHAIN);
 }
 
-static void settle_part(struct schema_compiler *c, struct mortise_schema *part,
-                        unsigned char *height)
+static void finish_subschema(struct schema_compiler *c,
+                             struct mortise_schema *part, unsigned char *height)
 {
     if (part != NULL)
-        settle_next(c, part->place, part, height);
+        finish_target_schema(c, part->place, part, height);
 }
 
-static void settle_list(struct schema_compiler *c,
-                        const struct schema_list *list, unsigned char *height)
+static void finish_schema_list(struct schema_compiler *c,
+                               const struct schema_list *list,
+                               unsigned char *height)
 {
     for (size_t i = 0; i < list->n; i++)
-        settle_part(c, list->p[i], height);
+        finish_subschema(c, list->p[i], height);
 }
 
-static void settle_rest(struct schema_compiler *c, struct mortise_schema *s,
-                        unsigned char *height)
+static void finish_rest_schemas(struct schema_compiler *c,
+                                struct mortise_schema *s, unsigned char *height)
 {
     struct schema_place ref = {.up = s, .keyword = "$ref"},
                         dynamic = {.up = s, .keyword = "$dynamicRef"};
     struct schema_rest *r = s->rest;
 
-    settle_next(c, ref, r->ref.target, height);
-    settle_next(c, dynamic, r->dynamic_ref.target, height);
-    settle_list(c, &r->all_of, height);
-    settle_list(c, &r->any_of, height);
-    settle_list(c, &r->one_of, height);
-    settle_part(c, r->not, height);
-    settle_part(c, r->when, height);
-    settle_part(c, r->then, height);
-    settle_part(c, r->otherwise, height);
+    finish_target_schema(c, ref, r->ref.target, height);
+    finish_target_schema(c, dynamic, r->dynamic_ref.target, height);
+    finish_schema_list(c, &r->all_of, height);
+    finish_schema_list(c, &r->any_of, height);
+    finish_schema_list(c, &r->one_of, height);
+    finish_subschema(c, r->not, height);
+    finish_subschema(c, r->when, height);
+    finish_subschema(c, r->then, height);
+    finish_subschema(c, r->otherwise, height);
     for (size_t i = 0; i < r->n_dependents; i++)
-        settle_part(c, r->dependents[i].schema, height);
+        finish_subschema(c, r->dependents[i].schema, height);
 }
 
-static void settle(struct schema_compiler *c, struct mortise_schema *s)
+static void finish_schema(struct schema_compiler *c, struct mortise_schema *s)
 {
     unsigned char height = 1;
 
     s->mark = ACTIVE;
     c->depth++;
     if (s->rest != NULL)
-        settle_rest(c, s, &height);
+        finish_rest_schemas(c, s, &height);
     c->depth--;
     s->mark = height;
-    find_kinds(s);
-    find_at_once(s);
+    set_schema_kinds(s);
+    set_immediate_types(s);
 }
 
-/* What all patterns of one schema may cost to be compiled, in costs of an
- * expression: a schema may be data of a run. */
+/* The cost limit for compiling all patterns of one schema, as a multiple of an
+ * expression's limit: a schema may come from the data of a run. */
 enum { PATTERNS = 10 };
 
 /* ---- the whole ------------------------------------------------------- */
 
-static void compile(void *arg)
+static void compile_whole_schema(void *arg)
 {
     struct schema_compiler *c = arg;
 
@@ -583,10 +591,10 @@ static void compile(void *arg)
         mortise_escape(c->escape, c->first_wrong);
     for (struct mortise_schema *s = c->all; s != NULL; s = s->next)
         if (s->mark == NEW)
-            settle(c, s);
+            finish_schema(c, s);
 }
 
-static void give_up(struct schema_whole *w)
+static void free_whole_schema(struct schema_whole *w)
 {
     for (struct schema_document *d = w->documents; d != NULL; d = d->next)
         json_decref(d->json);
@@ -610,16 +618,16 @@ int mortise_schema_compile_in(struct mortise_schema **out,
 
     c.last = &c.all;
     c.last_fixup = &c.fixups;
-    rv = mortise_escapable(&escape, compile, &c);
+    rv = mortise_escapable(&escape, compile_whole_schema, &c);
     if (rv != MORTISE_OK && rv != MORTISE_ENOMEM && world->wrong != NULL &&
         c.n_wrong == 0)
-        tell_wrong(&c, rv);
+        report_wrong_part(&c, rv);
     if (rv == MORTISE_OK)
         c.at = (struct schema_place){0};
     mortise_schema_spell_place(where, where_size, c.at);
     mortise_release(c.mem, c.map, c.cap_map * sizeof *c.map);
     if (rv != MORTISE_OK && c.whole != NULL)
-        give_up(c.whole);
+        free_whole_schema(c.whole);
     *out = rv == MORTISE_OK ? c.root : NULL;
     return rv;
 }
@@ -637,5 +645,5 @@ int mortise_schema_compile(struct mortise_schema **out, struct mortise_arena *a,
 void mortise_schema_finish(struct mortise_schema *s)
 {
     if (s != NULL)
-        give_up(s->whole);
+        free_whole_schema(s->whole);
 }

@@ -1,15 +1,15 @@
-/* compiled.h -- a schema as check.c and schema.c see it, and as compile.c,
- * keywords.c and refs.c make it.  For core/json alone. */
+/* compiled.h -- the structs of a compiled schema: compile.c, keywords.c and
+ * refs.c create them, check.c and schema.c use them.  For lang/schema only. */
 #ifndef MORTISE_LANG_SCHEMA_COMPILED_H
 #define MORTISE_LANG_SCHEMA_COMPILED_H
 
 #include "lang/regex/regex.h"
 #include "lang/schema/schema.h"
 
-/* Where a schema stands: the way back to the root of its document. */
+/* The place of a schema: the path back to the root of its document. */
 struct schema_place {
     const struct mortise_schema *up; /* NULL: the root */
-    const char *keyword;             /* of `up`; NULL: what a $ref found */
+    const char *keyword;             /* of `up`; NULL: the target of a $ref */
     const char *name;                /* below the keyword, or NULL */
     size_t index;                    /* below the keyword, if is_index */
     bool is_index;
@@ -31,7 +31,7 @@ struct schema_list {
     size_t n;
 };
 
-/* A part of a document that has a URI of its own, and its anchors. */
+/* A part of a document with a URI of its own, and its anchors. */
 struct schema_anchor {
     const struct schema_anchor *next;
     const char *name;
@@ -41,25 +41,26 @@ struct schema_anchor {
 
 struct schema_resource {
     const struct schema_resource *next;
-    const char *uri; /* absolute if the author said so, without a fragment */
+    const char *uri; /* without a fragment; absolute if the author wrote it
+                      * so */
     unsigned vocabularies;
     struct mortise_schema *root;
     const struct schema_anchor *anchors;
 };
 
-/* A reference, once it is resolved. */
+/* A resolved reference. */
 struct schema_ref {
     const char *text;
     struct mortise_schema *target;
-    const char *dynamic; /* the anchor to look for in the scope, or NULL */
+    const char *dynamic; /* the anchor to look up in the scope, or NULL */
 };
 
-/* The keywords that most schemas do without. */
+/* The less common keywords. */
 struct schema_rest {
     const json_t *constant;
     const json_t *minimum, *maximum, *above, *below, *multiple_of;
     size_t min_length, max_length, min_items, max_items, min_members,
-        max_members, min_contains, max_contains; /* SIZE_MAX: no bound */
+        max_members, min_contains, max_contains; /* SIZE_MAX: no limit */
     struct schema_pattern pattern;               /* .regex NULL: none */
     bool unique, is_resource;
     struct schema_list prefix, all_of, any_of, one_of;
@@ -73,17 +74,17 @@ struct schema_rest {
     struct schema_ref ref, dynamic_ref; /* .text NULL: none */
 };
 
-/* What all schemas of one compilation share. */
+/* Data that all schemas of one compilation share. */
 struct schema_whole {
-    const struct mortise_mem *mem; /* lent by the arena */
+    const struct mortise_mem *mem; /* the arena's; borrowed */
     json_t *json;                  /* a reference */
     struct schema_document *documents;
     void (*place)(const void *origin, const char *rule, char *out, size_t size);
-    const void *origin; /* of the world that it was compiled in */
-    bool has_dynamic;   /* somewhere a $dynamicRef looks at the scope */
+    const void *origin; /* of the world of the compilation */
+    bool has_dynamic;   /* a $dynamicRef uses the scope */
 };
 
-/* What a reference brought in. */
+/* A document that a reference loaded. */
 struct schema_document {
     struct schema_document *next;
     const char *uri;
@@ -92,19 +93,19 @@ struct schema_document {
 };
 
 struct mortise_schema {
-    unsigned types;   /* MORTISE_T_... that its own `type`, `enum` and `const`
-                       * allow; 0: no value is allowed */
-    unsigned at_once; /* of these nothing but the type is asked */
+    unsigned types;   /* MORTISE_T_... that `type`, `enum` and `const` allow; 0:
+                       * no value is allowed */
+    unsigned at_once; /* types that need no further check */
     const json_t *enumeration; /* an array, or NULL */
-    const json_t **choices;    /* of the enumeration, sorted */
+    const json_t **choices;    /* the enumeration, sorted */
     const char **required;
     size_t n_required;
     struct schema_member *members; /* sorted by name */
     size_t n_members;
     struct mortise_schema *additional, *items; /* NULL: anything */
-    struct schema_rest *rest;                  /* NULL: nothing of it */
-    unsigned kinds; /* the types with what it refers to; what a value has
-                     * once it is normal */
+    struct schema_rest *rest;                  /* NULL: no such keyword */
+    unsigned kinds; /* the types after following references; those of a
+                     * normalized value */
     const json_t *json;
     struct schema_place place;
     struct schema_resource *resource;
@@ -113,37 +114,37 @@ struct mortise_schema {
     unsigned char mark;          /* for compile.c */
 };
 
-/* What may stand between two schemas that judge the same value: enough for
- * whoever writes by hand, and little enough for the stack.  How many may have a
- * name ($id, $anchor, $dynamicAnchor): they are searched one by one. */
+/* The longest chain of schemas for the same value: enough for hand-written
+ * schemas, and small enough for the stack.  And the largest number of names
+ * ($id, $anchor, $dynamicAnchor), which are searched linearly. */
 enum { MORTISE_SCHEMA_CHAIN = 100, MORTISE_SCHEMA_NAMES = 1000 };
 
-/* The listed member, or NULL. */
+/* The schema of a member in `properties`, or NULL. */
 const struct mortise_schema *
 mortise_schema_listed(const struct mortise_schema *s, const char *name);
 
-/* Is the pattern in the text?  *left is less by what it cost.  MORTISE_ELIMIT,
- * MORTISE_ENOMEM. */
+/* Does the pattern match the text?  Subtracts the cost from *left.
+ * MORTISE_ELIMIT, MORTISE_ENOMEM. */
 int mortise_schema_matches(const struct mortise_schema *s,
                            const struct schema_pattern *p, const char *text,
                            size_t n, uint64_t *left, bool *found,
                            struct mortise_err *err);
 
-/* As mortise_schema_check() and mortise_schema_member(), with what is left for
- * patterns. */
+/* Like mortise_schema_check() and mortise_schema_member(), with the remaining
+ * cost of patterns. */
 int mortise_schema_judge(const struct mortise_schema *s, const json_t *value,
                          uint64_t *left, struct mortise_err *err);
 const struct mortise_schema *
 mortise_schema_member_within(const struct mortise_schema *s, const char *name,
                              uint64_t *left);
 
-/* Where a rule stands, "/allOf/0/type": the place, then the keyword (or NULL),
- * behind its document's name if that is another one. */
+/* Print the place of a rule, "/allOf/0/type": the schema's place, then the
+ * keyword (or NULL); preceded by the URI of another document. */
 void mortise_schema_spell_rule(char *out, size_t size,
                                const struct mortise_schema *s,
                                const char *keyword);
 
-/* What `v` is, as one MORTISE_T_ bit. */
+/* The type of `v`, as one MORTISE_T_ bit. */
 unsigned mortise_schema_type_of(const json_t *v);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-/* Write what drafts 4 to 7 say otherwise as draft 2020-12 has it, in place.  What
- * 2020-12 has stays as it is.  MORTISE_ENOMEM: the schema is half written. */
+/* Rewrite the keywords of drafts 4 to 7 to draft 2020-12, in place.  Keywords
+ * of 2020-12 remain.  MORTISE_ENOMEM: the schema is incomplete. */
 int mortise_schema_modernize(json_t *schema);
 
 #endif

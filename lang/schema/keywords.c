@@ -1,9 +1,9 @@
-/* keywords.c -- the keywords of JSON Schema: what each may look like.
+/* keywords.c -- the keywords of JSON Schema and their readers.
  *
- * One table: a keyword's vocabulary, who reads it, and into which field.  What
- * the draft does not know is an annotation by its rules, and then nothing is
- * enforced: whoever misspells `maxLength` must hear of it, so the caller's
- * world is told.  Names that begin with "x-" are nobody's mistakes.
+ * One table has the vocabulary, the reader and the field of each keyword.  By
+ * the rules of the draft, an unknown keyword is an annotation without effect.
+ * But an author who misspells `maxLength` must notice it, so the caller's world
+ * is informed.  Names that begin with "x-" are not reported.
  */
 #include "lang/schema/compile.h"
 
@@ -24,7 +24,7 @@ struct keyword {
     size_t offset; /* of the field, in struct schema_rest */
 };
 
-/* The parameters of every reader, not each of which needs all of them. */
+/* The parameters of every reader; not all readers use all of them. */
 #define READER                                                                 \
     __attribute__((unused)) struct schema_compiler *c,                         \
         __attribute__((unused)) struct mortise_schema *s,                      \
@@ -45,9 +45,10 @@ struct schema_rest *mortise_schema_need_rest(struct schema_compiler *c,
     return s->rest;
 }
 
-/* The keyword's field. */
-static void *field(struct schema_compiler *c, struct mortise_schema *s,
-                   const struct keyword *k)
+/* The field of the keyword in `rest`. */
+static void *get_keyword_field(struct schema_compiler *c,
+                               struct mortise_schema *s,
+                               const struct keyword *k)
 {
     return (char *)mortise_schema_need_rest(c, s) + k->offset;
 }
@@ -73,8 +74,8 @@ const char *mortise_schema_type_name(unsigned bit)
     return "nothing";
 }
 
-/* 0: a world that hears of each was told. */
-static unsigned type_bit(struct schema_compiler *c, const json_t *name)
+/* 0 after an error that was reported to the world. */
+static unsigned read_type_name(struct schema_compiler *c, const json_t *name)
 {
     const char *known[N_TYPES], *near, *text = json_string_value(name);
 
@@ -94,12 +95,12 @@ static unsigned type_bit(struct schema_compiler *c, const json_t *name)
     return 0;
 }
 
-static void read_type(READER)
+static void read_type_keyword(READER)
 {
     unsigned bit, all = 0;
 
     if (!json_is_array(v)) {
-        s->types &= type_bit(c, v);
+        s->types &= read_type_name(c, v);
         return;
     }
     if (json_array_size(v) == 0)
@@ -107,7 +108,7 @@ static void read_type(READER)
     c->at.is_index = true;
     for (size_t i = 0; i < json_array_size(v); i++) {
         c->at.index = i;
-        bit = type_bit(c, json_array_get(v, i));
+        bit = read_type_name(c, json_array_get(v, i));
         if (all & bit)
             mortise_schema_refuse(c, "'type' lists a type twice");
         all |= bit;
@@ -117,7 +118,7 @@ static void read_type(READER)
 
 /* ---- values and bounds ----------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
+static int compare_enum_values(const void *a, const void *b)
 {
     return mortise_json_order(*(const json_t *const *)a,
                               *(const json_t *const *)b);
@@ -134,22 +135,22 @@ static void read_enum(READER)
     s->choices = mortise_schema_room(c, n, sizeof *s->choices);
     for (size_t i = 0; i < n; i++)
         s->choices[i] = json_array_get(v, i);
-    qsort(s->choices, n, sizeof *s->choices, by_value);
+    qsort(s->choices, n, sizeof *s->choices, compare_enum_values);
 }
 
-/* Any value: `const`. */
-static void read_value(READER)
+/* `const` has any value. */
+static void store_keyword_value(READER)
 {
-    const json_t **into = field(c, s, k);
+    const json_t **into = get_keyword_field(c, s, k);
 
     *into = v;
 }
 
-static void read_number(READER)
+static void read_number_bound(READER)
 {
     if (!json_is_number(v))
         mortise_schema_refuse(c, "'%s' must be a number", k->name);
-    read_value(c, s, k, v);
+    store_keyword_value(c, s, k, v);
 }
 
 static void read_divisor(READER)
@@ -157,12 +158,12 @@ static void read_divisor(READER)
     if (!json_is_number(v) || json_number_value(v) <= 0)
         mortise_schema_refuse(c, "'%s' must be a number greater than 0",
                               k->name);
-    read_value(c, s, k, v);
+    store_keyword_value(c, s, k, v);
 }
 
-static void read_size(READER)
+static void read_size_bound(READER)
 {
-    size_t *into = field(c, s, k);
+    size_t *into = get_keyword_field(c, s, k);
 
     if (!mortise_json_is_whole(v) || json_number_value(v) < 0)
         mortise_schema_refuse(c, "'%s' must be an integer of at least 0",
@@ -171,7 +172,7 @@ static void read_size(READER)
                                : (size_t)json_real_value(v);
 }
 
-static void read_remark(READER)
+static void check_bool_annotation(READER)
 {
     if (!json_is_boolean(v))
         mortise_schema_refuse(c, "'%s' must be true or false", k->name);
@@ -179,17 +180,17 @@ static void read_remark(READER)
 
 static void read_flag(READER)
 {
-    bool *into = field(c, s, k);
+    bool *into = get_keyword_field(c, s, k);
 
-    read_remark(c, s, k, v);
+    check_bool_annotation(c, s, k, v);
     *into = json_is_true(v);
 }
 
 /* ---- names ----------------------------------------------------------- */
 
-/* A list of names, none of them twice. */
-static void check_names(struct schema_compiler *c, const char *keyword,
-                        const json_t *v)
+/* A list of names without duplicates. */
+static void check_name_list(struct schema_compiler *c, const char *keyword,
+                            const json_t *v)
 {
     size_t first, second, n = json_array_size(v);
     bool good = json_is_array(v), twice;
@@ -209,7 +210,7 @@ static void read_required(READER)
 {
     size_t n = json_array_size(v);
 
-    check_names(c, k->name, v);
+    check_name_list(c, k->name, v);
     s->required = mortise_schema_room(c, n, sizeof *s->required);
     for (size_t i = 0; i < n; i++)
         s->required[i] = json_string_value(json_array_get(v, i));
@@ -222,15 +223,16 @@ static void read_dependent_required(READER)
         mortise_schema_refuse(c, "'%s' must map names to lists of names",
                               k->name);
     MORTISE_JSON_MEMBERS (name, names, v)
-        check_names(c, k->name, names);
-    read_value(c, s, k, v);
+        check_name_list(c, k->name, names);
+    store_keyword_value(c, s, k, v);
 }
 
 /* ---- patterns -------------------------------------------------------- */
 
-static int compile_as(struct schema_compiler *c, struct schema_pattern *p,
-                      enum mortise_dialect dialect, const char *text, size_t n,
-                      struct mortise_err *err)
+static int compile_in_dialect(struct schema_compiler *c,
+                              struct schema_pattern *p,
+                              enum mortise_dialect dialect, const char *text,
+                              size_t n, struct mortise_err *err)
 {
     int rv = mortise_regex_compile(&p->regex, c->arena, dialect, text, n,
                                    &c->left, err);
@@ -242,13 +244,13 @@ static int compile_as(struct schema_compiler *c, struct schema_pattern *p,
                         "write smaller numbers in { }");
 }
 
-/* A pattern that is no ECMA-262, if others wrote it. */
-static int compile_foreign(struct schema_compiler *c, struct schema_pattern *p,
-                           const char *text, size_t n,
-                           const struct mortise_err *why)
+/* Compile a foreign pattern that is not ECMA-262. */
+static int compile_foreign_pattern(struct schema_compiler *c,
+                                   struct schema_pattern *p, const char *text,
+                                   size_t n, const struct mortise_err *why)
 {
     char where[256];
-    int rv = compile_as(c, p, MORTISE_DIALECT_PCRE2, text, n, NULL);
+    int rv = compile_in_dialect(c, p, MORTISE_DIALECT_PCRE2, text, n, NULL);
 
     if (rv == MORTISE_EINVAL)
         return mortise_fail(c->escape->err, rv, "%s", why->msg);
@@ -261,51 +263,54 @@ static int compile_foreign(struct schema_compiler *c, struct schema_pattern *p,
     return rv;
 }
 
-static void compile_pattern(struct schema_compiler *c, struct schema_pattern *p,
-                            const char *text, size_t n)
+static void compile_schema_pattern(struct schema_compiler *c,
+                                   struct schema_pattern *p, const char *text,
+                                   size_t n)
 {
     enum mortise_schema_patterns how = c->world->patterns;
     struct mortise_err why = {0};
-    int rv = compile_as(c, p, MORTISE_DIALECT_ECMA, text, n, &why);
+    int rv = compile_in_dialect(c, p, MORTISE_DIALECT_ECMA, text, n, &why);
 
     p->text = text;
     if (rv == MORTISE_EINVAL && how == MORTISE_PATTERNS_FOREIGN)
-        rv = compile_foreign(c, p, text, n, &why);
+        rv = compile_foreign_pattern(c, p, text, n, &why);
     else if (rv != MORTISE_OK)
         mortise_fail(c->escape->err, rv, "%s", why.msg);
     if (rv != MORTISE_OK)
         mortise_schema_fault(c, rv);
 }
 
-static void read_pattern(READER)
+static void read_pattern_keyword(READER)
 {
     if (!json_is_string(v))
         mortise_schema_refuse(
             c, "'pattern' must be a string with a regular expression");
-    compile_pattern(c, field(c, s, k), json_string_value(v),
-                    json_string_length(v));
+    compile_schema_pattern(c, get_keyword_field(c, s, k), json_string_value(v),
+                           json_string_length(v));
 }
 
-/* ---- schemas inside -------------------------------------------------- */
+/* ---- subschemas ------------------------------------------------------ */
 
-static struct mortise_schema *inner(struct schema_compiler *c,
-                                    struct mortise_schema *s,
-                                    struct schema_place place, json_t *v)
+static struct mortise_schema *compile_subschema(struct schema_compiler *c,
+                                                struct mortise_schema *s,
+                                                struct schema_place place,
+                                                json_t *v)
 {
     place.up = s;
     return mortise_schema_compile_at(c, v, place, s->resource);
 }
 
-static struct mortise_schema *read_one(READER)
+static struct mortise_schema *compile_one_subschema(READER)
 {
-    return inner(c, s, (struct schema_place){.keyword = k->name}, v);
+    return compile_subschema(c, s, (struct schema_place){.keyword = k->name},
+                             v);
 }
 
-static void read_schema(READER)
+static void read_schema_keyword(READER)
 {
-    struct mortise_schema **into = field(c, s, k);
+    struct mortise_schema **into = get_keyword_field(c, s, k);
 
-    *into = read_one(c, s, k, v);
+    *into = compile_one_subschema(c, s, k, v);
 }
 
 static void read_items(READER)
@@ -313,23 +318,23 @@ static void read_items(READER)
     if (json_is_array(v))
         mortise_schema_refuse(
             c, "'items' must be one schema; use 'prefixItems' for a list");
-    s->items = read_one(c, s, k, v);
+    s->items = compile_one_subschema(c, s, k, v);
 }
 
-static void read_additional(READER)
+static void read_additional_members(READER)
 {
-    s->additional = read_one(c, s, k, v);
+    s->additional = compile_one_subschema(c, s, k, v);
 }
 
-/* The schema of decoded content: must be one, and judges nothing. */
-static void read_aside(READER)
+/* The schema of decoded content must be valid, but checks nothing. */
+static void check_aside_schema(READER)
 {
-    read_one(c, s, k, v);
+    compile_one_subschema(c, s, k, v);
 }
 
-static void read_list(READER)
+static void read_schema_list(READER)
 {
-    struct schema_list *into = field(c, s, k);
+    struct schema_list *into = get_keyword_field(c, s, k);
     size_t n = json_array_size(v);
 
     if (n == 0)
@@ -338,21 +343,21 @@ static void read_list(READER)
     into->p = mortise_schema_room(c, n, sizeof *into->p);
     into->n = n;
     for (size_t i = 0; i < n; i++)
-        into->p[i] =
-            inner(c, s,
-                  (struct schema_place){
-                      .keyword = k->name, .index = i, .is_index = true},
-                  json_array_get(v, i));
+        into->p[i] = compile_subschema(c, s,
+                                       (struct schema_place){.keyword = k->name,
+                                                             .index = i,
+                                                             .is_index = true},
+                                       json_array_get(v, i));
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_members(const void *a, const void *b)
 {
     return strcmp(((const struct schema_member *)a)->name,
                   ((const struct schema_member *)b)->name);
 }
 
 /* Schemas by name, in the order of the JSON. */
-static struct schema_member *read_map(READER, size_t *n)
+static struct schema_member *read_schema_map(READER, size_t *n)
 {
     struct schema_member *list;
 
@@ -364,50 +369,50 @@ static struct schema_member *read_map(READER, size_t *n)
         struct schema_place place = {.keyword = k->name, .name = name};
 
         list[*n].name = name;
-        list[(*n)++].schema = inner(c, s, place, one);
+        list[(*n)++].schema = compile_subschema(c, s, place, one);
     }
     return list;
 }
 
 static void read_properties(READER)
 {
-    s->members = read_map(c, s, k, v, &s->n_members);
-    qsort(s->members, s->n_members, sizeof *s->members, by_name);
+    s->members = read_schema_map(c, s, k, v, &s->n_members);
+    qsort(s->members, s->n_members, sizeof *s->members, compare_members);
 }
 
 static void read_dependents(READER)
 {
     struct schema_rest *rest = mortise_schema_need_rest(c, s);
 
-    rest->dependents = read_map(c, s, k, v, &rest->n_dependents);
+    rest->dependents = read_schema_map(c, s, k, v, &rest->n_dependents);
 }
 
-/* What references lead to; nothing to check by itself. */
+/* Targets of references; they check nothing by themselves. */
 static void read_definitions(READER)
 {
     size_t n;
 
-    read_map(c, s, k, v, &n);
+    read_schema_map(c, s, k, v, &n);
 }
 
-static void read_patterns(READER)
+static void read_pattern_properties(READER)
 {
     struct schema_rest *rest = mortise_schema_need_rest(c, s);
-    struct schema_member *list = read_map(c, s, k, v, &rest->n_patterns);
+    struct schema_member *list = read_schema_map(c, s, k, v, &rest->n_patterns);
 
     rest->patterns =
         mortise_schema_room(c, rest->n_patterns, sizeof *rest->patterns);
     for (size_t i = 0; i < rest->n_patterns; i++) {
         rest->patterns[i].schema = list[i].schema;
         c->at = list[i].schema->place;
-        compile_pattern(c, &rest->patterns[i], list[i].name,
-                        strlen(list[i].name));
+        compile_schema_pattern(c, &rest->patterns[i], list[i].name,
+                               strlen(list[i].name));
     }
 }
 
 /* ---- names of schemas, and references -------------------------------- */
 
-static bool is_anchor(const char *text)
+static bool is_anchor_name(const char *text)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
@@ -423,7 +428,7 @@ static void read_anchor(READER)
     const char *name = json_string_value(v);
     struct schema_anchor *anchor;
 
-    if (!is_anchor(name))
+    if (!is_anchor_name(name))
         mortise_schema_refuse(
             c, "'%s' must be a letter or _, then letters, digits, -, _ or .",
             k->name);
@@ -438,10 +443,10 @@ static void read_anchor(READER)
     s->resource->anchors = anchor;
 }
 
-static void read_ref(READER)
+static void read_schema_ref(READER)
 {
     struct schema_fixup *f = mortise_schema_room(c, 1, sizeof *f);
-    struct schema_ref *into = field(c, s, k);
+    struct schema_ref *into = get_keyword_field(c, s, k);
 
     if (!json_is_string(v))
         mortise_schema_refuse(c, "'%s' must be a string with a reference",
@@ -454,7 +459,7 @@ static void read_ref(READER)
 
 /* ---- annotations ----------------------------------------------------- */
 
-static void read_words(READER)
+static void check_string_annotation(READER)
 {
     if (!json_is_string(v))
         mortise_schema_refuse(c, "expected a string");
@@ -477,8 +482,8 @@ static void read_vocabulary(READER)
                               "'$vocabulary' must map URIs to true or false");
 }
 
-/* What the walk has read before all else, and `default`: any value is one. */
-static void read_nothing(READER)
+/* The walk has read these keywords already; `default` may have any value. */
+static void ignore_keyword(READER)
 {
 }
 
@@ -488,70 +493,71 @@ static void read_nothing(READER)
 
 static const struct keyword keywords[] = {
     {"$anchor", SCHEMA_CORE, read_anchor, 0},
-    {"$comment", SCHEMA_CORE, read_words, 0},
+    {"$comment", SCHEMA_CORE, check_string_annotation, 0},
     {"$defs", SCHEMA_CORE, read_definitions, 0},
     {"$dynamicAnchor", SCHEMA_CORE, read_anchor, 0},
-    {"$dynamicRef", SCHEMA_CORE, read_ref, REST(dynamic_ref)},
-    {"$id", SCHEMA_CORE, read_nothing, 0},
-    {"$ref", SCHEMA_CORE, read_ref, REST(ref)},
-    {"$schema", SCHEMA_CORE, read_nothing, 0},
+    {"$dynamicRef", SCHEMA_CORE, read_schema_ref, REST(dynamic_ref)},
+    {"$id", SCHEMA_CORE, ignore_keyword, 0},
+    {"$ref", SCHEMA_CORE, read_schema_ref, REST(ref)},
+    {"$schema", SCHEMA_CORE, ignore_keyword, 0},
     {"$vocabulary", SCHEMA_CORE, read_vocabulary, 0},
-    {"additionalProperties", SCHEMA_APPLICATOR, read_additional, 0},
-    {"allOf", SCHEMA_APPLICATOR, read_list, REST(all_of)},
-    {"anyOf", SCHEMA_APPLICATOR, read_list, REST(any_of)},
-    {"const", SCHEMA_VALIDATION, read_value, REST(constant)},
-    {"contains", SCHEMA_APPLICATOR, read_schema, REST(contains)},
-    {"contentEncoding", SCHEMA_CONTENT, read_words, 0},
-    {"contentMediaType", SCHEMA_CONTENT, read_words, 0},
-    {"contentSchema", SCHEMA_CONTENT, read_aside, 0},
-    {"default", SCHEMA_META_DATA, read_nothing, 0},
-    {"definitions", SCHEMA_CORE, read_definitions, 0}, /* as $defs once were */
+    {"additionalProperties", SCHEMA_APPLICATOR, read_additional_members, 0},
+    {"allOf", SCHEMA_APPLICATOR, read_schema_list, REST(all_of)},
+    {"anyOf", SCHEMA_APPLICATOR, read_schema_list, REST(any_of)},
+    {"const", SCHEMA_VALIDATION, store_keyword_value, REST(constant)},
+    {"contains", SCHEMA_APPLICATOR, read_schema_keyword, REST(contains)},
+    {"contentEncoding", SCHEMA_CONTENT, check_string_annotation, 0},
+    {"contentMediaType", SCHEMA_CONTENT, check_string_annotation, 0},
+    {"contentSchema", SCHEMA_CONTENT, check_aside_schema, 0},
+    {"default", SCHEMA_META_DATA, ignore_keyword, 0},
+    /* the former name of $defs */
+    {"definitions", SCHEMA_CORE, read_definitions, 0},
     {"dependentRequired", SCHEMA_VALIDATION, read_dependent_required,
      REST(dependent_required)},
     {"dependentSchemas", SCHEMA_APPLICATOR, read_dependents, 0},
-    {"deprecated", SCHEMA_META_DATA, read_remark, 0},
-    {"description", SCHEMA_META_DATA, read_words, 0},
-    {"else", SCHEMA_APPLICATOR, read_schema, REST(otherwise)},
+    {"deprecated", SCHEMA_META_DATA, check_bool_annotation, 0},
+    {"description", SCHEMA_META_DATA, check_string_annotation, 0},
+    {"else", SCHEMA_APPLICATOR, read_schema_keyword, REST(otherwise)},
     {"enum", SCHEMA_VALIDATION, read_enum, 0},
     {"examples", SCHEMA_META_DATA, read_examples, 0},
-    {"exclusiveMaximum", SCHEMA_VALIDATION, read_number, REST(below)},
-    {"exclusiveMinimum", SCHEMA_VALIDATION, read_number, REST(above)},
-    {"format", SCHEMA_FORMAT, read_words, 0},
-    {"if", SCHEMA_APPLICATOR, read_schema, REST(when)},
+    {"exclusiveMaximum", SCHEMA_VALIDATION, read_number_bound, REST(below)},
+    {"exclusiveMinimum", SCHEMA_VALIDATION, read_number_bound, REST(above)},
+    {"format", SCHEMA_FORMAT, check_string_annotation, 0},
+    {"if", SCHEMA_APPLICATOR, read_schema_keyword, REST(when)},
     {"items", SCHEMA_APPLICATOR, read_items, 0},
-    {"maxContains", SCHEMA_VALIDATION, read_size, REST(max_contains)},
-    {"maxItems", SCHEMA_VALIDATION, read_size, REST(max_items)},
-    {"maxLength", SCHEMA_VALIDATION, read_size, REST(max_length)},
-    {"maxProperties", SCHEMA_VALIDATION, read_size, REST(max_members)},
-    {"maximum", SCHEMA_VALIDATION, read_number, REST(maximum)},
-    {"minContains", SCHEMA_VALIDATION, read_size, REST(min_contains)},
-    {"minItems", SCHEMA_VALIDATION, read_size, REST(min_items)},
-    {"minLength", SCHEMA_VALIDATION, read_size, REST(min_length)},
-    {"minProperties", SCHEMA_VALIDATION, read_size, REST(min_members)},
-    {"minimum", SCHEMA_VALIDATION, read_number, REST(minimum)},
+    {"maxContains", SCHEMA_VALIDATION, read_size_bound, REST(max_contains)},
+    {"maxItems", SCHEMA_VALIDATION, read_size_bound, REST(max_items)},
+    {"maxLength", SCHEMA_VALIDATION, read_size_bound, REST(max_length)},
+    {"maxProperties", SCHEMA_VALIDATION, read_size_bound, REST(max_members)},
+    {"maximum", SCHEMA_VALIDATION, read_number_bound, REST(maximum)},
+    {"minContains", SCHEMA_VALIDATION, read_size_bound, REST(min_contains)},
+    {"minItems", SCHEMA_VALIDATION, read_size_bound, REST(min_items)},
+    {"minLength", SCHEMA_VALIDATION, read_size_bound, REST(min_length)},
+    {"minProperties", SCHEMA_VALIDATION, read_size_bound, REST(min_members)},
+    {"minimum", SCHEMA_VALIDATION, read_number_bound, REST(minimum)},
     {"multipleOf", SCHEMA_VALIDATION, read_divisor, REST(multiple_of)},
-    {"not", SCHEMA_APPLICATOR, read_schema, REST(not )},
-    {"oneOf", SCHEMA_APPLICATOR, read_list, REST(one_of)},
-    {"pattern", SCHEMA_VALIDATION, read_pattern, REST(pattern)},
-    {"patternProperties", SCHEMA_APPLICATOR, read_patterns, 0},
-    {"prefixItems", SCHEMA_APPLICATOR, read_list, REST(prefix)},
+    {"not", SCHEMA_APPLICATOR, read_schema_keyword, REST(not )},
+    {"oneOf", SCHEMA_APPLICATOR, read_schema_list, REST(one_of)},
+    {"pattern", SCHEMA_VALIDATION, read_pattern_keyword, REST(pattern)},
+    {"patternProperties", SCHEMA_APPLICATOR, read_pattern_properties, 0},
+    {"prefixItems", SCHEMA_APPLICATOR, read_schema_list, REST(prefix)},
     {"properties", SCHEMA_APPLICATOR, read_properties, 0},
-    {"propertyNames", SCHEMA_APPLICATOR, read_schema, REST(names)},
-    {"readOnly", SCHEMA_META_DATA, read_remark, 0},
+    {"propertyNames", SCHEMA_APPLICATOR, read_schema_keyword, REST(names)},
+    {"readOnly", SCHEMA_META_DATA, check_bool_annotation, 0},
     {"required", SCHEMA_VALIDATION, read_required, 0},
-    {"then", SCHEMA_APPLICATOR, read_schema, REST(then)},
-    {"title", SCHEMA_META_DATA, read_words, 0},
-    {"type", SCHEMA_VALIDATION, read_type, 0},
-    {"unevaluatedItems", SCHEMA_UNEVALUATED, read_schema,
+    {"then", SCHEMA_APPLICATOR, read_schema_keyword, REST(then)},
+    {"title", SCHEMA_META_DATA, check_string_annotation, 0},
+    {"type", SCHEMA_VALIDATION, read_type_keyword, 0},
+    {"unevaluatedItems", SCHEMA_UNEVALUATED, read_schema_keyword,
      REST(unevaluated_items)},
-    {"unevaluatedProperties", SCHEMA_UNEVALUATED, read_schema,
+    {"unevaluatedProperties", SCHEMA_UNEVALUATED, read_schema_keyword,
      REST(unevaluated_members)},
     {"uniqueItems", SCHEMA_VALIDATION, read_flag, REST(unique)},
-    {"writeOnly", SCHEMA_META_DATA, read_remark, 0},
+    {"writeOnly", SCHEMA_META_DATA, check_bool_annotation, 0},
 };
 enum { N_KEYWORDS = sizeof keywords / sizeof keywords[0] };
 
-/* What other drafts call it, and OpenAPI. */
+/* Keywords of other drafts and of OpenAPI. */
 static const struct {
     const char *name, *words;
 } elsewhere[] = {
@@ -565,12 +571,12 @@ static const struct {
 
 /* ---- reading --------------------------------------------------------- */
 
-static int by_keyword(const void *name, const void *k)
+static int compare_keywords(const void *name, const void *k)
 {
     return strcmp(name, ((const struct keyword *)k)->name);
 }
 
-static void say_unknown(const char *name, char *words, size_t size)
+static void describe_unknown_keyword(const char *name, char *words, size_t size)
 {
     const char *known[N_KEYWORDS], *near;
 
@@ -590,8 +596,9 @@ static void say_unknown(const char *name, char *words, size_t size)
              name, near);
 }
 
-static void tell_unknown(const struct schema_compiler *c,
-                         const struct mortise_schema *s, const char *name)
+static void report_unknown_keyword(const struct schema_compiler *c,
+                                   const struct mortise_schema *s,
+                                   const char *name)
 {
     char where[512], words[256];
 
@@ -599,7 +606,7 @@ static void tell_unknown(const struct schema_compiler *c,
         return;
     mortise_schema_spell_place(where, sizeof where,
                                (struct schema_place){.up = s, .keyword = name});
-    say_unknown(name, words, sizeof words);
+    describe_unknown_keyword(name, words, sizeof words);
     c->world->unknown(c->world->ctx, where, words);
 }
 
@@ -608,10 +615,10 @@ void mortise_schema_read_keyword(struct schema_compiler *c,
                                  json_t *value)
 {
     const struct keyword *k =
-        bsearch(name, keywords, N_KEYWORDS, sizeof *keywords, by_keyword);
+        bsearch(name, keywords, N_KEYWORDS, sizeof *keywords, compare_keywords);
 
     if (k == NULL)
-        tell_unknown(c, s, name);
+        report_unknown_keyword(c, s, name);
     else if (s->resource->vocabularies & k->vocabulary)
         k->read(c, s, k, value);
 }

@@ -1,16 +1,18 @@
-/* listed.c -- which members a schema lists, for who looks for slips.
+/* listed.c -- the members that a schema lists, for the detection of
+ * misspellings.
  *
- * mortise_schema_member() gives what will certainly hold; here it is asked what
- * a schema's author had in mind.  A member counts as listed wherever a name may
- * stand: in properties, in a pattern, in every branch, condition and reference
- * that judges the same value, whichever of them will hold.  So
+ * mortise_schema_member() returns a schema that certainly applies.  This file
+ * finds the members that the author of a schema had in mind.  A member counts
+ * as listed wherever a name can be: in properties, in a pattern, in every
+ * branch, condition and reference for the same value, whichever of them
+ * applies.  So
  *
- *   (1) what some branch lists is never called a slip, and
- *   (2) NEVER is said of what no value that fits can have, by
- *       mortise_schema_member() itself.
+ *   (1) a member that some branch lists is never called a misspelling, and
+ *   (2) `never` is set only if mortise_schema_member() shows that no fitting
+ *       value can have the member.
  *
- * Branches of branches that lead to one schema again and again are looked at a
- * bounded number of times; behind the bound anything goes.
+ * Nested branches may lead to one schema many times, so the number of visits is
+ * bounded.  Beyond the bound, any member is accepted.
  */
 #include "lang/schema/compiled.h"
 
@@ -18,18 +20,18 @@
 
 #include "core/base/nearest.h"
 
-enum { BOUND = 200 }; /* schemas that are looked at for one name */
+enum { BOUND = 200 }; /* schemas to visit for one name */
 
 struct seeker {
     const char *name;
     struct mortise_schema_seen *out;
     unsigned left;
-    uint64_t patterns; /* what they may still cost */
-    bool lists;        /* some member is listed */
-    bool open;         /* somebody says that there may be others */
+    uint64_t patterns; /* remaining cost of patterns */
+    bool lists;        /* some schema lists members */
+    bool open;         /* some schema allows further members */
 };
 
-static void found(struct seeker *k, const struct mortise_schema *s)
+static void add_listed_member(struct seeker *k, const struct mortise_schema *s)
 {
     struct mortise_schema_seen *out = k->out;
 
@@ -40,13 +42,13 @@ static void found(struct seeker *k, const struct mortise_schema *s)
         k->open = true;
 }
 
-static void seek_members(struct seeker *k, const struct mortise_schema *s)
+static void find_listed_member(struct seeker *k, const struct mortise_schema *s)
 {
     const struct mortise_schema *own = mortise_schema_listed(s, k->name);
 
     k->lists |= s->n_members > 0;
     if (own != NULL)
-        found(k, own);
+        add_listed_member(k, own);
     for (size_t i = 0; own == NULL && i < s->n_members; i++) {
         const char *two[2] = {k->out->near, s->members[i].name};
 
@@ -54,7 +56,8 @@ static void seek_members(struct seeker *k, const struct mortise_schema *s)
     }
 }
 
-static void seek_patterns(struct seeker *k, const struct mortise_schema *s)
+static void find_matching_patterns(struct seeker *k,
+                                   const struct mortise_schema *s)
 {
     for (size_t i = 0; i < s->rest->n_patterns; i++) {
         const struct schema_pattern *p = &s->rest->patterns[i];
@@ -64,38 +67,38 @@ static void seek_patterns(struct seeker *k, const struct mortise_schema *s)
                                    &fits, NULL) != MORTISE_OK)
             k->open = true;
         if (fits)
-            found(k, p->schema);
+            add_listed_member(k, p->schema);
     }
 }
 
-static void seek(struct seeker *k, const struct mortise_schema *s);
+static void find_in_schema(struct seeker *k, const struct mortise_schema *s);
 
-static void seek_list(struct seeker *k, const struct schema_list *list)
+static void find_in_list(struct seeker *k, const struct schema_list *list)
 {
     for (size_t i = 0; i < list->n; i++)
-        seek(k, list->p[i]);
+        find_in_schema(k, list->p[i]);
 }
 
-static void seek_rest(struct seeker *k, const struct mortise_schema *s)
+static void find_in_rest(struct seeker *k, const struct mortise_schema *s)
 {
     const struct schema_rest *r = s->rest;
 
-    seek_patterns(k, s);
-    seek_list(k, &r->all_of);
-    seek_list(k, &r->any_of);
-    seek_list(k, &r->one_of);
-    seek(k, r->ref.target);
-    seek(k, r->then);
-    seek(k, r->otherwise);
+    find_matching_patterns(k, s);
+    find_in_list(k, &r->all_of);
+    find_in_list(k, &r->any_of);
+    find_in_list(k, &r->one_of);
+    find_in_schema(k, r->ref.target);
+    find_in_schema(k, r->then);
+    find_in_schema(k, r->otherwise);
     for (size_t i = 0; i < r->n_dependents; i++)
-        seek(k, r->dependents[i].schema);
+        find_in_schema(k, r->dependents[i].schema);
     k->open |=
         r->dynamic_ref.target != NULL ||
         (r->unevaluated_members != NULL && r->unevaluated_members->kinds != 0);
 }
 
-/* By all that judge the same value; s NULL: nobody does. */
-static void seek(struct seeker *k, const struct mortise_schema *s)
+/* Search all schemas for the same value; s NULL: none. */
+static void find_in_schema(struct seeker *k, const struct mortise_schema *s)
 {
     if (s == NULL || (s->kinds & MORTISE_T_OBJECT) == 0)
         return;
@@ -104,10 +107,10 @@ static void seek(struct seeker *k, const struct mortise_schema *s)
         return;
     }
     k->left--;
-    seek_members(k, s);
+    find_listed_member(k, s);
     k->open |= s->additional != NULL && s->additional->kinds != 0;
     if (s->rest != NULL)
-        seek_rest(k, s);
+        find_in_rest(k, s);
 }
 
 void mortise_schema_look(const struct mortise_schema *s, const char *name,
@@ -118,11 +121,11 @@ void mortise_schema_look(const struct mortise_schema *s, const char *name,
     const struct mortise_schema *certain;
 
     *out = (struct mortise_schema_seen){.never = false};
-    seek(&k, s);
+    find_in_schema(&k, s);
     if (out->listed)
         out->near = NULL;
     certain = out->listed ? NULL : mortise_schema_member(s, name);
-    /* Nothing fits it, or no object fits the whole. */
+    /* No value fits the member, or no object fits the schema. */
     out->never = (certain != NULL && certain->kinds == 0) ||
                  (!out->listed &&
                   (mortise_schema_types(s) & MORTISE_T_OBJECT) == 0);

@@ -1,9 +1,9 @@
-/* metaschema.c -- the schemas of JSON Schema draft 2020-12 itself.
+/* metaschema.c -- the metaschemas of JSON Schema draft 2020-12.
  *
- * As published at json-schema.org (Copyright the JSON Schema authors, under
- * the terms of the AFL or BSD license), but for the title and the comments.
- * Other schemas may refer to them; ours are checked by keywords.c, which says
- * more about a mistake, and a test holds it against these.
+ * As published at json-schema.org (Copyright the JSON Schema authors, under the
+ * terms of the AFL or BSD license), without titles and comments.  Schemas may
+ * refer to them.  Mortise checks schemas with keywords.c, which has better
+ * messages, and a test compares the two.
  */
 #include "lang/schema/metaschema.h"
 
@@ -12,7 +12,7 @@
 
 #define DRAFT "https://json-schema.org/draft/2020-12/"
 
-/* A JSON text that has no escapes in its strings, as a C string. */
+/* A JSON text without escapes in its strings, as a C string. */
 #define JSON(...) #__VA_ARGS__
 
 /* clang-format off */

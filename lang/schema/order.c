@@ -1,16 +1,16 @@
-/* order.c -- values compared as JSON Schema compares them.
+/* order.c -- comparing values by the rules of JSON Schema.
  *
- * jansson keeps 64-bit integers and doubles apart, and json_equal() says that
- * 1 is not 1.0.  JSON Schema has numbers and nothing else.  The promises:
+ * jansson distinguishes 64-bit integers from doubles, and for json_equal() 1
+ * differs from 1.0.  JSON Schema has only numbers.  The promises:
  *
- *   (1) Comparing is exact: no integer is rounded to a double on the way, so
- *       2^53 + 1 is not 2^53 in any spelling.
- *   (2) It is a total order, so that n elements can be searched for equal ones
- *       in n log n comparisons whatever they are; a hash table would need a
- *       secret against who chooses the elements.
- *   (3) A multiple is one of the decimals as written: a double stands for the
- *       shortest decimal that reads back as it, and the division is done with
- *       these decimals, not with the doubles.
+ *   (1) Comparison is exact: no integer is rounded to a double, so 2^53 + 1
+ *       differs from 2^53 in any notation.
+ *   (2) It is a total order, so equal ones among n elements are found in n log
+ *       n comparisons, whatever the elements are.  A hash table would need a
+ *       secret against elements chosen by an attacker.
+ *   (3) Multiples are those of decimals as written: a double stands for the
+ *       shortest decimal that reads back as it, and the division uses these
+ *       decimals, not the doubles.
  */
 #include "lang/schema/order.h"
 
@@ -32,7 +32,7 @@ static int order_integers(json_int_t a, json_int_t b)
 
 static int order_reals(double a, double b)
 {
-    return (a > b) - (a < b); /* jansson holds no NaN */
+    return (a > b) - (a < b); /* jansson has no NaN */
 }
 
 static int order_mixed(json_int_t i, double d)
@@ -83,17 +83,18 @@ static int order_arrays(const json_t *a, const json_t *b)
     return d;
 }
 
-/* The member of b with this name; `it` is a guess where. */
-static const json_t *counterpart(const json_t *b, void *it, const char *key)
+/* The member of b with this name; `it` is probably its position. */
+static const json_t *find_counterpart(const json_t *b, void *it,
+                                      const char *key)
 {
     if (it != NULL && strcmp(json_object_iter_key(it), key) == 0)
         return json_object_iter_value(it);
     return json_object_get(b, key);
 }
 
-/* The smallest name in `a` at which it differs from b, into *name (kept when
- * there is none that is smaller), and how.  A member that is not there comes
- * after every value, and *alone says that there was one. */
+/* The smallest name at which `a` differs from b, stored in *name if it is
+ * smaller than the current one, and the order there.  A missing member comes
+ * after every value; *alone is set if there was one. */
 static int first_difference(const json_t *a, const json_t *b, const char **name,
                             bool *alone)
 {
@@ -104,7 +105,7 @@ static int first_difference(const json_t *a, const json_t *b, const char **name,
     for (void *it = json_object_iter(object); it != NULL;
          it = json_object_iter_next(object, it)) {
         const char *key = json_object_iter_key(it);
-        const json_t *peer = counterpart(b, beside, key);
+        const json_t *peer = find_counterpart(b, beside, key);
         int here = -1;
 
         if (beside != NULL)
@@ -122,7 +123,7 @@ static int first_difference(const json_t *a, const json_t *b, const char **name,
     return d;
 }
 
-/* As if both were lists sorted by name, without making them. */
+/* Equivalent to comparing lists sorted by name. */
 static int order_objects(const json_t *a, const json_t *b)
 {
     int d = order_sizes(json_object_size(a), json_object_size(b)), other;
@@ -133,13 +134,13 @@ static int order_objects(const json_t *a, const json_t *b)
         return d;
     d = first_difference(a, b, &name, &alone);
     if (!alone)
-        return d; /* the names are the same */
+        return d; /* the names are equal */
     before = name;
     other = first_difference(b, a, &name, &alone);
     return name != before ? -other : d;
 }
 
-static int rank(const json_t *v)
+static int get_type_rank(const json_t *v)
 {
     static const int ranks[] = {
         [JSON_NULL] = 0,    [JSON_FALSE] = 1,  [JSON_TRUE] = 2,
@@ -152,7 +153,7 @@ static int rank(const json_t *v)
 
 int mortise_json_order(const json_t *a, const json_t *b)
 {
-    int d = rank(a) - rank(b);
+    int d = get_type_rank(a) - get_type_rank(b);
 
     if (d != 0 || a == b)
         return d;
@@ -171,14 +172,14 @@ int mortise_json_order(const json_t *a, const json_t *b)
     }
 }
 
-/* ---- repetitions ----------------------------------------------------- */
+/* ---- duplicates ------------------------------------------------------ */
 
 struct element {
     const json_t *value;
     size_t index;
 };
 
-static int by_value(const void *a, const void *b)
+static int compare_elements(const void *a, const void *b)
 {
     const struct element *x = a, *y = b;
     int d = mortise_json_order(x->value, y->value);
@@ -186,9 +187,9 @@ static int by_value(const void *a, const void *b)
     return d != 0 ? d : order_sizes(x->index, y->index);
 }
 
-/* Neighbours are equal, so the first of a group and the second are it. */
-static void find_pair(const struct element *list, size_t n, bool *found,
-                      size_t *first, size_t *second)
+/* Equal elements are adjacent, so only the first two of a group matter. */
+static void find_equal_pair(const struct element *list, size_t n, bool *found,
+                            size_t *first, size_t *second)
 {
     for (size_t i = 1; i < n; i++) {
         if (mortise_json_order(list[i - 1].value, list[i].value) != 0 ||
@@ -214,8 +215,8 @@ int mortise_json_repeated(const json_t *array, const struct mortise_mem *mem,
         return MORTISE_ENOMEM;
     for (size_t i = 0; i < n; i++)
         list[i] = (struct element){json_array_get(array, i), i};
-    qsort(list, n, sizeof *list, by_value);
-    find_pair(list, n, found, first, second);
+    qsort(list, n, sizeof *list, compare_elements);
+    find_equal_pair(list, n, found, first, second);
     if (list != few)
         mortise_release(mem, list, n * sizeof *list);
     return MORTISE_OK;
@@ -223,13 +224,13 @@ int mortise_json_repeated(const json_t *array, const struct mortise_mem *mem,
 
 /* ---- multiples ------------------------------------------------------- */
 
-/* digits * 10^exponent, without a zero at the end of the digits. */
+/* digits * 10^exponent, without trailing zeros in the digits. */
 struct decimal {
     uint64_t digits;
     int exponent;
 };
 
-static struct decimal normal(struct decimal d)
+static struct decimal normalize_decimal(struct decimal d)
 {
     while (d.digits != 0 && d.digits % 10 == 0) {
         d.digits /= 10;
@@ -238,8 +239,8 @@ static struct decimal normal(struct decimal d)
     return d;
 }
 
-/* At most 17 digits: that is enough for every double. */
-static struct decimal of_real(double v)
+/* At most 17 digits, which is enough for every double. */
+static struct decimal make_real_decimal(double v)
 {
     char text[MORTISE_REAL_TEXT];
     struct decimal d = {0, 0};
@@ -255,32 +256,34 @@ static struct decimal of_real(double v)
         if (d.digits < UINT64_MAX / 10 - 1)
             d.digits = d.digits * 10 + (uint64_t)(*p - '0');
         else
-            d.exponent++; /* a zero: 17 digits are behind us */
+            d.exponent++; /* a zero after 17 digits */
         d.exponent -= behind;
     }
     if (*p == 'e')
         d.exponent += atoi(p + 1);
-    return normal(d);
+    return normalize_decimal(d);
 }
 
-static struct decimal decimal_of(const json_t *v)
+static struct decimal make_decimal(const json_t *v)
 {
     json_int_t i = json_integer_value(v);
 
     if (!json_is_integer(v))
-        return of_real(json_real_value(v));
-    return normal((struct decimal){i < 0 ? 0 - (uint64_t)i : (uint64_t)i, 0});
+        return make_real_decimal(json_real_value(v));
+    return normalize_decimal(
+        (struct decimal){i < 0 ? 0 - (uint64_t)i : (uint64_t)i, 0});
 }
 
 /* 2r, modulo m; r < m <= 2^63. */
-static uint64_t twice(uint64_t r, uint64_t m)
+static uint64_t double_modulo(uint64_t r, uint64_t m)
 {
     return 2 * r >= m ? 2 * r - m : 2 * r;
 }
 
-static uint64_t ten_times(uint64_t r, uint64_t m)
+static uint64_t multiply_ten_modulo(uint64_t r, uint64_t m)
 {
-    uint64_t two = twice(r, m), sum = twice(twice(two, m), m);
+    uint64_t two = double_modulo(r, m),
+             sum = double_modulo(double_modulo(two, m), m);
 
     sum = sum >= m - two ? sum - (m - two) : sum + two; /* 8r + 2r */
     return sum;
@@ -288,17 +291,17 @@ static uint64_t ten_times(uint64_t r, uint64_t m)
 
 bool mortise_json_multiple(const json_t *v, const json_t *of)
 {
-    struct decimal a = decimal_of(v), b = decimal_of(of);
+    struct decimal a = make_decimal(v), b = make_decimal(of);
     uint64_t rest;
 
-    assert(b.digits != 0); /* the compiler lets no other in */
+    assert(b.digits != 0); /* the compiler refuses 0 */
     if (a.digits == 0)
         return true;
     if (a.exponent < b.exponent)
-        return false; /* its last digit stands behind the other's */
+        return false; /* v has a digit below the last one of `of` */
     rest = a.digits % b.digits;
     for (int i = a.exponent; i > b.exponent && rest != 0; i--)
-        rest = ten_times(rest, b.digits);
+        rest = multiply_ten_modulo(rest, b.digits);
     return rest == 0;
 }
 

@@ -1,22 +1,22 @@
-/* parameters.c -- the schema of a tool's arguments, as model servers take it.
+/* parameters.c -- the schema of a tool's arguments in the form that model
+ * servers accept.
  *
- * OpenAI, Anthropic and those that follow them demand an object schema that says
- * `type: object` and has `properties`, and refuse `anyOf`, `oneOf`, `allOf`,
- * `enum` and `not` at its top.  One tool whose schema is not so fails every
- * request of the node.  Tools of others (MCP) have all of it.
+ * OpenAI, Anthropic and compatible servers require an object schema with `type:
+ * object` and `properties`.  They refuse `anyOf`, `oneOf`, `allOf`, `enum` and
+ * `not` at its top level.  One tool with another schema makes every request of
+ * the node fail.  Tools of MCP servers have such schemas.
  *
- * So a model is told an object of all properties that any part of the schema
- * names:
+ * So the model gets an object with all properties of all parts of the schema:
  *
- *   allOf          each part holds: a property has all of its schemas, and what
- *                  one part requires is required
- *   anyOf, oneOf   one of the parts holds: a property has one of its schemas, and
- *                  is required if each part requires it
- *   $ref           to `#`, `#/...`: what it leads to is a part that holds
+ *   allOf          each part applies: a property gets all of its schemas, and a
+ *                  property that one part requires is required
+ *   anyOf, oneOf   one of the parts applies: a property gets one of its
+ *                  schemas, and is required if each part requires it
+ *   $ref           to `#`, `#/...`: the target is a part that applies
  *
- * Whatever else stands at the top and is refused there is left out.  This allows
- * more than the schema does.  That is safe: arguments are checked by the schema
- * itself, and a model is told what was wrong with them.
+ * Other top-level keywords that servers refuse are dropped.  The result allows
+ * more than the schema.  That is safe: the arguments are checked with the
+ * schema itself, and the model gets the errors.
  */
 #include "lang/schema/parameters.h"
 
@@ -27,7 +27,7 @@
 
 enum { DEPTH_MAX = 8 };
 
-/* What a schema says of an object: schemas, and a set of names. */
+/* The members of an object: their schemas, and a set of required names. */
 struct shape {
     json_t *properties, *required;
     bool nomem;
@@ -46,8 +46,9 @@ static void shape_finish(struct shape *s)
     json_decref(s->required);
 }
 
-/* Both hold, or (`any`) one of them does.  Takes `b`. */
-static json_t *both(const char *word, const json_t *a, json_t *b)
+/* Combine two schemas with allOf or anyOf (`word`).  Takes the reference of
+ * `b`. */
+static json_t *combine_schemas(const char *word, const json_t *a, json_t *b)
 {
     json_t *list = json_object_get(a, word);
     json_t *out;
@@ -66,23 +67,23 @@ static json_t *both(const char *word, const json_t *a, json_t *b)
     return NULL;
 }
 
-static void put_property(struct shape *s, const char *word, const char *name,
-                         const json_t *schema)
+static void add_shape_property(struct shape *s, const char *word,
+                               const char *name, const json_t *schema)
 {
     const json_t *known = json_object_get(s->properties, name);
     json_t *one = json_incref(mortise_json_unconst(schema));
 
     if (known != NULL)
-        one = both(word, known, one);
+        one = combine_schemas(word, known, one);
     s->nomem |= json_object_set_new(s->properties, name, one) != 0;
 }
 
-static void require(struct shape *s, const char *name)
+static void add_shape_required(struct shape *s, const char *name)
 {
     s->nomem |= json_object_set_new(s->required, name, json_true()) != 0;
 }
 
-/* What `#` or `#/a/b` leads to; NULL: nothing here. */
+/* The target of `#` or `#/a/b`; NULL: it is not in this schema. */
 static const json_t *target(const json_t *root, const json_t *ref)
 {
     const char *p = json_string_value(ref);
@@ -103,13 +104,13 @@ static const json_t *target(const json_t *root, const json_t *ref)
     return *p == '\0' ? root : NULL;
 }
 
-static void add(struct shape *to, const json_t *root, const json_t *schema,
-                unsigned depth);
+static void add_schema_to_shape(struct shape *to, const json_t *root,
+                                const json_t *schema, unsigned depth);
 
-/* One of the parts holds.  A name is counted in any.required for each part that
- * requires it. */
-static void add_any(struct shape *to, const json_t *root, const json_t *parts,
-                    unsigned depth)
+/* One of the parts applies. any.required counts, for each name, the parts that
+ * require it. */
+static void add_any_to_shape(struct shape *to, const json_t *root,
+                             const json_t *parts, unsigned depth)
 {
     struct shape any, one;
     json_int_t n = 0;
@@ -117,9 +118,9 @@ static void add_any(struct shape *to, const json_t *root, const json_t *parts,
     shape_init(&any);
     MORTISE_JSON_EACH (part, i, parts) {
         shape_init(&one);
-        add(&one, root, part, depth + 1);
+        add_schema_to_shape(&one, root, part, depth + 1);
         MORTISE_JSON_MEMBERS (name, schema, one.properties)
-            put_property(&any, "anyOf", name, schema);
+            add_shape_property(&any, "anyOf", name, schema);
         MORTISE_JSON_MEMBERS (name, yes, one.required)
             any.nomem |=
                 json_object_set_new(
@@ -131,44 +132,45 @@ static void add_any(struct shape *to, const json_t *root, const json_t *parts,
         n++;
     }
     MORTISE_JSON_MEMBERS (name, schema, any.properties)
-        put_property(to, "allOf", name, schema);
+        add_shape_property(to, "allOf", name, schema);
     MORTISE_JSON_MEMBERS (name, count, any.required)
         if (json_integer_value(count) == n)
-            require(to, name);
+            add_shape_required(to, name);
     to->nomem |= any.nomem;
     shape_finish(&any);
 }
 
-/* That holds, too. */
-static void add(struct shape *to, const json_t *root, const json_t *schema,
-                unsigned depth)
+/* This schema applies. */
+static void add_schema_to_shape(struct shape *to, const json_t *root,
+                                const json_t *schema, unsigned depth)
 {
     if (depth == DEPTH_MAX || to->nomem)
         return;
     MORTISE_JSON_MEMBERS (name, one, json_object_get(schema, "properties"))
-        put_property(to, "allOf", name, one);
+        add_shape_property(to, "allOf", name, one);
     MORTISE_JSON_EACH (name, i, json_object_get(schema, "required"))
         if (json_is_string(name))
-            require(to, json_string_value(name));
-    add(to, root, target(root, json_object_get(schema, "$ref")), depth + 1);
+            add_shape_required(to, json_string_value(name));
+    add_schema_to_shape(to, root, target(root, json_object_get(schema, "$ref")),
+                        depth + 1);
     MORTISE_JSON_EACH (part, i, json_object_get(schema, "allOf"))
-        add(to, root, part, depth + 1);
-    add_any(to, root, json_object_get(schema, "anyOf"), depth);
-    add_any(to, root, json_object_get(schema, "oneOf"), depth);
+        add_schema_to_shape(to, root, part, depth + 1);
+    add_any_to_shape(to, root, json_object_get(schema, "anyOf"), depth);
+    add_any_to_shape(to, root, json_object_get(schema, "oneOf"), depth);
 }
 
 /* ---- the schema ----------------------------------------------------------- */
 
-/* What stands at the top and is made anew, or left out. */
+/* Top-level keywords that are replaced or dropped. */
 static const char *const dropped[] = {
     "type", "properties", "required", "$ref", "allOf", "anyOf", "oneOf",
     "not",  "if",         "then",     "else", "enum",  "const",
 };
 
-enum { MADE = 3 /* of those, `type` and the next two are made anew */ };
+enum { MADE = 3 /* the first three are replaced */ };
 
-/* It is as servers take it. */
-static bool is_plain(const json_t *schema)
+/* Is it already in this form? */
+static bool is_plain_object_schema(const json_t *schema)
 {
     const char *type = json_string_value(json_object_get(schema, "type"));
 
@@ -179,7 +181,7 @@ static bool is_plain(const json_t *schema)
            json_is_object(json_object_get(schema, "properties"));
 }
 
-static json_t *names_of(const json_t *set)
+static json_t *list_set_names(const json_t *set)
 {
     json_t *list = json_array();
 
@@ -189,7 +191,8 @@ static json_t *names_of(const json_t *set)
     return list;
 }
 
-static json_t *written(const json_t *schema, const struct shape *s)
+static json_t *make_parameters_schema(const json_t *schema,
+                                      const struct shape *s)
 {
     json_t *out =
         json_pack("{s:s, s:O}", "type", "object", "properties", s->properties);
@@ -201,7 +204,8 @@ static json_t *written(const json_t *schema, const struct shape *s)
         json_object_del(rest, dropped[i]);
     if (rest == NULL || json_object_update(out, rest) != 0 ||
         (json_object_size(s->required) > 0 &&
-         json_object_set_new(out, "required", names_of(s->required)) != 0))
+         json_object_set_new(out, "required", list_set_names(s->required)) !=
+             0))
         mortise_json_drop(&out);
     json_decref(rest);
     return out;
@@ -212,11 +216,11 @@ json_t *mortise_json_parameters(const json_t *schema)
     struct shape s;
     json_t *out;
 
-    if (is_plain(schema))
+    if (is_plain_object_schema(schema))
         return json_copy(mortise_json_unconst(schema));
     shape_init(&s);
-    add(&s, schema, schema, 0);
-    out = s.nomem ? NULL : written(schema, &s);
+    add_schema_to_shape(&s, schema, schema, 0);
+    out = s.nomem ? NULL : make_parameters_schema(schema, &s);
     shape_finish(&s);
     return out;
 }

@@ -1,14 +1,14 @@
-/* refs.c -- references in schemas: resolved once, when all is read.
+/* refs.c -- resolving the references in schemas, after everything was read.
  *
- * A reference is a URI.  Without its fragment it names a resource: this
- * schema, a part of it that has an $id, one of the draft's own metaschemas or
- * a document of the caller's world.  The fragment is a pointer or an anchor.
- * A pointer may lead where no keyword has put a schema (people keep them
- * under names of their own); what stands there is read as one then.
+ * A reference is a URI. Without its fragment it names a resource: this schema,
+ * a part of it with an $id, one of the draft's metaschemas, or a document of
+ * the caller's world.  The fragment is a pointer or an anchor.  A pointer may
+ * lead to a place where no keyword has a schema (people store schemas under
+ * names of their own); the value there is then read as a schema.
  *
- * A $dynamicRef is resolved like a $ref.  If that leads to a $dynamicAnchor,
- * who has it last on the way from the value's root decides, which check.c
- * finds out.
+ * A $dynamicRef is resolved like a $ref.  If the target is a $dynamicAnchor,
+ * the outermost resource with that anchor decides, which check.c finds at check
+ * time.
  */
 #include "lang/schema/compile.h"
 
@@ -28,7 +28,7 @@ struct schema_document *mortise_schema_find_document(struct schema_compiler *c,
     const char *text = mortise_metaschema(uri);
 
     d->uri = uri;
-    if (text != NULL) { /* is JSON, so all that can fail is memory */
+    if (text != NULL) { /* valid JSON, so it can fail only for lack of memory */
         if (mortise_json_parse(&d->json, text, strlen(text), NULL) !=
             MORTISE_OK)
             mortise_escape(c->escape, mortise_nomem(c->escape->err));
@@ -41,8 +41,8 @@ struct schema_document *mortise_schema_find_document(struct schema_compiler *c,
     return c->whole->documents = d;
 }
 
-static struct mortise_schema *named(const struct schema_compiler *c,
-                                    const char *uri)
+static struct mortise_schema *
+find_resource_root(const struct schema_compiler *c, const char *uri)
 {
     for (const struct schema_resource *r = c->resources; r != NULL; r = r->next)
         if (strcmp(r->uri, uri) == 0)
@@ -50,10 +50,10 @@ static struct mortise_schema *named(const struct schema_compiler *c,
     return NULL;
 }
 
-static struct mortise_schema *find_resource(struct schema_compiler *c,
-                                            const char *uri)
+static struct mortise_schema *get_resource_root(struct schema_compiler *c,
+                                                const char *uri)
 {
-    struct mortise_schema *root = named(c, uri);
+    struct mortise_schema *root = find_resource_root(c, uri);
     struct schema_document *d;
 
     if (root != NULL)
@@ -69,7 +69,7 @@ static struct mortise_schema *find_resource(struct schema_compiler *c,
 
 /* ---- fragments ------------------------------------------------------- */
 
-/* %41 is A, in place.  What is no escape stays. */
+/* Decode %41 to A, in place.  Invalid escapes remain. */
 static void percent_decode(char *text)
 {
     char *out = text;
@@ -89,8 +89,8 @@ static void percent_decode(char *text)
     *out = '\0';
 }
 
-static _Noreturn void no_such_part(struct schema_compiler *c, const char *token,
-                                   json_t *in)
+static _Noreturn void fail_with_missing_target(struct schema_compiler *c,
+                                               const char *token, json_t *in)
 {
     const char *best = NULL;
 
@@ -107,8 +107,8 @@ static _Noreturn void no_such_part(struct schema_compiler *c, const char *token,
                           token, best);
 }
 
-/* One element, by a number without leading zeros. */
-static json_t *element(const json_t *array, const char *token)
+/* An element by its number, without leading zeros. */
+static json_t *get_array_element(const json_t *array, const char *token)
 {
     size_t n = strlen(token);
 
@@ -119,12 +119,12 @@ static json_t *element(const json_t *array, const char *token)
 }
 
 /* The schema at the pointer (without its first slash), which is decoded in
- * place: what was read as one, or what is now, in the resource of the last
- * schema on the way. */
-static struct mortise_schema *by_pointer(struct schema_compiler *c,
-                                         const struct schema_fixup *f,
-                                         struct mortise_schema *root,
-                                         char *path)
+ * place: one that was read before, or one that is read now, in the resource of
+ * the last schema on the path. */
+static struct mortise_schema *resolve_pointer(struct schema_compiler *c,
+                                              const struct schema_fixup *f,
+                                              struct mortise_schema *root,
+                                              char *path)
 {
     struct schema_place place = {.up = f->schema, .keyword = f->keyword};
     json_t *at = mortise_json_unconst(root->json), *part;
@@ -135,10 +135,10 @@ static struct mortise_schema *by_pointer(struct schema_compiler *c,
         if (next != NULL)
             *next++ = '\0';
         mortise_pointer_unescape(path);
-        part =
-            json_is_array(at) ? element(at, path) : json_object_get(at, path);
+        part = json_is_array(at) ? get_array_element(at, path)
+                                 : json_object_get(at, path);
         if (part == NULL)
-            no_such_part(c, path, at);
+            fail_with_missing_target(c, path, at);
         at = part;
         if (mortise_schema_of_json(c, part) != NULL)
             near = mortise_schema_of_json(c, part);
@@ -159,10 +159,10 @@ static const struct schema_anchor *find_anchor(const struct schema_resource *r,
     return found;
 }
 
-static struct mortise_schema *by_anchor(struct schema_compiler *c,
-                                        const struct schema_fixup *f,
-                                        const struct mortise_schema *root,
-                                        const char *name)
+static struct mortise_schema *resolve_anchor(struct schema_compiler *c,
+                                             const struct schema_fixup *f,
+                                             const struct mortise_schema *root,
+                                             const char *name)
 {
     const struct schema_anchor *a = find_anchor(root->resource, name);
 
@@ -175,9 +175,10 @@ static struct mortise_schema *by_anchor(struct schema_compiler *c,
     return a->schema;
 }
 
-/* ---- one after another ----------------------------------------------- */
+/* ---- all references -------------------------------------------------- */
 
-static void resolve(struct schema_compiler *c, const struct schema_fixup *f)
+static void resolve_reference(struct schema_compiler *c,
+                              const struct schema_fixup *f)
 {
     char *uri =
         mortise_uri_resolve(c->arena, f->schema->resource->uri, f->ref->text);
@@ -189,11 +190,12 @@ static void resolve(struct schema_compiler *c, const struct schema_fixup *f)
     fragment = uri + strcspn(uri, "#");
     if (*fragment != '\0')
         *fragment++ = '\0';
-    root = find_resource(c, uri);
+    root = get_resource_root(c, uri);
     percent_decode(fragment);
-    f->ref->target = fragment[0] == '/' ? by_pointer(c, f, root, fragment + 1)
-                     : fragment[0] != '\0' ? by_anchor(c, f, root, fragment)
-                                           : root;
+    f->ref->target =
+        fragment[0] == '/'    ? resolve_pointer(c, f, root, fragment + 1)
+        : fragment[0] != '\0' ? resolve_anchor(c, f, root, fragment)
+                              : root;
 }
 
 struct one {
@@ -201,21 +203,21 @@ struct one {
     const struct schema_fixup *f;
 };
 
-static void resolve_one(void *arg)
+static void try_reference(void *arg)
 {
     const struct one *o = arg;
 
-    resolve(o->c, o->f);
+    resolve_reference(o->c, o->f);
 }
 
 void mortise_schema_resolve(struct schema_compiler *c)
 {
     struct one one = {.c = c};
 
-    /* What is read on the way adds to the end of the list. */
+    /* Schemas that are read meanwhile append to the list. */
     for (const struct schema_fixup *f = c->fixups; f != NULL; f = f->next) {
         c->at = (struct schema_place){.up = f->schema, .keyword = f->keyword};
         one.f = f;
-        mortise_schema_try(c, resolve_one, &one);
+        mortise_schema_try(c, try_reference, &one);
     }
 }
