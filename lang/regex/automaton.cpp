@@ -1,17 +1,18 @@
-/* automaton.cpp -- regular expressions as automata: the door to RE2.
+/* automaton.cpp -- regular expressions as automata: the interface to RE2.
  *
  * RE2 searches a text of n bytes in O(n m), where m is the size of the pattern.
  * It never backtracks.  The callers charge n m before each search (regex.c).
  *
  * Memory   RE2 allocates with operator new, outside of struct mortise_mem.  One
  *          automaton holds at most MAX_MEM bytes: its programs, and the states
- *          that searches cache.  When the cache is full, RE2 empties it or goes
- *          on without it.  mortise_automaton_free() releases all of it.
+ *          that searches cache.  When the cache is full, RE2 empties it or
+ *          continues without it.  mortise_automaton_free() releases everything.
  *
  * Errors   No exception leaves this file.  RE2 does not survive std::bad_alloc
- *          while it compiles: so as much memory as it may take must be there
- *          before that, and the reverse program, which RE2 makes when a search
- *          first needs it, is compiled then, too.  A search survives it.
+ *          during compilation.  So the largest amount that it may need is
+ *          allocated once before, as a test.  RE2 compiles the reverse program
+ *          at the first search that needs it; it is compiled early for the same
+ *          reason.  A search survives std::bad_alloc.
  */
 #include "lang/regex/automaton.h"
 
@@ -37,7 +38,7 @@ namespace
 
 const int MAX_MEM = 4 << 20;
 
-/* Is there memory for all that RE2 may compile? */
+/* Is there enough memory for everything that RE2 may compile? */
 bool is_memory_left()
 {
     try {

@@ -1,6 +1,6 @@
-/* automaton.h -- a regular expression that is searched in linear time: RE2.
+/* automaton.h -- regular expressions that are searched in linear time: RE2.
  *
- * RE2 is C++.  automaton.cpp keeps it behind this header, which is C.  [any] */
+ * RE2 is C++. automaton.cpp hides it behind this C header. [any] */
 #ifndef MORTISE_LANG_REGEX_AUTOMATON_H
 #define MORTISE_LANG_REGEX_AUTOMATON_H
 
@@ -14,14 +14,14 @@ extern "C" {
 struct mortise_automaton;
 
 enum mortise_automaton_result {
-    MORTISE_AUTOMATON_FOUND, /* compile: it is there */
+    MORTISE_AUTOMATON_FOUND, /* compile: success */
     MORTISE_AUTOMATON_NONE,  /* search: no match */
     MORTISE_AUTOMATON_REFUSED,
     MORTISE_AUTOMATON_NOMEM
 };
 
-/* The n bytes of `pattern`, in RE2's syntax.  REFUSED: `why`, which RE2 wrote.
- * The automaton is immutable: any thread may search with it. */
+/* Compile the n bytes of `pattern`, in RE2's syntax.  REFUSED: `why` is RE2's
+ * message.  The automaton is immutable: any thread may search with it. */
 enum mortise_automaton_result
 mortise_automaton_compile(struct mortise_automaton **out, const char *pattern,
                           size_t n, char *why, size_t why_size);

@@ -1,49 +1,51 @@
-/* ecma.c -- ECMA-262 regular expressions in the words of RE2 or PCRE2.
+/* ecma.c -- translating ECMA-262 regular expressions to the syntax of RE2 or
+ * PCRE2.
  *
- * JSON Schema's patterns are those of ECMA-262 with the flag u: 2020-12 names
- * its 11th edition (2020), and so do we, without Annex B, which is for web
- * browsers and not for that flag.  A schema means the same to every validator,
- * then.  This file reads each pattern whole, by the grammar, and writes what it
- * read anew, for one of two libraries:
+ * The patterns of JSON Schema are those of ECMA-262 with the flag u.  Draft
+ * 2020-12 refers to its 11th edition (2020), and so does this file, without
+ * Annex B, which is for web browsers and not for that flag.  Then a schema has
+ * the same meaning for every validator.  This file parses each pattern
+ * completely, by the grammar, and writes it anew for one of two libraries:
  *
- *   RE2           in linear time.  It has no lookaround, no references and no \B
- *                 between characters, and not every property of Unicode; the
- *                 reader leaves at the first of these (MORTISE_EUNAVAILABLE)
- *   PCRE2         all of them, by backtracking, in bounded steps (regex.c)
+ *   RE2           in linear time.  It has no lookaround, no references, no \B
+ *                 between characters, and not every property of Unicode.  The
+ *                 reader stops at the first of these (MORTISE_EUNAVAILABLE).
+ *   PCRE2         all of them, by backtracking, in bounded steps (regex.c).
  *
- * In both, what is written means what ECMA-262 says:
+ * In both, the result has the meaning of ECMA-262:
  *
- *   .             is all but \n, \r, U+2028 and U+2029
- *   ^ $           the two ends of the text, a newline or not; no flag m
- *   \d \w \b      know ASCII alone; \s is WhiteSpace and LineTerminator, with
- *                 U+FEFF and all of Zs; in classes, too, where PCRE2 could not
- *                 leave out what \S \D \W leave out
- *   \v \0 \cX     VT, NUL, a control; \xHH \uHHHH \u{H...} a character, and two
- *                 \u that are a pair of surrogates are one.  A lone surrogate
- *                 is in no text and never matches
- *   [] [^]        nothing, and anything.  Inside, [ is itself; a range is
- *                 between two characters
+ *   .             any character except \n, \r, U+2028 and U+2029
+ *   ^ $           the two ends of the text, not those of lines; no flag m
+ *   \d \w \b      ASCII only; \s is WhiteSpace and LineTerminator, with U+FEFF
+ *                 and all of Zs.  Classes contain the ranges themselves,
+ *                 because PCRE2 could not exclude the characters of \S \D \W
+ *                 there.
+ *   \v \0 \cX     VT, NUL, a control character; \xHH \uHHHH \u{H...} a
+ *                 character; two \u that form a surrogate pair are one
+ *                 character.  A lone surrogate is in no text and never matches.
+ *   [] [^]        nothing, and anything.  Inside, [ is literal; a range is
+ *                 between two characters.
  *   (?= (?! (?<= (?<!   all four; PCRE2 looks behind for a fixed length only
  *   (?<n> \k<n>   groups have any ECMA name: PCRE2 gets their numbers
- *   \p{...}       Unicode's names, exactly (properties.c); Script= and Script_
- *                 Extensions= are two things
+ *   \p{...}       the exact names of Unicode (properties.c); Script= differs
+ *                 from Script_Extensions=
  *
- * All that is not in the grammar is refused, at its place and with what to
- * write instead: PCRE2's own letters (\A \Z \G \K \R \h \Q), its groups
- * ((?> (?| (?# (?i), recursion, conditions, callouts), possessive repetitions,
- * (*VERBS).  [[:alpha:]] is a class of these signs and a ] too many.
+ * Everything outside the grammar is an error with its place and an alternative:
+ * letters of PCRE2 (\A \Z \G \K \R \h \Q), its groups ((?> (?| (?# (?i),
+ * recursion, conditions, callouts), possessive repetitions, (*VERBS).
+ * [[:alpha:]] is a class of these characters and one ] too many.
  *
- * What a backreference stands for is where the two differ in the depth.  ECMA
- * forgets what a group held as each round of a repetition around it begins, and
- * takes no round that matches nothing; PCRE2 does neither.
+ * Backreferences differ most between the two.  At the start of each round of a
+ * repetition, ECMA clears the groups inside it, and it never takes a round that
+ * matches nothing.  PCRE2 does neither.
  *
- *   (1) A reference to a group that stands further on, that is not yet closed
- *       or that is in another branch is always empty in ECMA, and is written so.
- *   (2) One to a group that PCRE2 might still hold from an earlier round is
- *       refused: from behind the repetition where a round may leave the group
- *       out, or be empty; from inside where something else in the round may
- *       leave it out.
- *   (3) In a lookbehind, which ECMA reads backwards, there is none.
+ *   (1) A reference to a later group, to a group that is not closed yet or to
+ *       one in another branch is always empty in ECMA, and is written so.
+ *   (2) A reference to a group for which PCRE2 might keep the text of an
+ *       earlier round is refused: from after the repetition, if a round may
+ *       skip the group or be empty; from inside it, if something else in the
+ *       round may skip the group.
+ *   (3) In a lookbehind, which ECMA matches backwards, references are refused.
  */
 #include "lang/regex/ecma.h"
 
@@ -52,39 +54,41 @@
 #include "lang/regex/pattern.h"
 #include "core/base/utf8.h"
 
-enum { MOST_REPEATS = 65535 }; /* PCRE2 counts so far */
+enum { MOST_REPEATS = 65535 }; /* PCRE2's largest count */
 
-/* A group that captures. */
+/* A capturing group. */
 struct capture {
-    const char *name; /* NULL: it has none */
+    const char *name; /* NULL: none */
     size_t n_name;
     bool closed;
-    bool away;      /* in another branch of a group that is open */
-    bool skippable; /* what it stands in may match without it */
-    bool stale;     /* PCRE2 may hold it from a round that is over */
+    bool away;      /* in another branch of an open group */
+    bool skippable; /* the construct around it may match without it */
+    bool stale;     /* PCRE2 may keep its text from an earlier round */
 };
 
-/* A group that is open; the lowest is the whole pattern. */
+/* An open group; the first is the whole pattern. */
 struct group {
     const char *at;
-    uint32_t before;     /* captures that were open or closed before it */
+    uint32_t before;     /* number of captures that began before it */
     uint32_t branch;     /* the same, before its last branch */
-    bool captures, look; /* look: an assertion */
-    bool branches;       /* it has several */
-    bool may_be_empty;   /* one of those before the last one may be */
-    bool takes;          /* its last branch takes a character at least */
-    const char *suspect; /* a reference by rule (2), if this repeats */
-    struct mortise_weight weight; /* of the pattern before it */
+    bool captures, look; /* look: a lookaround assertion */
+    bool branches;       /* it has several branches */
+    bool may_be_empty;   /* an earlier branch may match the empty text */
+    bool takes;          /* its last branch matches at least one character */
+    const char *suspect; /* a reference that rule (2) forbids if this group
+                          * repeats */
+    struct mortise_weight weight; /* weight of the pattern before it */
 };
 
 struct reader {
     struct mortise_pattern p;
     struct mortise_arena arena;
     struct capture *captures; /* [0] is unused */
-    uint32_t n_captures;      /* all of the pattern */
+    uint32_t n_captures;      /* of the whole pattern */
     uint32_t n_begun;
-    uint32_t behind;            /* lookbehinds that are open */
-    struct mortise_weight atom; /* of the pattern before what is read */
+    uint32_t behind;            /* number of open lookbehinds */
+    struct mortise_weight atom; /* weight of the pattern before the current
+                                 * atom */
     struct group open[MORTISE_PATTERN_DEPTH];
     uint32_t n_open;
 };
@@ -92,25 +96,25 @@ struct reader {
 #define REFUSE(r, at, ...) mortise_pattern_refuse(&(r)->p, at, __VA_ARGS__)
 #define EXCEED(r, at, ...) mortise_pattern_exceed(&(r)->p, at, __VA_ARGS__)
 
-static struct group *top(struct reader *r)
+static struct group *get_ecma_group(struct reader *r)
 {
     return &r->open[r->n_open - 1];
 }
 
-static char peek(const struct reader *r, size_t ahead)
+static char peek_ecma(const struct reader *r, size_t ahead)
 {
     return mortise_pattern_peek(&r->p, ahead);
 }
 
-static void put(struct reader *r, const char *text)
+static void put_ecma_text(struct reader *r, const char *text)
 {
     mortise_buf_puts(r->p.out, text);
 }
 
-/* ---- which groups there are ---------------------------------------------- */
+/* ---- captures ------------------------------------------------------------ */
 
-/* Behind the class or the escape at p, or the character. */
-static const char *skip(const char *p, const char *end)
+/* The end of the class, the escape or the character at p. */
+static const char *skip_ecma_item(const char *p, const char *end)
 {
     bool in_class = *p == '[';
 
@@ -123,20 +127,20 @@ static const char *skip(const char *p, const char *end)
     return end;
 }
 
-static bool is_capture(const char *p, const char *end)
+static bool is_capture_start(const char *p, const char *end)
 {
     if (*p != '(' || end - p < 2 || p[1] != '?')
         return *p == '(';
     return end - p > 3 && p[2] == '<' && p[3] != '=' && p[3] != '!';
 }
 
-/* A reference may stand before its group: how many are there? */
+/* Count the groups first, because a reference may precede its group. */
 static void count_captures(struct reader *r)
 {
     const char *end = r->p.end;
 
-    for (const char *p = r->p.text; p < end; p = skip(p, end))
-        r->n_captures += is_capture(p, end);
+    for (const char *p = r->p.text; p < end; p = skip_ecma_item(p, end))
+        r->n_captures += is_capture_start(p, end);
     r->captures =
         mortise_escape_alloc(&r->p.escape, &r->arena, (size_t)r->n_captures + 1,
                              sizeof *r->captures);
@@ -144,7 +148,7 @@ static void count_captures(struct reader *r)
 
 /* ---- names of groups ----------------------------------------------------- */
 
-static bool is_name_char(uint32_t c, bool first)
+static bool is_ecma_name_char(uint32_t c, bool first)
 {
     bool letter = c < 128 && (c | 32) >= 'a' && (c | 32) <= 'z';
 
@@ -152,8 +156,8 @@ static bool is_name_char(uint32_t c, bool first)
            (!first && c >= '0' && c <= '9');
 }
 
-/* NAME> at p; behind it. */
-static const char *read_name(struct reader *r, const char *from, size_t *n)
+/* Read NAME> at `from`; *n is the length of NAME. */
+static const char *read_ecma_name(struct reader *r, const char *from, size_t *n)
 {
     struct mortise_pattern *p = &r->p;
 
@@ -161,7 +165,7 @@ static const char *read_name(struct reader *r, const char *from, size_t *n)
     while (p->p < p->end && *p->p != '>') {
         const char *at = p->p;
 
-        if (!is_name_char(mortise_pattern_take(p), at == from))
+        if (!is_ecma_name_char(mortise_pattern_take(p), at == from))
             REFUSE(r, at,
                    "the name of a group can contain letters, digits, $ and _, "
                    "and cannot begin with a digit");
@@ -173,9 +177,9 @@ static const char *read_name(struct reader *r, const char *from, size_t *n)
     return from;
 }
 
-/* The number of the group that has the name; 0: none. */
-static uint32_t named(const struct reader *r, const char *name, size_t n,
-                      uint32_t last)
+/* The number of the group with this name; 0: none. */
+static uint32_t find_named_group(const struct reader *r, const char *name,
+                                 size_t n, uint32_t last)
 {
     for (uint32_t i = 1; i <= last; i++)
         if (r->captures[i].name != NULL && r->captures[i].n_name == n &&
@@ -184,22 +188,22 @@ static uint32_t named(const struct reader *r, const char *name, size_t n,
     return 0;
 }
 
-/* Names are found beforehand, for references to groups further on. */
+/* Read the names first, because a reference may precede its group. */
 static void name_captures(struct reader *r)
 {
     const char *end = r->p.end;
     uint32_t i = 0;
 
-    for (const char *p = r->p.text; p < end; p = skip(p, end)) {
+    for (const char *p = r->p.text; p < end; p = skip_ecma_item(p, end)) {
         struct capture *c;
 
-        if (!is_capture(p, end))
+        if (!is_capture_start(p, end))
             continue;
         c = &r->captures[++i];
         if (end - p < 2 || p[1] != '?')
             continue;
-        c->name = read_name(r, p + 3, &c->n_name);
-        if (named(r, c->name, c->n_name, i - 1) != 0)
+        c->name = read_ecma_name(r, p + 3, &c->n_name);
+        if (find_named_group(r, c->name, c->n_name, i - 1) != 0)
             REFUSE(r, p, "two groups are named '%.*s'", (int)c->n_name,
                    c->name);
     }
@@ -208,14 +212,15 @@ static void name_captures(struct reader *r)
 
 /* ---- backreferences ------------------------------------------------------ */
 
-static void put_reference(struct reader *r, const char *at, uint32_t number)
+static void put_ecma_reference(struct reader *r, const char *at,
+                               uint32_t number)
 {
     const struct capture *c = &r->captures[number];
 
     if (r->behind > 0)
         EXCEED(r, at, "backreferences in a lookbehind are not supported");
     if (!c->closed || c->away) {
-        put(r, "(?:)");
+        put_ecma_text(r, "(?:)");
         return;
     }
     if (c->stale)
@@ -230,36 +235,36 @@ static void put_reference(struct reader *r, const char *at, uint32_t number)
     mortise_buf_printf(r->p.out, "\\g{%u}", (unsigned)number);
 }
 
-static void read_number(struct reader *r, const char *at)
+static void read_numbered_reference(struct reader *r, const char *at)
 {
     uint64_t n = 0;
 
-    for (; peek(r, 0) >= '0' && peek(r, 0) <= '9'; r->p.p++)
+    for (; peek_ecma(r, 0) >= '0' && peek_ecma(r, 0) <= '9'; r->p.p++)
         if (n <= r->n_captures)
-            n = n * 10 + (uint64_t)(peek(r, 0) - '0');
+            n = n * 10 + (uint64_t)(peek_ecma(r, 0) - '0');
     if (n > r->n_captures)
         REFUSE(r, at, "the backreference names a group that does not exist");
-    put_reference(r, at, (uint32_t)n);
+    put_ecma_reference(r, at, (uint32_t)n);
 }
 
-static void read_named(struct reader *r, const char *at)
+static void read_named_reference(struct reader *r, const char *at)
 {
     const char *name;
     uint32_t number;
     size_t n;
 
-    if (peek(r, 0) != '<')
+    if (peek_ecma(r, 0) != '<')
         REFUSE(r, at, "\\k needs a name: write \\k<name>");
-    name = read_name(r, r->p.p + 1, &n);
-    number = named(r, name, n, r->n_captures);
+    name = read_ecma_name(r, r->p.p + 1, &n);
+    number = find_named_group(r, name, n, r->n_captures);
     if (number == 0)
         REFUSE(r, at, "no group is named '%.*s'", (int)n, name);
-    put_reference(r, at, number);
+    put_ecma_reference(r, at, number);
 }
 
 /* ---- escapes ------------------------------------------------------------- */
 
-/* The letters that others have. */
+/* Letters of other dialects, and alternatives. */
 static const struct {
     char letter;
     const char *instead;
@@ -285,7 +290,7 @@ static const struct {
     {'z', "write $"},
 };
 
-static _Noreturn void refuse_escape(struct reader *r, const char *at)
+static _Noreturn void refuse_ecma_escape(struct reader *r, const char *at)
 {
     char c = at[1];
 
@@ -299,8 +304,8 @@ static _Noreturn void refuse_escape(struct reader *r, const char *at)
     REFUSE(r, at, "unknown escape: remove the backslash");
 }
 
-/* \u{...}, behind the u. */
-static uint32_t read_braced(struct reader *r, const char *at)
+/* \u{...}, after the u. */
+static uint32_t read_braced_unicode(struct reader *r, const char *at)
 {
     uint32_t c = 0, d;
     const char *from = ++r->p.p;
@@ -309,20 +314,20 @@ static uint32_t read_braced(struct reader *r, const char *at)
         c = c * 16 + d;
     if (c > 0x10FFFF)
         REFUSE(r, at, "the last character is \\u{10FFFF}");
-    if (r->p.p == from || peek(r, 0) != '}')
+    if (r->p.p == from || peek_ecma(r, 0) != '}')
         REFUSE(r, at, "\\u{ needs hexadecimal digits and a closing }");
     r->p.p++;
     return c;
 }
 
-/* Behind \u: with the one behind it, if they are a pair. */
-static uint32_t read_unicode(struct reader *r, const char *at)
+/* After \u; includes a second \u of a surrogate pair. */
+static uint32_t read_unicode_escape(struct reader *r, const char *at)
 {
     const char *back;
     uint32_t c, low;
 
-    if (peek(r, 0) == '{')
-        return read_braced(r, at);
+    if (peek_ecma(r, 0) == '{')
+        return read_braced_unicode(r, at);
     if (!mortise_pattern_digits(&r->p, 4, 16, &c))
         REFUSE(r, at, "\\u needs four hexadecimal digits, or digits in braces");
     back = r->p.p;
@@ -336,9 +341,9 @@ static uint32_t read_unicode(struct reader *r, const char *at)
     return c;
 }
 
-static uint32_t read_control(struct reader *r, const char *at)
+static uint32_t read_control_escape(struct reader *r, const char *at)
 {
-    uint32_t c = (unsigned char)peek(r, 0);
+    uint32_t c = (unsigned char)peek_ecma(r, 0);
 
     if ((c | 32) < 'a' || (c | 32) > 'z')
         REFUSE(r, at, "\\c needs a letter after it");
@@ -346,8 +351,8 @@ static uint32_t read_control(struct reader *r, const char *at)
     return c & 31;
 }
 
-/* Behind a backslash and this letter: the character that they stand for. */
-static uint32_t read_character(struct reader *r, const char *at, char c)
+/* The character for a backslash and this letter, which were read. */
+static uint32_t read_ecma_character(struct reader *r, const char *at, char c)
 {
     static const char controls[] = "f\fn\nr\rt\tv\v";
     uint32_t hex;
@@ -356,10 +361,10 @@ static uint32_t read_character(struct reader *r, const char *at, char c)
         if (*p == c)
             return (unsigned char)p[1];
     if (c == 'c')
-        return read_control(r, at);
+        return read_control_escape(r, at);
     if (c == 'u')
-        return read_unicode(r, at);
-    if (c == '0' && (peek(r, 0) < '0' || peek(r, 0) > '9'))
+        return read_unicode_escape(r, at);
+    if (c == '0' && (peek_ecma(r, 0) < '0' || peek_ecma(r, 0) > '9'))
         return 0;
     if (c == 'x') {
         if (!mortise_pattern_digits(&r->p, 2, 16, &hex))
@@ -369,7 +374,7 @@ static uint32_t read_character(struct reader *r, const char *at, char c)
     }
     if (c != '\0' && strchr("^$\\.*+?()[]{}|/", c) != NULL)
         return (unsigned char)c;
-    refuse_escape(r, at);
+    refuse_ecma_escape(r, at);
 }
 
 /* ---- sets ---------------------------------------------------------------- */
@@ -380,7 +385,7 @@ static const uint32_t spaces[][2] = {
     {0x3000, 0x3000}, {0xFEFF, 0xFEFF},
 };
 
-/* \s or \S, inside [ ]. */
+/* \s or \S, in a class. */
 static void put_spaces(struct reader *r, bool inverse)
 {
     uint32_t from = 0;
@@ -396,9 +401,11 @@ static void put_spaces(struct reader *r, bool inverse)
         mortise_pattern_put_range(&r->p, from, 0x10FFFF);
 }
 
-/* Of \p{NAME=VALUE}, both of which end where their length says. */
-static const char *property(const char *name, size_t n_name, const char *value,
-                            size_t n_value, const char **kind)
+/* PCRE2's name for \p{NAME=VALUE}, whose parts are not NUL-terminated; NULL:
+ * none. */
+static const char *find_valued_property(const char *name, size_t n_name,
+                                        const char *value, size_t n_value,
+                                        const char **kind)
 {
     static const struct {
         const char *name, *kind;
@@ -418,8 +425,8 @@ static const char *property(const char *name, size_t n_name, const char *value,
     return NULL;
 }
 
-/* What PCRE2 calls it, and how much of that counts; NULL: there is none. */
-static const char *lone_property(const char *name, size_t n)
+/* PCRE2's name for \p{NAME}; NULL: none. */
+static const char *find_lone_property(const char *name, size_t n)
 {
     const char *found = mortise_property_category(name, n, true);
 
@@ -430,8 +437,8 @@ static const char *lone_property(const char *name, size_t n)
                : mortise_property_binary(name, n);
 }
 
-static _Noreturn void refuse_property(struct reader *r, const char *at,
-                                      const char *name, size_t n)
+static _Noreturn void refuse_ecma_property(struct reader *r, const char *at,
+                                           const char *name, size_t n)
 {
     if (mortise_property_script(name, n, true))
         REFUSE(r, at, "\\p{%.*s} is a script: write \\p{Script=%.*s}", (int)n,
@@ -440,25 +447,26 @@ static _Noreturn void refuse_property(struct reader *r, const char *at,
            (int)mortise_utf8_cut(name, n, 60), name);
 }
 
-/* Behind \p or \P. */
-static void put_property(struct reader *r, const char *at, bool inverse)
+/* After \p or \P. */
+static void put_ecma_property(struct reader *r, const char *at, bool inverse)
 {
     const char *name = r->p.p + 1, *close, *equals, *found, *kind = "";
     size_t n;
 
-    close =
-        peek(r, 0) == '{' ? memchr(name, '}', (size_t)(r->p.end - name)) : NULL;
+    close = peek_ecma(r, 0) == '{'
+                ? memchr(name, '}', (size_t)(r->p.end - name))
+                : NULL;
     if (close == NULL)
         REFUSE(r, at, "\\p and \\P need {NAME} after them");
     n = (size_t)(close - name);
     equals = memchr(name, '=', n);
     if (equals == NULL)
-        found = lone_property(name, n);
+        found = find_lone_property(name, n);
     else
-        found = property(name, (size_t)(equals - name), equals + 1,
-                         (size_t)(close - equals - 1), &kind);
+        found = find_valued_property(name, (size_t)(equals - name), equals + 1,
+                                     (size_t)(close - equals - 1), &kind);
     if (found == NULL)
-        refuse_property(r, at, name, n);
+        refuse_ecma_property(r, at, name, n);
     if (*found == '^') {
         inverse = !inverse;
         found++;
@@ -471,8 +479,8 @@ static void put_property(struct reader *r, const char *at, bool inverse)
     r->p.p = close + 1;
 }
 
-/* \d \D \s \S \w \W \p \P, inside [ ]; false: it is none of them. */
-static bool put_set(struct reader *r, const char *at, char c)
+/* \d \D \s \S \w \W \p \P, in a class; false: another letter. */
+static bool put_ecma_set(struct reader *r, const char *at, char c)
 {
     bool inverse = c != '\0' && strchr("DSWP", c) != NULL;
 
@@ -491,7 +499,7 @@ static bool put_set(struct reader *r, const char *at, char c)
         return true;
     case 'p':
     case 'P':
-        put_property(r, at, inverse);
+        put_ecma_property(r, at, inverse);
         return true;
     default:
         return false;
@@ -500,8 +508,9 @@ static bool put_set(struct reader *r, const char *at, char c)
 
 /* ---- classes ------------------------------------------------------------- */
 
-/* One character of a class into *c; false: it was a set, and is written. */
-static bool read_member(struct reader *r, uint32_t *c)
+/* Read a character of a class into *c; false: it was a set, which is
+ * written. */
+static bool read_ecma_member(struct reader *r, uint32_t *c)
 {
     const char *at = r->p.p;
     char letter;
@@ -514,23 +523,23 @@ static bool read_member(struct reader *r, uint32_t *c)
         REFUSE(r, at, "a backslash needs a character after it");
     letter = at[1];
     r->p.p += 2;
-    if (put_set(r, at, letter))
+    if (put_ecma_set(r, at, letter))
         return false;
     if (letter == 'B' || letter == 'k' || (letter >= '1' && letter <= '9'))
         REFUSE(r, at, "\\%c is not allowed inside a class", letter);
     *c = letter == 'b'   ? '\b'
          : letter == '-' ? '-'
-                         : read_character(r, at, letter);
+                         : read_ecma_character(r, at, letter);
     return true;
 }
 
-static void read_range(struct reader *r, const char *open)
+static void read_ecma_range(struct reader *r, const char *open)
 {
     const char *at = r->p.p;
     uint32_t a, b;
-    bool first = read_member(r, &a), second;
+    bool first = read_ecma_member(r, &a), second;
 
-    if (peek(r, 0) != '-' || peek(r, 1) == ']') {
+    if (peek_ecma(r, 0) != '-' || peek_ecma(r, 1) == ']') {
         if (first)
             mortise_pattern_put_range(&r->p, a, a);
         return;
@@ -538,7 +547,7 @@ static void read_range(struct reader *r, const char *open)
     r->p.p++;
     if (r->p.p == r->p.end)
         REFUSE(r, open, "this class is not closed by ]");
-    second = read_member(r, &b);
+    second = read_ecma_member(r, &b);
     if (!first || !second)
         REFUSE(r, at,
                "a range needs a character on both sides: write \\- for the "
@@ -548,17 +557,17 @@ static void read_range(struct reader *r, const char *open)
     mortise_pattern_put_range(&r->p, a, b);
 }
 
-static void read_class(struct reader *r)
+static void read_ecma_class(struct reader *r)
 {
     const char *open = r->p.p++;
-    bool inverse = peek(r, 0) == '^';
+    bool inverse = peek_ecma(r, 0) == '^';
 
     r->p.p += inverse;
     mortise_pattern_open_class(&r->p, inverse);
-    while (peek(r, 0) != ']' || r->p.p == r->p.end) {
+    while (peek_ecma(r, 0) != ']' || r->p.p == r->p.end) {
         if (r->p.p == r->p.end)
             REFUSE(r, open, "this class is not closed by ]");
-        read_range(r, open);
+        read_ecma_range(r, open);
     }
     r->p.p++;
     mortise_pattern_close_class(&r->p);
@@ -566,7 +575,7 @@ static void read_class(struct reader *r)
 
 /* ---- groups -------------------------------------------------------------- */
 
-/* What others write behind (?, the longest first. */
+/* Groups of other dialects, longest first, and alternatives. */
 static const struct {
     const char *text, *instead;
 } foreign_groups[] = {
@@ -588,7 +597,7 @@ static const struct {
     {"(*", "write \\( and \\* for the characters"},
 };
 
-static _Noreturn void refuse_group(struct reader *r, const char *at)
+static _Noreturn void refuse_ecma_group(struct reader *r, const char *at)
 {
     for (size_t i = 0; i < sizeof foreign_groups / sizeof foreign_groups[0];
          i++)
@@ -598,7 +607,7 @@ static _Noreturn void refuse_group(struct reader *r, const char *at)
     REFUSE(r, at, "only : = ! <= <! and <name> are allowed after (?");
 }
 
-static void push(struct reader *r, struct group g)
+static void push_ecma_group(struct reader *r, struct group g)
 {
     if (r->n_open == MORTISE_PATTERN_DEPTH)
         EXCEED(r, g.at, "groups are nested more than %d deep",
@@ -606,11 +615,11 @@ static void push(struct reader *r, struct group g)
     g.before = g.branch = r->n_begun;
     g.weight = r->atom;
     r->n_open++;
-    *top(r) = g;
+    *get_ecma_group(r) = g;
 }
 
-/* The beginning of a group, with its name. */
-static void open_group(struct reader *r)
+/* The start of a group, with its name. */
+static void open_ecma_group(struct reader *r)
 {
     static const struct {
         const char *text;
@@ -629,24 +638,24 @@ static void open_group(struct reader *r)
             mortise_pattern_beyond_re2(&r->p);
         r->p.p += strlen(kinds[i].text);
         r->behind += kinds[i].behind;
-        put(r, kinds[i].text);
-        push(r, (struct group){.at = at, .look = kinds[i].look});
+        put_ecma_text(r, kinds[i].text);
+        push_ecma_group(r, (struct group){.at = at, .look = kinds[i].look});
         return;
     }
-    if (!is_capture(at, r->p.end) || mortise_pattern_at(&r->p, "(*"))
-        refuse_group(r, at);
-    push(r, (struct group){.at = at, .captures = true});
+    if (!is_capture_start(at, r->p.end) || mortise_pattern_at(&r->p, "(*"))
+        refuse_ecma_group(r, at);
+    push_ecma_group(r, (struct group){.at = at, .captures = true});
     r->n_begun++;
-    top(r)->branch = r->n_begun;
+    get_ecma_group(r)->branch = r->n_begun;
     r->p.p++;
-    if (peek(r, 0) == '?')
+    if (peek_ecma(r, 0) == '?')
         r->p.p += 3 + r->captures[r->n_begun].n_name;
-    put(r, "(");
+    put_ecma_text(r, "(");
 }
 
-static void next_branch(struct reader *r)
+static void start_next_branch(struct reader *r)
 {
-    struct group *g = top(r);
+    struct group *g = get_ecma_group(r);
 
     for (uint32_t i = g->branch + 1; i <= r->n_begun; i++)
         r->captures[i].away = true;
@@ -655,10 +664,10 @@ static void next_branch(struct reader *r)
     g->may_be_empty |= !g->takes;
     g->takes = false;
     r->p.p++;
-    put(r, "|");
+    put_ecma_text(r, "|");
 }
 
-/* The group is over: what stood in it is to be had from behind it. */
+/* The group is closed: references to captures in it are possible now. */
 static void close_captures(struct reader *r, const struct group *g)
 {
     uint32_t own = g->before + 1;
@@ -672,7 +681,7 @@ static void close_captures(struct reader *r, const struct group *g)
     }
 }
 
-/* What a repetition does to the captures in it: rule (2). */
+/* Update the captures in a repeated group: rule (2). */
 static void repeat_captures(struct reader *r, const struct group *g,
                             struct mortise_repeat n)
 {
@@ -692,8 +701,9 @@ static void repeat_captures(struct reader *r, const struct group *g,
 
 /* ---- repetitions --------------------------------------------------------- */
 
-/* One of * + ? {n,m} and perhaps a ? behind it, taken; false: none comes. */
-static bool read_repeat(struct reader *r, struct mortise_repeat *n, bool *lazy)
+/* Read one of * + ? {n,m} and an optional ? after it; false: there is none. */
+static bool read_ecma_repeat(struct reader *r, struct mortise_repeat *n,
+                             bool *lazy)
 {
     static const struct {
         char sign;
@@ -718,50 +728,52 @@ static bool read_repeat(struct reader *r, struct mortise_repeat *n, bool *lazy)
     if (n->min > MOST_REPEATS ||
         (n->max > MOST_REPEATS && n->max != MORTISE_PATTERN_MANY))
         EXCEED(r, at, "a count can be at most %d", MOST_REPEATS);
-    *lazy = peek(r, 0) == '?';
+    *lazy = peek_ecma(r, 0) == '?';
     r->p.p += *lazy;
-    if (peek(r, 0) == '+')
+    if (peek_ecma(r, 0) == '+')
         REFUSE(r, r->p.p,
                "possessive repetitions are not supported: remove the second +");
-    if (peek(r, 0) == '*' || peek(r, 0) == '?')
+    if (peek_ecma(r, 0) == '*' || peek_ecma(r, 0) == '?')
         REFUSE(
             r, r->p.p,
             "a repetition cannot be repeated directly: put a group around it");
     return true;
 }
 
-/* Behind an atom: how often, and does the branch take a character, then? */
-static void finish_atom(struct reader *r, bool takes, const struct group *g)
+/* After an atom: read its repetition.  `takes`: the atom matches a
+ * character. */
+static void finish_ecma_atom(struct reader *r, bool takes,
+                             const struct group *g)
 {
     struct mortise_repeat n = {1, 1};
     bool lazy;
 
-    if (read_repeat(r, &n, &lazy))
+    if (read_ecma_repeat(r, &n, &lazy))
         mortise_pattern_put_repeat(&r->p, r->atom, n, lazy);
     if (g != NULL)
         repeat_captures(r, g, n);
-    top(r)->takes |= takes && n.min > 0;
+    get_ecma_group(r)->takes |= takes && n.min > 0;
 }
 
-static void close_group(struct reader *r)
+static void close_ecma_group(struct reader *r)
 {
-    struct group g = *top(r);
+    struct group g = *get_ecma_group(r);
 
     if (r->n_open == 1)
         REFUSE(r, r->p.p, "no group is open here: write \\) for the character");
     close_captures(r, &g);
     r->n_open--;
     r->p.p++;
-    put(r, ")");
+    put_ecma_text(r, ")");
     r->behind -= g.look && g.at[2] == '<';
     r->atom = g.weight;
     if (!g.look)
-        finish_atom(r, g.takes && !g.may_be_empty, &g);
+        finish_ecma_atom(r, g.takes && !g.may_be_empty, &g);
 }
 
 /* ---- the pattern --------------------------------------------------------- */
 
-static void read_escape(struct reader *r)
+static void read_ecma_escape(struct reader *r)
 {
     const char *at = r->p.p;
     char c;
@@ -773,37 +785,37 @@ static void read_escape(struct reader *r)
     if (c == 'b' || c == 'B') {
         if (c == 'B' && r->p.for_re2)
             mortise_pattern_beyond_re2(&r->p);
-        put(r, c == 'b' ? "\\b" : "\\B");
+        put_ecma_text(r, c == 'b' ? "\\b" : "\\B");
         return;
     }
     if (c >= '1' && c <= '9') {
         r->p.p--;
-        read_number(r, at);
-        finish_atom(r, false, NULL);
+        read_numbered_reference(r, at);
+        finish_ecma_atom(r, false, NULL);
         return;
     }
     if (c == 'k') {
-        read_named(r, at);
-        finish_atom(r, false, NULL);
+        read_named_reference(r, at);
+        finish_ecma_atom(r, false, NULL);
         return;
     }
     if (c != '\0' && strchr("dDsSwWpP", c) != NULL) {
         mortise_pattern_open_class(&r->p, false);
-        put_set(r, at, c);
+        put_ecma_set(r, at, c);
         mortise_pattern_close_class(&r->p);
     } else {
-        mortise_pattern_put(&r->p, read_character(r, at, c));
+        mortise_pattern_put(&r->p, read_ecma_character(r, at, c));
     }
-    finish_atom(r, true, NULL);
+    finish_ecma_atom(r, true, NULL);
 }
 
-static void read_end(struct reader *r, const char *end)
+static void read_text_end(struct reader *r, const char *end)
 {
     r->p.p++;
-    put(r, end);
+    put_ecma_text(r, end);
 }
 
-/* What POSIX names inside of a class, and what to write. */
+/* POSIX classes, and alternatives. */
 static const struct {
     const char *name, *instead;
 } posix[] = {
@@ -822,9 +834,9 @@ static const struct {
     {"xdigit", "[0-9a-fA-F]"},
 };
 
-/* The ] that is too many behind a class that holds [:alpha:], which ECMA-262
- * closes at the first. */
-static void refuse_posix(struct reader *r)
+/* Report a superfluous ] after a class with [:alpha:], because ECMA-262 ends
+ * the class at the first ]. */
+static void refuse_posix_class(struct reader *r)
 {
     const char *at = r->p.p;
 
@@ -845,7 +857,7 @@ static void refuse_posix(struct reader *r)
 static _Noreturn void refuse_sign(struct reader *r, char c)
 {
     if (c == ']')
-        refuse_posix(r);
+        refuse_posix_class(r);
     if (c == ']' || c == '{' || c == '}')
         REFUSE(r, r->p.p,
                "a single %c is not allowed: write \\%c for the character", c,
@@ -855,8 +867,8 @@ static _Noreturn void refuse_sign(struct reader *r, char c)
            c);
 }
 
-/* Any character but the four that end a line. */
-static void put_dot(struct reader *r)
+/* Any character except the four line terminators. */
+static void put_ecma_dot(struct reader *r)
 {
     mortise_pattern_open_class(&r->p, true);
     mortise_pattern_put_range(&r->p, '\n', '\n');
@@ -865,50 +877,50 @@ static void put_dot(struct reader *r)
     mortise_pattern_close_class(&r->p);
 }
 
-static void read_term(struct reader *r)
+static void read_ecma_term(struct reader *r)
 {
-    char c = peek(r, 0);
+    char c = peek_ecma(r, 0);
 
     r->atom = r->p.weight;
     if (c == '\\') {
-        read_escape(r);
+        read_ecma_escape(r);
     } else if (c == '(') {
-        open_group(r);
+        open_ecma_group(r);
     } else if (c == ')') {
-        close_group(r);
+        close_ecma_group(r);
     } else if (c == '|') {
-        next_branch(r);
+        start_next_branch(r);
     } else if (c == '^') {
-        read_end(r, "\\A");
+        read_text_end(r, "\\A");
     } else if (c == '$') {
-        read_end(r, "\\z");
+        read_text_end(r, "\\z");
     } else if (c != '\0' && strchr("*+?]{}", c) != NULL) {
         refuse_sign(r, c);
     } else if (c == '[') {
-        read_class(r);
-        finish_atom(r, true, NULL);
+        read_ecma_class(r);
+        finish_ecma_atom(r, true, NULL);
     } else {
         if (c == '.')
-            put_dot(r);
+            put_ecma_dot(r);
         else
             mortise_pattern_put(&r->p, mortise_pattern_take(&r->p));
         r->p.p += c == '.';
-        finish_atom(r, true, NULL);
+        finish_ecma_atom(r, true, NULL);
     }
 }
 
-static void read_pattern(void *arg)
+static void read_ecma_pattern(void *arg)
 {
     struct reader *r = arg;
 
     mortise_pattern_check_text(&r->p);
     count_captures(r);
     name_captures(r);
-    push(r, (struct group){.at = r->p.text});
+    push_ecma_group(r, (struct group){.at = r->p.text});
     while (r->p.p < r->p.end)
-        read_term(r);
+        read_ecma_term(r);
     if (r->n_open > 1)
-        REFUSE(r, top(r)->at, "this group is not closed by )");
+        REFUSE(r, get_ecma_group(r)->at, "this group is not closed by )");
 }
 
 int mortise_ecma_translate(struct mortise_buf *out, const char *pattern,
@@ -926,7 +938,7 @@ int mortise_ecma_translate(struct mortise_buf *out, const char *pattern,
     int rv;
 
     mortise_arena_init(&r.arena, out->mem);
-    rv = mortise_escapable(&r.p.escape, read_pattern, &r);
+    rv = mortise_escapable(&r.p.escape, read_ecma_pattern, &r);
     mortise_arena_finish(&r.arena);
     *weight = r.p.weight;
     return rv == MORTISE_OK && out->failed ? mortise_nomem(err) : rv;

@@ -1,13 +1,12 @@
-/* pattern.c -- what the readers of regular expressions share.
+/* pattern.c -- shared by the readers of regular expressions.
  *
- * Nothing of a pattern reaches RE2 or PCRE2 as it stands: characters are
- * written so that they cannot be syntax, sets as the ranges that they are,
- * repetitions as numbers.  So what these libraries know besides, and what other
- * versions of them may come to know, means nothing here.
+ * No part of a pattern reaches RE2 or PCRE2 as written.  Characters are written
+ * so that they cannot be syntax, sets as ranges, repetitions as numbers.  So
+ * other features of these libraries, and of their later versions, have no
+ * effect.
  *
- * The weight is counted here, too, and not by the library: what a search costs
- * must not depend on its version, or a run that is replayed could end in
- * another way.
+ * The weight is counted here and not by the library: the cost of a search must
+ * not depend on a library version, or a replayed run could end differently.
  */
 #include "lang/regex/pattern.h"
 
@@ -23,14 +22,17 @@ const struct mortise_ascii mortise_ascii_digits = {{0x03FF000000000000, 0}};
 const struct mortise_ascii mortise_ascii_word = {
     {0x03FF000000000000, 0x07FFFFFE87FFFFFE}};
 
-/* "VERDICT: words (at character n)"; the verdict has the standard's name. */
-static _Noreturn void leave(struct mortise_pattern *p, const char *at,
-                            const char *before, const char *behind,
-                            const char *fmt, va_list ap) MORTISE_PRINTF(5, 0);
+/* "VERDICT: message (at character n)"; the verdict contains the name of the
+ * standard. */
+static _Noreturn void escape_with_message(struct mortise_pattern *p,
+                                          const char *at, const char *before,
+                                          const char *behind, const char *fmt,
+                                          va_list ap) MORTISE_PRINTF(5, 0);
 
-static _Noreturn void leave(struct mortise_pattern *p, const char *at,
-                            const char *before, const char *behind,
-                            const char *fmt, va_list ap)
+static _Noreturn void escape_with_message(struct mortise_pattern *p,
+                                          const char *at, const char *before,
+                                          const char *behind, const char *fmt,
+                                          va_list ap)
 {
     char words[200];
 
@@ -49,7 +51,7 @@ void mortise_pattern_refuse(struct mortise_pattern *p, const char *at,
     va_list ap;
 
     va_start(ap, fmt);
-    leave(p, at, "not a regular expression of ", "", fmt, ap);
+    escape_with_message(p, at, "not a regular expression of ", "", fmt, ap);
 }
 
 void mortise_pattern_exceed(struct mortise_pattern *p, const char *at,
@@ -58,8 +60,8 @@ void mortise_pattern_exceed(struct mortise_pattern *p, const char *at,
     va_list ap;
 
     va_start(ap, fmt);
-    leave(p, at, "a regular expression of ",
-          " that this build does not support", fmt, ap);
+    escape_with_message(p, at, "a regular expression of ",
+                        " that this build does not support", fmt, ap);
 }
 
 void mortise_pattern_beyond_re2(struct mortise_pattern *p)
@@ -115,10 +117,10 @@ bool mortise_pattern_digits(struct mortise_pattern *p, size_t n, unsigned base,
 
 /* ---- repetitions ------------------------------------------------------- */
 
-/* A number at `at`, and behind it; NULL: there is none, or (not `zeroes`) it
- * begins with a zero that says nothing. */
-static const char *number(const char *at, const char *end, bool zeroes,
-                          uint32_t *out)
+/* Read a number at `at`, and return its end.  NULL: there is none, or it has a
+ * leading zero and `zeroes` is false. */
+static const char *read_repeat_count(const char *at, const char *end,
+                                     bool zeroes, uint32_t *out)
 {
     const char *from = at;
     uint64_t v = 0;
@@ -141,14 +143,14 @@ bool mortise_pattern_counted(struct mortise_pattern *p, bool zeroes,
 
     if (mortise_pattern_peek(p, 0) != '{')
         return false;
-    at = number(p->p + 1, p->end, zeroes, &out->min);
+    at = read_repeat_count(p->p + 1, p->end, zeroes, &out->min);
     if (at == NULL || at == p->end)
         return false;
     out->max = out->min;
     if (*at == ',') {
         out->max = MORTISE_PATTERN_MANY;
         if (++at < p->end && *at != '}')
-            at = number(at, p->end, zeroes, &out->max);
+            at = read_repeat_count(at, p->end, zeroes, &out->max);
     }
     if (at == NULL || at == p->end || *at != '}')
         return false;
@@ -156,8 +158,8 @@ bool mortise_pattern_counted(struct mortise_pattern *p, bool zeroes,
     return true;
 }
 
-/* before + copies * (all - before); as good as infinite at most. */
-static uint64_t multiplied(uint64_t before, uint64_t all, uint32_t copies)
+/* before + copies * (all - before), limited to a practically infinite value. */
+static uint64_t multiply_weight(uint64_t before, uint64_t all, uint32_t copies)
 {
     const uint64_t most = (uint64_t)1 << 50;
     uint64_t one = all - before;
@@ -167,8 +169,8 @@ static uint64_t multiplied(uint64_t before, uint64_t all, uint32_t copies)
     return before + one * copies > most ? most : before + one * copies;
 }
 
-/* What is repeated without an end is there once, or as often as it must. */
-static uint32_t copies_of(struct mortise_repeat r)
+/* A repetition without an end counts once, or as its minimum. */
+static uint32_t count_copies(struct mortise_repeat r)
 {
     if (r.max != MORTISE_PATTERN_MANY)
         return r.max;
@@ -179,10 +181,10 @@ void mortise_pattern_put_repeat(struct mortise_pattern *p,
                                 struct mortise_weight before,
                                 struct mortise_repeat r, bool lazy)
 {
-    uint32_t copies = copies_of(r);
+    uint32_t copies = count_copies(r);
 
-    p->weight.places = multiplied(before.places, p->weight.places, copies);
-    p->weight.ranges = multiplied(before.ranges, p->weight.ranges, copies);
+    p->weight.places = multiply_weight(before.places, p->weight.places, copies);
+    p->weight.ranges = multiply_weight(before.ranges, p->weight.ranges, copies);
     mortise_buf_printf(p->out, "{%u,", (unsigned)r.min);
     if (r.max != MORTISE_PATTERN_MANY)
         mortise_buf_printf(p->out, "%u", (unsigned)r.max);
@@ -191,25 +193,25 @@ void mortise_pattern_put_repeat(struct mortise_pattern *p,
 
 /* ---- characters -------------------------------------------------------- */
 
-static bool is_alnum(uint32_t c)
+static bool is_ascii_alnum(uint32_t c)
 {
     return (c >= '0' && c <= '9') ||
            (c < 128 && (c | 32) >= 'a' && (c | 32) <= 'z');
 }
 
-/* A range beyond ASCII is several bytes, and several ways through them. */
-static void count_range(struct mortise_pattern *p, uint32_t last)
+/* A range beyond ASCII has several bytes, with several paths through them. */
+static void add_range_weight(struct mortise_pattern *p, uint32_t last)
 {
     enum { BEYOND_ASCII = 8 };
 
     p->weight.ranges += last < 128 ? 1 : BEYOND_ASCII;
 }
 
-static void put_code(struct mortise_pattern *p, uint32_t c)
+static void put_character_code(struct mortise_pattern *p, uint32_t c)
 {
     char text = (char)c;
 
-    if (is_alnum(c))
+    if (is_ascii_alnum(c))
         mortise_buf_put(p->out, &text, 1);
     else
         mortise_buf_printf(p->out, "\\x{%x}", (unsigned)c);
@@ -225,23 +227,23 @@ static bool is_surrogate(uint32_t c)
 void mortise_pattern_put(struct mortise_pattern *p, uint32_t c)
 {
     p->weight.places++;
-    count_range(p, c);
+    add_range_weight(p, c);
     if (is_surrogate(c))
         mortise_buf_puts(p->out, "[^" ALL_CHARACTERS "]");
     else
-        put_code(p, c);
+        put_character_code(p, c);
 }
 
 void mortise_pattern_open_class(struct mortise_pattern *p, bool inverse)
 {
     p->weight.places++;
     if (inverse)
-        count_range(p, 0x10FFFF);
+        add_range_weight(p, 0x10FFFF);
     mortise_buf_puts(p->out, inverse ? "[^" : "[");
     p->in_class = p->out->n;
 }
 
-/* An empty class is nobody's syntax but ECMA's. */
+/* Only ECMA has an empty class. */
 void mortise_pattern_close_class(struct mortise_pattern *p)
 {
     struct mortise_buf *out = p->out;
@@ -263,18 +265,18 @@ void mortise_pattern_put_range(struct mortise_pattern *p, uint32_t a,
     b = is_surrogate(b) ? 0xD7FF : b;
     if (a > b)
         return;
-    count_range(p, b);
-    put_code(p, a);
+    add_range_weight(p, b);
+    put_character_code(p, a);
     if (a == b)
         return;
     mortise_buf_puts(p->out, "-");
-    put_code(p, b);
+    put_character_code(p, b);
 }
 
 void mortise_pattern_put_property(struct mortise_pattern *p, bool inverse,
                                   const char *kind, const char *name, size_t n)
 {
-    enum { RANGES = 600 }; /* \p{L} has so many */
+    enum { RANGES = 600 }; /* as many as \p{L} has */
 
     p->weight.ranges += RANGES;
     mortise_buf_printf(p->out, "\\%c{%s%.*s}", inverse ? 'P' : 'p',
@@ -283,12 +285,12 @@ void mortise_pattern_put_property(struct mortise_pattern *p, bool inverse,
 
 /* ---- sets -------------------------------------------------------------- */
 
-static bool has(const struct mortise_ascii *set, uint32_t c)
+static bool has_ascii_member(const struct mortise_ascii *set, uint32_t c)
 {
     return set->bits[c / 64] >> c % 64 & 1;
 }
 
-static struct mortise_ascii folded(struct mortise_ascii set)
+static struct mortise_ascii fold_ascii_set(struct mortise_ascii set)
 {
     const uint64_t letters = 0x07FFFFFE;
     uint64_t either = (set.bits[1] | set.bits[1] >> 32) & letters;
@@ -297,15 +299,17 @@ static struct mortise_ascii folded(struct mortise_ascii set)
     return set;
 }
 
-/* Those beyond ASCII: U+017F is an s and U+212A a k where case does not count,
- * and they must not bring these in where those are to be left out. */
-static void put_rest(struct mortise_pattern *p, const struct mortise_ascii *set,
-                     bool inverse, bool folds)
+/* The characters beyond ASCII. If case is folded, U+017F equals s and U+212A
+ * equals k: an inverse set without s or k must not contain them. */
+static void put_non_ascii_rest(struct mortise_pattern *p,
+                               const struct mortise_ascii *set, bool inverse,
+                               bool folds)
 {
-    bool s = folds && has(set, 's'), k = folds && has(set, 'k');
+    bool s = folds && has_ascii_member(set, 's'),
+         k = folds && has_ascii_member(set, 'k');
 
     if (!inverse)
-        return; /* PCRE2 folds what is there */
+        return; /* PCRE2 folds the members */
     mortise_pattern_put_range(p, 0x80, s ? 0x17E : 0x17F);
     mortise_pattern_put_range(p, 0x180, k ? 0x2129 : 0x212A);
     mortise_pattern_put_range(p, 0x212B, 0x10FFFF);
@@ -318,14 +322,14 @@ void mortise_pattern_put_ascii(struct mortise_pattern *p,
     uint32_t a, b;
 
     if (folds)
-        set = folded(set);
+        set = fold_ascii_set(set);
     for (a = 0; a < 128; a = b + 1) {
         b = a;
-        if (has(&set, a) == inverse)
+        if (has_ascii_member(&set, a) == inverse)
             continue;
-        while (b < 127 && has(&set, b + 1) != inverse)
+        while (b < 127 && has_ascii_member(&set, b + 1) != inverse)
             b++;
         mortise_pattern_put_range(p, a, b);
     }
-    put_rest(p, &set, inverse, folds);
+    put_non_ascii_rest(p, &set, inverse, folds);
 }

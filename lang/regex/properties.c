@@ -1,11 +1,11 @@
-/* properties.c -- the names of Unicode's properties, as the standards of regular
- * expressions take them.
+/* properties.c -- the names of Unicode properties in the standards of regular
+ * expressions.
  *
- * PCRE2 knows most of them and is not strict: case, blanks and lines below do
- * not count, and a bare name may be a script's.  A standard takes the names of
- * PropertyAliases.txt and PropertyValueAliases.txt and nothing else, so they
- * stand here.  They are those of Unicode 14; what a later one brought is for
- * whoever has a later PCRE2 to add.
+ * PCRE2 knows most of them, but is not strict: it ignores case, blanks and
+ * underscores, and accepts a script's name alone.  A standard accepts only the
+ * names of PropertyAliases.txt and PropertyValueAliases.txt, which are listed
+ * here.  They are those of Unicode 14.  Names of later versions can be added
+ * when a later PCRE2 is required.
  */
 #include <string.h>
 
@@ -61,7 +61,7 @@ static const struct names categories[] = {
     {"punct", "P"},
 };
 
-/* The scripts: the long name, and the short one. */
+/* The long and the short names of scripts. */
 static const struct names scripts[] = {
     {"Adlam", "Adlm"},
     {"Ahom", "Ahom"},
@@ -228,9 +228,9 @@ static const struct names scripts[] = {
     {"Zanabazar_Square", "Zanb"},
 };
 
-/* What ECMA-262 lists as binary properties of Unicode, but for
- * Changes_When_NFKC_Casefolded, which PCRE2 does not know, and Assigned, which
- * is what Cn is not. */
+/* The binary properties in ECMA-262's list, except
+ * Changes_When_NFKC_Casefolded, which PCRE2 does not know, and Assigned, the
+ * inverse of Cn. */
 static const struct names binaries[] = {
     {"ASCII", "ASCII"},
     {"ASCII_Hex_Digit", "AHex"},
@@ -329,7 +329,7 @@ static const struct names binaries[] = {
     {"XIDS", "XIDS"},
 };
 
-static bool same(const char *a, const char *b, size_t n)
+static bool equals_property_name(const char *a, const char *b, size_t n)
 {
     return strlen(a) == n && memcmp(a, b, n) == 0;
 }
@@ -338,15 +338,15 @@ static const char *find(const struct names *list, size_t n_list,
                         const char *name, size_t n)
 {
     for (size_t i = 0; i < n_list; i++)
-        if (same(list[i].name, name, n))
+        if (equals_property_name(list[i].name, name, n))
             return list[i].pcre;
     return NULL;
 }
 
 #define FIND(list, name, n) find(list, sizeof list / sizeof list[0], name, n)
 
-/* One of the short names, which are PCRE2's. */
-static const char *short_category(const char *name, size_t n)
+/* The short names are those of PCRE2. */
+static const char *find_short_category(const char *name, size_t n)
 {
     static const char *const all[] = {
         "C",  "Cc", "Cf", "Cn", "Co", "Cs", "L",  "Ll", "Lm", "Lo",
@@ -355,7 +355,7 @@ static const char *short_category(const char *name, size_t n)
         "Sk", "Sm", "So", "Z",  "Zl", "Zp", "Zs"};
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (same(all[i], name, n))
+        if (equals_property_name(all[i], name, n))
             return all[i];
     return NULL;
 }
@@ -363,7 +363,7 @@ static const char *short_category(const char *name, size_t n)
 const char *mortise_property_category(const char *name, size_t n,
                                       bool long_names)
 {
-    const char *found = short_category(name, n);
+    const char *found = find_short_category(name, n);
 
     return found != NULL || !long_names ? found : FIND(categories, name, n);
 }
@@ -371,8 +371,8 @@ const char *mortise_property_category(const char *name, size_t n,
 bool mortise_property_script(const char *name, size_t n, bool short_names)
 {
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
-        if (same(scripts[i].name, name, n) ||
-            (short_names && same(scripts[i].pcre, name, n)))
+        if (equals_property_name(scripts[i].name, name, n) ||
+            (short_names && equals_property_name(scripts[i].pcre, name, n)))
             return true;
     return false;
 }
@@ -382,7 +382,7 @@ const char *mortise_property_binary(const char *name, size_t n)
     return FIND(binaries, name, n);
 }
 
-/* RE2's C lacks Cn, and it has scripts by their long names alone. */
+/* In RE2, C does not include Cn, and scripts have only their long names. */
 bool mortise_property_in_re2(const char *kind, const char *name, size_t n)
 {
     static const char *const lacks[] = {"C", "Cn", "Cs"};
@@ -391,7 +391,8 @@ bool mortise_property_in_re2(const char *kind, const char *name, size_t n)
         return strcmp(kind, "sc:") == 0 &&
                mortise_property_script(name, n, false);
     for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++)
-        if (same(lacks[i], name, n))
+        if (equals_property_name(lacks[i], name, n))
             return false;
-    return same("Any", name, n) || short_category(name, n) != NULL;
+    return equals_property_name("Any", name, n) ||
+           find_short_category(name, n) != NULL;
 }

@@ -1,28 +1,25 @@
-/* re2.c -- RE2's regular expressions, read before RE2 gets them.
+/* re2.c -- parsing RE2 regular expressions before RE2 compiles them.
  *
- * CEL's `matches` is defined by RE2, whose language is what an automaton can
- * decide: no lookaround, no backreference, nothing possessive or atomic.  This
- * file reads each pattern whole, by RE2's syntax, says where it is wrong and
- * what to write instead, counts how much work it is, and writes what it read
- * anew:
+ * CEL's `matches` is defined by RE2, whose language is limited to automata: no
+ * lookaround, no backreferences, no possessive or atomic groups.  This file
+ * parses each pattern completely, by RE2's syntax.  It reports errors with an
+ * alternative, counts the amount of work, and writes the pattern anew:
  *
- *   .              is all but \n; under (?s) anything
- *   ^ $ \A \z      the ends of the text; under (?m) ^ and $ those of lines,
- *                  behind a last \n, too
- *   \d \w \b       know ASCII alone; \s is [\t\n\f\r ], without \v
+ *   .              any character except \n; with (?s) any character
+ *   ^ $ \A \z      the ends of the text; with (?m), ^ and $ are those of lines,
+ *                  also after a final \n
+ *   \d \w \b       ASCII only; \s is [\t\n\f\r ], without \v
  *   \v \a \123     one character each; \x7F and \x{10FFFF}; \Q...\E
- *   [[:alpha:]]    POSIX's classes, of ASCII; ] first in a class is itself
- *   \pL \p{Greek}  general categories by their short names, and scripts, which
- *                  are not their extensions
- *   x{n,m}         up to 1000, those inside each other multiplied; braces that
- *                  are none of this are themselves
- *   (?P<n> (?<n>   groups; nobody asks what they held, so RE2 is told of none
- *   (?imsU-imsU)   flags, up to the end of their group; in that of (?i) letters
- *                  fold as Unicode says, of the classes, too
+ *   [[:alpha:]]    POSIX classes, of ASCII; ] first in a class is literal
+ *   \pL \p{Greek}  general categories by their short names, and scripts,
+ *                  without their extensions
+ *   x{n,m}         up to 1000, nested ones multiplied; other braces are literal
+ *   (?P<n> (?<n>   groups; their text is not needed, so RE2 gets no captures
+ *   (?imsU-imsU)   flags, up to the end of their group; with (?i), letters
+ *                  fold as in Unicode, in classes too
  *
- * What is refused says so at its place: what RE2 refuses, and \C, which would
- * cut characters in two.  \B is RE2's, which finds one between the bytes of a
- * character, too.
+ * Everything that RE2 refuses is refused, and also \C, which could split a
+ * character. \B is RE2's, which also matches between the bytes of a character.
  */
 #include "lang/regex/re2.h"
 
@@ -40,15 +37,15 @@ struct flags {
 
 struct group {
     const char *at;
-    struct flags flags; /* of what is around it */
-    uint32_t repeats;   /* the most times that something in it is repeated */
+    struct flags flags; /* those around the group */
+    uint32_t repeats;   /* the largest number of repetitions of a part in it */
     struct mortise_weight before;
 };
 
 struct reader {
     struct mortise_pattern p;
     struct flags flags;
-    struct mortise_weight before; /* the atom that is read */
+    struct mortise_weight before; /* weight before the current atom */
     struct group open[MORTISE_PATTERN_DEPTH];
     uint32_t n_open;
 };
@@ -56,24 +53,24 @@ struct reader {
 #define REFUSE(r, at, ...) mortise_pattern_refuse(&(r)->p, at, __VA_ARGS__)
 #define EXCEED(r, at, ...) mortise_pattern_exceed(&(r)->p, at, __VA_ARGS__)
 
-static struct group *top(struct reader *r)
+static struct group *get_re2_group(struct reader *r)
 {
     return &r->open[r->n_open - 1];
 }
 
-static char peek(const struct reader *r, size_t ahead)
+static char peek_re2(const struct reader *r, size_t ahead)
 {
     return mortise_pattern_peek(&r->p, ahead);
 }
 
-static void put(struct reader *r, const char *text)
+static void put_re2_text(struct reader *r, const char *text)
 {
     mortise_buf_puts(r->p.out, text);
 }
 
 /* ---- repetitions --------------------------------------------------------- */
 
-static bool read_repeat(struct reader *r, struct mortise_repeat *n)
+static bool read_re2_repeat(struct reader *r, struct mortise_repeat *n)
 {
     static const struct {
         char sign;
@@ -92,9 +89,9 @@ static bool read_repeat(struct reader *r, struct mortise_repeat *n)
     return mortise_pattern_counted(&r->p, false, n);
 }
 
-/* How many copies it stands for; of * + ? none are made. */
-static uint32_t copies(struct reader *r, const char *at,
-                       struct mortise_repeat n)
+/* The number of copies; * + ? make none. */
+static uint32_t get_repeat_copies(struct reader *r, const char *at,
+                                  struct mortise_repeat n)
 {
     if (*at != '{')
         return 1;
@@ -106,13 +103,13 @@ static uint32_t copies(struct reader *r, const char *at,
     return n.max == MORTISE_PATTERN_MANY ? n.min : n.max;
 }
 
-/* What is repeated may be repeated only once, and in a group again. */
-static void check_single(struct reader *r)
+/* A repetition cannot be repeated, except in a group. */
+static void check_single_repeat(struct reader *r)
 {
     const char *at = r->p.p;
     struct mortise_repeat n;
 
-    if (!read_repeat(r, &n))
+    if (!read_re2_repeat(r, &n))
         return;
     if (*at == '+')
         REFUSE(r, at,
@@ -121,18 +118,18 @@ static void check_single(struct reader *r)
            "a repetition cannot be repeated directly: put a group around it");
 }
 
-/* Behind an atom, in which something is repeated so often. */
-static void finish_atom(struct reader *r, uint32_t repeats)
+/* After an atom: read its repetition.  `repeats`: the repetitions inside it. */
+static void finish_re2_atom(struct reader *r, uint32_t repeats)
 {
     const char *at = r->p.p;
     struct mortise_repeat n;
     uint32_t count;
 
-    if (read_repeat(r, &n)) {
-        bool lazy = peek(r, 0) == '?';
+    if (read_re2_repeat(r, &n)) {
+        bool lazy = peek_re2(r, 0) == '?';
 
         r->p.p += lazy;
-        count = copies(r, at, n);
+        count = get_repeat_copies(r, at, n);
         if (count > 1 && repeats > MOST_REPEATS / count)
             REFUSE(r, at,
                    "the counts of nested repetitions multiply to more than %d",
@@ -140,10 +137,10 @@ static void finish_atom(struct reader *r, uint32_t repeats)
         repeats *= count > 1 ? count : 1;
         mortise_pattern_put_repeat(&r->p, r->before, n,
                                    lazy != r->flags.ungreedy);
-        check_single(r);
+        check_single_repeat(r);
     }
-    if (repeats > top(r)->repeats)
-        top(r)->repeats = repeats;
+    if (repeats > get_re2_group(r)->repeats)
+        get_re2_group(r)->repeats = repeats;
 }
 
 /* ---- escapes ------------------------------------------------------------- */
@@ -171,7 +168,7 @@ static const struct {
     {'u', "write \\x{...}"},
 };
 
-static _Noreturn void refuse_escape(struct reader *r, const char *at)
+static _Noreturn void refuse_re2_escape(struct reader *r, const char *at)
 {
     char c = at[1];
 
@@ -183,13 +180,13 @@ static _Noreturn void refuse_escape(struct reader *r, const char *at)
     REFUSE(r, at, "unknown escape: remove the backslash");
 }
 
-/* \x, behind it. */
-static uint32_t read_hex(struct reader *r, const char *at)
+/* After \x. */
+static uint32_t read_hex_escape(struct reader *r, const char *at)
 {
     uint32_t c = 0, d;
     const char *from;
 
-    if (peek(r, 0) != '{') {
+    if (peek_re2(r, 0) != '{') {
         if (!mortise_pattern_digits(&r->p, 2, 16, &c))
             REFUSE(r, at,
                    "\\x needs two hexadecimal digits, or digits in braces");
@@ -198,7 +195,7 @@ static uint32_t read_hex(struct reader *r, const char *at)
     from = ++r->p.p;
     while (c <= 0x10FFFF && mortise_pattern_digits(&r->p, 1, 16, &d))
         c = c * 16 + d;
-    if (c > 0x10FFFF || r->p.p == from || peek(r, 0) != '}')
+    if (c > 0x10FFFF || r->p.p == from || peek_re2(r, 0) != '}')
         REFUSE(
             r, at,
             "\\x{ needs hexadecimal digits, at most 10FFFF, and a closing }");
@@ -207,35 +204,35 @@ static uint32_t read_hex(struct reader *r, const char *at)
 }
 
 /* \0, \12, \123: at the first digit. */
-static uint32_t read_octal(struct reader *r, const char *at)
+static uint32_t read_octal_escape(struct reader *r, const char *at)
 {
     uint32_t c = 0, d;
-    char next = peek(r, 1);
+    char next = peek_re2(r, 1);
 
-    if (peek(r, 0) != '0' && (next < '0' || next > '7'))
-        refuse_escape(r, at); /* a backreference */
+    if (peek_re2(r, 0) != '0' && (next < '0' || next > '7'))
+        refuse_re2_escape(r, at); /* it is a backreference */
     for (int i = 0; i < 3 && mortise_pattern_digits(&r->p, 1, 8, &d); i++)
         c = c * 8 + d;
     return c;
 }
 
-/* Behind a backslash: the character that it and what follows stand for. */
-static uint32_t read_character(struct reader *r, const char *at)
+/* After a backslash: the character of the escape. */
+static uint32_t read_re2_character(struct reader *r, const char *at)
 {
     static const char controls[] = "a\af\fn\nr\rt\tv\v";
-    char c = peek(r, 0);
+    char c = peek_re2(r, 0);
 
     if (c >= '0' && c <= '7')
-        return read_octal(r, at);
+        return read_octal_escape(r, at);
     r->p.p++;
     for (const char *p = controls; *p != '\0'; p += 2)
         if (*p == c)
             return (unsigned char)p[1];
     if (c == 'x')
-        return read_hex(r, at);
+        return read_hex_escape(r, at);
     if ((unsigned char)c >= 128 || (c >= '0' && c <= '9') ||
         ((c | 32) >= 'a' && (c | 32) <= 'z'))
-        refuse_escape(r, at);
+        refuse_re2_escape(r, at);
     return (unsigned char)c;
 }
 
@@ -261,8 +258,8 @@ static const struct {
     {"xdigit", {{0x03FF000000000000, 0x0000007E0000007E}}},
 };
 
-/* [:name:] or [:^name:] at p, inside [ ]; false: it is none of that. */
-static bool put_posix(struct reader *r)
+/* [:name:] or [:^name:], in a class; false: it is neither. */
+static bool put_posix_class(struct reader *r)
 {
     const char *at = r->p.p, *name = at + 2, *end;
     bool inverse;
@@ -286,10 +283,10 @@ static bool put_posix(struct reader *r)
            (int)mortise_utf8_cut(name, (size_t)(end - name), 40), name);
 }
 
-/* Behind \p or \P. */
-static void put_property(struct reader *r, const char *at, bool inverse)
+/* After \p or \P. */
+static void put_re2_property(struct reader *r, const char *at, bool inverse)
 {
-    bool braces = peek(r, 0) == '{';
+    bool braces = peek_re2(r, 0) == '{';
     const char *name = r->p.p + braces, *end = name + 1, *found;
 
     if (braces)
@@ -316,19 +313,19 @@ static void put_property(struct reader *r, const char *at, bool inverse)
                                  (size_t)(end - name));
 }
 
-/* \d \D \s \S \w \W \p \P at p, inside [ ]; false: it is none of them. */
-static bool put_set(struct reader *r)
+/* \d \D \s \S \w \W \p \P, in a class; false: it is none of them. */
+static bool put_re2_set(struct reader *r)
 {
     static const struct mortise_ascii spaces = {{0x0000000100003600, 0}};
     const char *at = r->p.p;
-    char c = peek(r, 1);
+    char c = peek_re2(r, 1);
     bool inverse = c >= 'A' && c <= 'Z';
 
     if (*at != '\\' || c == '\0' || strchr("dDsSwWpP", c) == NULL)
         return false;
     r->p.p += 2;
     if (c == 'p' || c == 'P')
-        put_property(r, at, inverse);
+        put_re2_property(r, at, inverse);
     else
         mortise_pattern_put_ascii(&r->p,
                                   (c | 32) == 'd'   ? mortise_ascii_digits
@@ -340,7 +337,7 @@ static bool put_set(struct reader *r)
 
 /* ---- classes ------------------------------------------------------------- */
 
-static uint32_t read_member(struct reader *r, const char *open)
+static uint32_t read_re2_member(struct reader *r, const char *open)
 {
     const char *at = r->p.p;
 
@@ -350,38 +347,39 @@ static uint32_t read_member(struct reader *r, const char *open)
         return mortise_pattern_take(&r->p);
     if (++r->p.p == r->p.end)
         REFUSE(r, at, "a backslash needs a character after it");
-    return read_character(r, at);
+    return read_re2_character(r, at);
 }
 
-static void read_range(struct reader *r, const char *open)
+static void read_re2_range(struct reader *r, const char *open)
 {
     const char *at = r->p.p;
     uint32_t a, b;
 
-    if (put_posix(r) || put_set(r))
+    if (put_posix_class(r) || put_re2_set(r))
         return;
-    a = b = read_member(r, open);
-    if (peek(r, 0) == '-' && r->p.end - r->p.p > 1 && peek(r, 1) != ']') {
+    a = b = read_re2_member(r, open);
+    if (peek_re2(r, 0) == '-' && r->p.end - r->p.p > 1 &&
+        peek_re2(r, 1) != ']') {
         r->p.p++;
-        b = read_member(r, open);
+        b = read_re2_member(r, open);
     }
     if (a > b)
         REFUSE(r, at, "this range ends before it begins");
     mortise_pattern_put_range(&r->p, a, b);
 }
 
-static void read_class(struct reader *r)
+static void read_re2_class(struct reader *r)
 {
     const char *open = r->p.p++, *first;
-    bool inverse = peek(r, 0) == '^';
+    bool inverse = peek_re2(r, 0) == '^';
 
     r->p.p += inverse;
     mortise_pattern_open_class(&r->p, inverse);
     first = r->p.p;
-    while (r->p.p == first || peek(r, 0) != ']') {
+    while (r->p.p == first || peek_re2(r, 0) != ']') {
         if (r->p.p == r->p.end)
             REFUSE(r, open, "this class is not closed by ]");
-        read_range(r, open);
+        read_re2_range(r, open);
     }
     r->p.p++;
     mortise_pattern_close_class(&r->p);
@@ -410,7 +408,7 @@ static const struct {
     {"(?x", "remove the spaces"},
 };
 
-static _Noreturn void refuse_group(struct reader *r, const char *at)
+static _Noreturn void refuse_re2_group(struct reader *r, const char *at)
 {
     r->p.p = at;
     for (size_t i = 0; i < sizeof foreign_groups / sizeof foreign_groups[0];
@@ -422,37 +420,38 @@ static _Noreturn void refuse_group(struct reader *r, const char *at)
            "only : P<name>, <name> and the flags i m s U are allowed after (?");
 }
 
-static void push(struct reader *r, const char *at, struct flags outside)
+static void push_re2_group(struct reader *r, const char *at,
+                           struct flags outside)
 {
     if (r->n_open == MORTISE_PATTERN_DEPTH)
         EXCEED(r, at, "groups are nested more than %d deep",
                MORTISE_PATTERN_DEPTH);
     r->open[r->n_open++] = (struct group){
         .at = at, .flags = outside, .repeats = 1, .before = r->before};
-    put(r, r->flags.fold ? "(?i:" : "(?-i:");
+    put_re2_text(r, r->flags.fold ? "(?i:" : "(?-i:");
 }
 
-static bool is_name_char(char c)
+static bool is_re2_name_char(char c)
 {
     return c == '_' || (c >= '0' && c <= '9') ||
            ((c | 32) >= 'a' && (c | 32) <= 'z');
 }
 
-/* NAME> at p; the same one may be given twice. */
-static void read_name(struct reader *r, const char *at)
+/* Read NAME>; two groups may have the same name. */
+static void read_re2_name(struct reader *r, const char *at)
 {
     const char *name = r->p.p;
 
-    while (is_name_char(peek(r, 0)))
+    while (is_re2_name_char(peek_re2(r, 0)))
         r->p.p++;
-    if (r->p.p == name || peek(r, 0) != '>')
+    if (r->p.p == name || peek_re2(r, 0) != '>')
         REFUSE(r, at,
                "the name of a group can contain letters, digits and _, and "
                "needs > after it");
     r->p.p++;
 }
 
-static bool *flag(struct flags *f, char c)
+static bool *get_re2_flag(struct flags *f, char c)
 {
     return c == 'i'   ? &f->fold
            : c == 'm' ? &f->lines
@@ -461,15 +460,16 @@ static bool *flag(struct flags *f, char c)
                       : NULL;
 }
 
-/* Behind (?: flags, and : of a group of theirs or ) where they hold on. */
-static void read_flags(struct reader *r, const char *at)
+/* After (?: the flags, and either : for a group or ) for the rest of this
+ * one. */
+static void read_re2_flags(struct reader *r, const char *at)
 {
     struct flags f = r->flags, outside = r->flags;
     bool on = true, said = false;
 
     for (;; r->p.p++) {
-        char c = peek(r, 0);
-        bool *one = flag(&f, c);
+        char c = peek_re2(r, 0);
+        bool *one = get_re2_flag(&f, c);
 
         if (one != NULL) {
             *one = on;
@@ -479,38 +479,38 @@ static void read_flags(struct reader *r, const char *at)
         } else if ((c == ':' || c == ')') && (on || said)) {
             break;
         } else {
-            refuse_group(r, at);
+            refuse_re2_group(r, at);
         }
     }
     r->flags = f;
     if (*r->p.p++ == ':')
-        push(r, at, outside);
+        push_re2_group(r, at, outside);
     else
         mortise_buf_puts(r->p.out, f.fold ? "(?i)" : "(?-i)");
 }
 
-static void open_group(struct reader *r)
+static void open_re2_group(struct reader *r)
 {
     const char *at = r->p.p;
 
     if (mortise_pattern_at(&r->p, "(?P<") ||
-        (mortise_pattern_at(&r->p, "(?<") && peek(r, 3) != '=' &&
-         peek(r, 3) != '!')) {
-        r->p.p += peek(r, 2) == 'P' ? 4 : 3;
-        read_name(r, at);
-        push(r, at, r->flags);
+        (mortise_pattern_at(&r->p, "(?<") && peek_re2(r, 3) != '=' &&
+         peek_re2(r, 3) != '!')) {
+        r->p.p += peek_re2(r, 2) == 'P' ? 4 : 3;
+        read_re2_name(r, at);
+        push_re2_group(r, at, r->flags);
     } else if (mortise_pattern_at(&r->p, "(?")) {
         r->p.p += 2;
-        read_flags(r, at);
+        read_re2_flags(r, at);
     } else {
         r->p.p++;
-        push(r, at, r->flags);
+        push_re2_group(r, at, r->flags);
     }
 }
 
-static void close_group(struct reader *r)
+static void close_re2_group(struct reader *r)
 {
-    struct group g = *top(r);
+    struct group g = *get_re2_group(r);
 
     if (r->n_open == 1)
         REFUSE(r, r->p.p, "no group is open here: write \\) for the character");
@@ -518,22 +518,22 @@ static void close_group(struct reader *r)
     r->flags = g.flags;
     r->before = g.before;
     r->p.p++;
-    put(r, ")");
-    finish_atom(r, g.repeats);
+    put_re2_text(r, ")");
+    finish_re2_atom(r, g.repeats);
 }
 
 /* ---- the pattern --------------------------------------------------------- */
 
-/* An atom of n bytes; edges are written as groups, which RE2 lets be repeated.
+/* An atom of n bytes.  Assertions are written as groups, which RE2 can repeat.
  */
-static void put_one(struct reader *r, size_t n, const char *text)
+static void put_re2_atom(struct reader *r, size_t n, const char *text)
 {
     r->p.p += n;
-    put(r, text);
-    finish_atom(r, 1);
+    put_re2_text(r, text);
+    finish_re2_atom(r, 1);
 }
 
-static void read_quoted(struct reader *r)
+static void read_quoted_text(struct reader *r)
 {
     const char *from = r->p.p += 2;
 
@@ -545,10 +545,10 @@ static void read_quoted(struct reader *r)
         return;
     r->p.p += 2;
     if (r->p.p > from + 2)
-        finish_atom(r, 1); /* of its last character */
+        finish_re2_atom(r, 1); /* repeats only the last character */
 }
 
-static void read_escape(struct reader *r)
+static void read_re2_escape(struct reader *r)
 {
     static const struct {
         char letter;
@@ -561,31 +561,31 @@ static void read_escape(struct reader *r)
         REFUSE(r, at, "a backslash needs a character after it");
     for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
         if (edges[i].letter == at[1]) {
-            put_one(r, 2, edges[i].text);
+            put_re2_atom(r, 2, edges[i].text);
             return;
         }
     if (at[1] == 'Q') {
-        read_quoted(r);
+        read_quoted_text(r);
         return;
     }
     if (strchr("dDsSwWpP", at[1]) != NULL && at[1] != '\0') {
         mortise_pattern_open_class(&r->p, false);
-        put_set(r);
+        put_re2_set(r);
         mortise_pattern_close_class(&r->p);
     } else {
         r->p.p++;
-        mortise_pattern_put(&r->p, read_character(r, at));
+        mortise_pattern_put(&r->p, read_re2_character(r, at));
     }
-    finish_atom(r, 1);
+    finish_re2_atom(r, 1);
 }
 
-/* A repetition of nothing; a brace that is none is itself. */
-static bool read_sign(struct reader *r)
+/* Refuse a repetition of nothing; false: the character is no repetition. */
+static bool refuse_leading_repeat(struct reader *r)
 {
     const char *at = r->p.p;
     struct mortise_repeat n;
 
-    if (!read_repeat(r, &n))
+    if (!read_re2_repeat(r, &n))
         return false;
     if (*at == '{')
         REFUSE(r, at,
@@ -595,51 +595,51 @@ static bool read_sign(struct reader *r)
            *at, *at);
 }
 
-static void read_term(struct reader *r)
+static void read_re2_term(struct reader *r)
 {
-    char c = peek(r, 0);
+    char c = peek_re2(r, 0);
 
     r->before = r->p.weight;
     if (c == '\\') {
-        read_escape(r);
+        read_re2_escape(r);
     } else if (c == '(') {
-        open_group(r);
+        open_re2_group(r);
     } else if (c == ')') {
-        close_group(r);
+        close_re2_group(r);
     } else if (c == '|') {
         r->p.p++;
-        put(r, "|");
+        put_re2_text(r, "|");
     } else if (c == '^') {
-        put_one(r, 1, r->flags.lines ? "(?m:^)" : "(?:\\A)");
+        put_re2_atom(r, 1, r->flags.lines ? "(?m:^)" : "(?:\\A)");
     } else if (c == '$') {
-        put_one(r, 1, r->flags.lines ? "(?m:$)" : "(?:\\z)");
+        put_re2_atom(r, 1, r->flags.lines ? "(?m:$)" : "(?:\\z)");
     } else if (c == '.') {
         r->p.p++;
         mortise_pattern_open_class(&r->p, true);
         if (!r->flags.dot_all)
             mortise_pattern_put_range(&r->p, '\n', '\n');
         mortise_pattern_close_class(&r->p);
-        finish_atom(r, 1);
+        finish_re2_atom(r, 1);
     } else if (c == '[') {
-        read_class(r);
-        finish_atom(r, 1);
-    } else if (!read_sign(r)) {
+        read_re2_class(r);
+        finish_re2_atom(r, 1);
+    } else if (!refuse_leading_repeat(r)) {
         mortise_pattern_put(&r->p, mortise_pattern_take(&r->p));
-        finish_atom(r, 1);
+        finish_re2_atom(r, 1);
     }
 }
 
-static void read_pattern(void *arg)
+static void read_re2_pattern(void *arg)
 {
     struct reader *r = arg;
 
     mortise_pattern_check_text(&r->p);
-    push(r, r->p.text, r->flags);
+    push_re2_group(r, r->p.text, r->flags);
     while (r->p.p < r->p.end)
-        read_term(r);
+        read_re2_term(r);
     if (r->n_open > 1)
-        REFUSE(r, top(r)->at, "this group is not closed by )");
-    put(r, ")");
+        REFUSE(r, get_re2_group(r)->at, "this group is not closed by )");
+    put_re2_text(r, ")");
 }
 
 int mortise_re2_translate(struct mortise_buf *out, const char *pattern,
@@ -653,7 +653,7 @@ int mortise_re2_translate(struct mortise_buf *out, const char *pattern,
                              .out = out,
                              .standard = "RE2",
                              .for_re2 = true}};
-    int rv = mortise_escapable(&r.p.escape, read_pattern, &r);
+    int rv = mortise_escapable(&r.p.escape, read_re2_pattern, &r);
 
     *weight = r.p.weight;
     return rv == MORTISE_OK && out->failed ? mortise_nomem(err) : rv;

@@ -1,32 +1,32 @@
-/* regex.c -- regular expressions whose searches are paid for.
+/* regex.c -- regular expressions with a cost for each search.
  *
- * CEL's `matches` and JSON Schema's `pattern` come from files and are held
- * against data from anywhere, on the thread that owns all runs.  A search may
- * therefore take no longer than its caller has paid for.
+ * CEL's `matches` and JSON Schema's `pattern` come from files and are matched
+ * against data from anywhere, on the thread that owns all runs.  So a search
+ * may not take longer than its caller has paid for.
  *
- * RE2      All patterns of CEL, and each of JSON Schema that RE2 can express.
+ * RE2      All patterns of CEL, and those of JSON Schema that RE2 can express.
  *          A search takes O(n m) for n bytes and m places of the pattern
- *          (pattern.h counts them), whatever the text.  It is charged before it
- *          begins: START + n * (1 + m / PLACES).
+ *          (counted as in pattern.h), whatever the text.  It is charged in
+ *          advance: START + n * (1 + m / PLACES).
  *
  * PCRE2    Patterns of JSON Schema with lookaround, references, \B, a property
  *          that RE2 lacks, or repetitions that are too large for RE2.  PCRE2
- *          backtracks, and its match limit counts anew at each place of the text
- *          where a match is tried.  So the steps of the whole search are counted
- *          by a callout before each item of the pattern: one for the callout,
- *          and one for each SCAN characters that were passed since the last one.
- *          When they are more than was paid for, the search ends.
+ *          backtracks, and its match limit restarts at each position of the
+ *          text where a match is tried.  So a callout before each item of the
+ *          pattern counts the steps of the whole search: one for the callout,
+ *          and one for each SCAN characters that were passed since the last
+ *          one.  The search ends when the steps exceed the payment.
  *
- * What passes a bound is an error, never "no match" and never a hang.  A cost
+ * Exceeding a limit is an error, never "no match" and never a hang.  The cost
  * depends on the pattern and the text, and not on the version of RE2.
  *
- * A pattern is read by the standard that its user names, and written anew
- * (ecma.c, re2.c).  Only a foreign schema's pattern that is no ECMA-262 goes to
- * PCRE2 as it stands.
+ * A pattern is parsed by the standard that its user requires, and written anew
+ * (ecma.c, re2.c).  Only a foreign schema's pattern that is not ECMA-262 goes
+ * to PCRE2 as written.
  *
- * A compiled expression lies in an arena.  PCRE2 takes its memory from there; an
- * automaton of RE2 does not (automaton.cpp), and is freed with the arena.  A
- * search by PCRE2 takes and returns its memory.
+ * A compiled expression is in an arena.  PCRE2 allocates from the arena.  An
+ * RE2 automaton does not (automaton.cpp), and is freed together with the arena.
+ * A search by PCRE2 frees the memory that it allocates.
  */
 #include "lang/regex/regex.h"
 
@@ -42,27 +42,29 @@
 #include "lang/regex/re2.h"
 
 enum {
-    START = 100,   /* of each search */
-    PLACES = 16,   /* of a pattern, that one byte may be held against */
-    COMPILED = 10, /* of each range of characters */
-    /* What RE2 compiles in some ten milliseconds, and to less than the memory
-     * that an automaton may have. */
+    START = 100, /* for each search */
+    /* places of a pattern that one byte is matched against at unit cost */
+    PLACES = 16,
+    COMPILED = 10, /* for each range of characters */
+    /* RE2 compiles this many in about ten milliseconds, within the memory limit
+     * of an automaton. */
     MOST_RANGES = 20000,
-    STEPS = 4, /* of PCRE2, each some 50 ns and more */
-    SCAN = 8,  /* characters, which are passed without a callout */
+    STEPS = 4, /* PCRE2 steps per unit, each about 50 ns or more */
+    SCAN = 8,  /* characters that are passed without a callout, per step */
     HEAP_LIMIT_KIB = 16384,
     DEPTH_LIMIT = 100000
 };
 
 struct mortise_regex {
     const struct mortise_automaton *automaton; /* NULL: it is PCRE2's */
-    uint64_t per_byte;                         /* a search by it */
+    uint64_t per_byte;                         /* cost of a search by the
+                                                * automaton */
     pcre2_code *code;
     uint64_t per_callout; /* steps */
-    bool refers;          /* to groups, perhaps */
+    bool refers;          /* it may have backreferences */
 };
 
-/* What is compiled, and where to. */
+/* The state of a compilation. */
 struct compiling {
     struct mortise_regex *re;
     struct mortise_arena *arena;
@@ -78,7 +80,7 @@ static void free_automaton(void *automaton)
     mortise_automaton_free(automaton);
 }
 
-static int refuse(const struct compiling *c, const char *why)
+static int fail_with_refusal(const struct compiling *c, const char *why)
 {
     if (c->standard == NULL)
         return mortise_fail(c->err, MORTISE_EINVAL,
@@ -89,7 +91,8 @@ static int refuse(const struct compiling *c, const char *why)
         c->standard, why);
 }
 
-static int pay(uint64_t *left, uint64_t cost, struct mortise_err *err)
+static int charge_regex_cost(uint64_t *left, uint64_t cost,
+                             struct mortise_err *err)
 {
     if (left == NULL)
         return MORTISE_OK;
@@ -101,7 +104,7 @@ static int pay(uint64_t *left, uint64_t cost, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-/* MORTISE_EUNAVAILABLE: RE2 does not take it. */
+/* MORTISE_EUNAVAILABLE: RE2 does not accept it. */
 static int compile_re2(struct compiling *c, const struct mortise_buf *text,
                        const struct mortise_weight *weight)
 {
@@ -109,19 +112,20 @@ static int compile_re2(struct compiling *c, const struct mortise_buf *text,
     char why[160];
 
     if (weight->ranges > MOST_RANGES) {
-        refuse(
+        fail_with_refusal(
             c,
             "its repetitions make it too large: write smaller numbers in { }");
         return MORTISE_EUNAVAILABLE;
     }
-    if (pay(c->left, COMPILED * weight->ranges, c->err) != MORTISE_OK)
+    if (charge_regex_cost(c->left, COMPILED * weight->ranges, c->err) !=
+        MORTISE_OK)
         return MORTISE_ELIMIT;
     switch (mortise_automaton_compile(&automaton, text->n > 0 ? text->p : "",
                                       text->n, why, sizeof why)) {
     case MORTISE_AUTOMATON_FOUND:
         break;
     case MORTISE_AUTOMATON_REFUSED:
-        refuse(c, why);
+        fail_with_refusal(c, why);
         return MORTISE_EUNAVAILABLE;
     default:
         return mortise_nomem(c->err);
@@ -148,43 +152,43 @@ static int search_re2(const struct mortise_regex *re, const char *s, size_t n,
 
 /* ---- PCRE2: compiling ---------------------------------------------------- */
 
-static void *from_arena(PCRE2_SIZE n, void *arena)
+static void *alloc_from_arena(PCRE2_SIZE n, void *arena)
 {
     return mortise_arena_alloc(arena, n);
 }
 
-static void to_arena(void *p, void *arena)
+static void ignore_arena_free(void *p, void *arena)
 {
     (void)p;
     (void)arena;
 }
 
-/* PCRE2's words for what it does not take.  What was translated is in its
- * standard's language: it passes a limit of PCRE2's.  Its place is one in what
- * was written for it, which nobody has seen. */
-static int refused_by_pcre2(const struct compiling *c, int code)
+/* Report an error of PCRE2.  A translated pattern is valid in its standard, so
+ * it exceeds a limit of PCRE2.  The offset is not reported, because it refers
+ * to the translation. */
+static int fail_with_pcre2_error(const struct compiling *c, int code)
 {
     PCRE2_UCHAR words[160];
 
     if (code == PCRE2_ERROR_HEAP_FAILED)
         return mortise_nomem(c->err);
     if (code == PCRE2_ERROR_LOOKBEHIND_NOT_FIXED_LENGTH)
-        return refuse(
+        return fail_with_refusal(
             c, "a lookbehind must have a fixed length, without * + ? or {n,m}");
     pcre2_get_error_message(code, words, sizeof words);
-    return refuse(c, (char *)words);
+    return fail_with_refusal(c, (char *)words);
 }
 
-/* An item that must be there many times may fail at the last of them: so many
- * characters are passed and no callout sees it. */
-static uint64_t most_unseen(const char *text, size_t n)
+/* The largest count of a repetition.  An item with a minimum count may fail at
+ * its last copy, after that many characters without a callout. */
+static uint64_t get_largest_count(const char *text, size_t n)
 {
     const char *end = text + n;
     unsigned long most = 0, one;
 
     for (const char *p = text; p < end; p++) {
         if (*p == '\\' && end - p > 2) {
-            p += p[2] == '{' ? 2 : 1; /* \x{...}: no repetition */
+            p += p[2] == '{' ? 2 : 1; /* \x{...} is no repetition */
         } else if (*p == '{') {
             one = strtoul(p + 1, NULL, 10);
             most = one > most ? one : most;
@@ -196,8 +200,8 @@ static uint64_t most_unseen(const char *text, size_t n)
 static int compile_pcre2(struct compiling *c, const char *text, size_t n,
                          uint32_t extra)
 {
-    pcre2_general_context *general =
-        pcre2_general_context_create(from_arena, to_arena, c->arena);
+    pcre2_general_context *general = pcre2_general_context_create(
+        alloc_from_arena, ignore_arena_free, c->arena);
     pcre2_compile_context *context;
     uint32_t references = 0;
     PCRE2_SIZE at = 0;
@@ -217,22 +221,23 @@ static int compile_pcre2(struct compiling *c, const char *text, size_t n,
                           PCRE2_MATCH_UNSET_BACKREF,
                       &code, &at, context);
     if (c->re->code == NULL)
-        return refused_by_pcre2(c, code);
+        return fail_with_pcre2_error(c, code);
     pcre2_pattern_info(c->re->code, PCRE2_INFO_BACKREFMAX, &references);
     c->re->refers = references > 0;
-    c->re->per_callout = 1 + most_unseen(text, n) / SCAN;
+    c->re->per_callout = 1 + get_largest_count(text, n) / SCAN;
     return MORTISE_OK;
 }
 
 /* ---- PCRE2: searching ---------------------------------------------------- */
 
-/* PCRE2 does not say how large what it frees was: we note it in front. */
+/* PCRE2 does not pass the size of a block to free, so it is stored before
+ * it. */
 union header {
     size_t size;
     max_align_t align;
 };
 
-static void *take(PCRE2_SIZE n, void *mem)
+static void *alloc_pcre2_block(PCRE2_SIZE n, void *mem)
 {
     union header *h = mortise_alloc(mem, sizeof *h + n);
 
@@ -242,7 +247,7 @@ static void *take(PCRE2_SIZE n, void *mem)
     return h + 1;
 }
 
-static void give_back(void *p, void *mem)
+static void free_pcre2_block(void *p, void *mem)
 {
     union header *h = p;
 
@@ -250,15 +255,16 @@ static void give_back(void *p, void *mem)
         mortise_release(mem, h - 1, h[-1].size);
 }
 
-/* A search that is under way. */
+/* A running search. */
 struct counter {
     const struct mortise_regex *re;
     uint64_t left; /* steps */
-    size_t at;     /* in the text, at the last callout */
+    size_t at;     /* position in the text at the last callout */
 };
 
-/* A reference is compared with the text, whose length no callout sees. */
-static size_t longest_group(const pcre2_callout_block *block)
+/* A reference is compared with the text without a callout, for up to this
+ * length. */
+static size_t get_longest_group(const pcre2_callout_block *block)
 {
     size_t most = 0;
 
@@ -272,8 +278,8 @@ static size_t longest_group(const pcre2_callout_block *block)
     return most;
 }
 
-/* PCRE2 calls it before each item of the pattern. */
-static int count_item(pcre2_callout_block *block, void *arg)
+/* PCRE2 calls this before each item of the pattern. */
+static int count_pcre2_item(pcre2_callout_block *block, void *arg)
 {
     struct counter *c = arg;
     size_t at = block->current_position;
@@ -281,7 +287,7 @@ static int count_item(pcre2_callout_block *block, void *arg)
     uint64_t steps;
 
     if (c->re->refers)
-        passed += longest_group(block);
+        passed += get_longest_group(block);
     steps = c->re->per_callout + passed / SCAN;
     c->at = at;
     if (steps > c->left)
@@ -290,8 +296,8 @@ static int count_item(pcre2_callout_block *block, void *arg)
     return 0;
 }
 
-/* What PCRE2 said, in our words. */
-static int search_result(int rv, bool *found, struct mortise_err *err)
+/* Convert a result of PCRE2 to an error with our message. */
+static int convert_pcre2_result(int rv, bool *found, struct mortise_err *err)
 {
     PCRE2_UCHAR words[160];
 
@@ -316,17 +322,17 @@ static int search_result(int rv, bool *found, struct mortise_err *err)
     }
 }
 
-static int match(struct counter *c, const char *s, size_t n,
-                 const struct mortise_mem *mem)
+static int run_pcre2_match(struct counter *c, const char *s, size_t n,
+                           const struct mortise_mem *mem)
 {
     struct mortise_mem lent = *mem;
-    pcre2_general_context *general =
-        pcre2_general_context_create(take, give_back, &lent);
+    pcre2_general_context *general = pcre2_general_context_create(
+        alloc_pcre2_block, free_pcre2_block, &lent);
     pcre2_match_context *context = NULL;
     pcre2_match_data *data = NULL;
     int rv = PCRE2_ERROR_NOMEMORY;
 
-    if (general != NULL) { /* without it PCRE2 would take the C heap */
+    if (general != NULL) { /* without it PCRE2 would use the C heap */
         context = pcre2_match_context_create(general);
         data = pcre2_match_data_create(1, general);
     }
@@ -334,7 +340,7 @@ static int match(struct counter *c, const char *s, size_t n,
         pcre2_set_match_limit(context, UINT32_MAX);
         pcre2_set_depth_limit(context, DEPTH_LIMIT);
         pcre2_set_heap_limit(context, HEAP_LIMIT_KIB);
-        pcre2_set_callout(context, count_item, c);
+        pcre2_set_callout(context, count_pcre2_item, c);
         rv = pcre2_match(c->re->code, (PCRE2_SPTR)s, n, 0, 0, data, context);
     }
     pcre2_match_data_free(data);
@@ -349,13 +355,13 @@ static int search_pcre2(const struct mortise_regex *re, const char *s, size_t n,
 {
     uint64_t steps = *left > UINT64_MAX / STEPS ? UINT64_MAX : *left * STEPS;
     struct counter c = {.re = re, .left = steps};
-    int rv = search_result(match(&c, s, n, mem), found, err);
+    int rv = convert_pcre2_result(run_pcre2_match(&c, s, n, mem), found, err);
 
     *left -= (steps - c.left) / STEPS;
     return rv;
 }
 
-/* ---- both ---------------------------------------------------------------- */
+/* ---- RE2 and PCRE2 ------------------------------------------------------- */
 
 static int compile_ecma(struct compiling *c, struct mortise_buf *text,
                         const char *pattern, size_t n)
@@ -372,8 +378,9 @@ static int compile_ecma(struct compiling *c, struct mortise_buf *text,
     return rv == MORTISE_OK ? compile_pcre2(c, text->p, text->n, 0) : rv;
 }
 
-static int compile_by(struct compiling *c, enum mortise_dialect dialect,
-                      struct mortise_buf *text, const char *pattern, size_t n)
+static int compile_by_dialect(struct compiling *c, enum mortise_dialect dialect,
+                              struct mortise_buf *text, const char *pattern,
+                              size_t n)
 {
     struct mortise_weight weight;
     int rv;
@@ -408,17 +415,17 @@ int mortise_regex_compile(struct mortise_regex **out, struct mortise_arena *a,
     if (c.re == NULL)
         return mortise_nomem(err);
     mortise_buf_init(&text, a->mem);
-    rv = pay(left, START + n, err);
+    rv = charge_regex_cost(left, START + n, err);
     if (rv == MORTISE_OK)
-        rv = compile_by(&c, dialect, &text, pattern, n);
+        rv = compile_by_dialect(&c, dialect, &text, pattern, n);
     mortise_buf_finish(&text);
     *out = rv == MORTISE_OK ? c.re : NULL;
     return rv;
 }
 
-/* What is known before a search: RE2 holds each byte against the whole pattern,
- * and PCRE2 looks at each once, whatever it does besides. */
-static uint64_t cost_of(const struct mortise_regex *re, size_t n)
+/* The cost that is known before a search: RE2 matches each byte against the
+ * whole pattern, PCRE2 reads each byte at least once. */
+static uint64_t get_search_cost(const struct mortise_regex *re, size_t n)
 {
     uint64_t cost;
 
@@ -432,11 +439,11 @@ int mortise_regex_search(const struct mortise_regex *re, const char *s,
                          const struct mortise_mem *mem, bool *found,
                          struct mortise_err *err)
 {
-    int rv = pay(left, START, err);
+    int rv = charge_regex_cost(left, START, err);
 
     *found = false;
     if (rv == MORTISE_OK)
-        rv = pay(left, cost_of(re, n), err);
+        rv = charge_regex_cost(left, get_search_cost(re, n), err);
     if (rv != MORTISE_OK)
         return rv;
     return re->automaton != NULL
