@@ -1,12 +1,11 @@
-/* picture.c -- a graph to look at.
+/* picture.c -- printing a graph as a picture: Graphviz, Mermaid, text.
  *
- * (1) All formats go through the one list of edges, g->edges, and pass none
- *     over: what can happen is to be seen.
- * (2) What an edge is about is said in the same words everywhere
- *     (mortise_picture_label).
- * (3) Nested graphs are drawn behind (text) or inside (the others) the one that
- *     they belong to, and loops and maps are framed where the format has
- *     frames.
+ *   (1) All formats print every edge of the one list g->edges, so that the
+ *       picture shows everything that can happen.
+ *   (2) An edge has the same label in all formats (mortise_picture_label).
+ *   (3) Nested graphs are drawn after their outer graph (text) or inside it
+ *       (the other formats).  Loops and maps have frames if the format has
+ *       frames.
  */
 #include "lang/draw/picture.h"
 
@@ -30,8 +29,10 @@ const char *mortise_ran_name(enum mortise_ran ran)
     return names[ran];
 }
 
-/* As it was written, on one line, and nothing in it moves what is seen. */
-static void put_scalar(struct mortise_buf *b, const struct mortise_yaml *v)
+/* The scalar as written, on one line, without characters that are invisible or
+ * change the layout. */
+static void print_yaml_scalar(struct mortise_buf *b,
+                              const struct mortise_yaml *v)
 {
     const char *p = v->str, *end = p + v->len;
 
@@ -50,21 +51,23 @@ static void put_scalar(struct mortise_buf *b, const struct mortise_yaml *v)
     }
 }
 
-static void put_expr(struct mortise_buf *b, const struct mortise_expr *e)
+static void print_expression(struct mortise_buf *b,
+                             const struct mortise_expr *e)
 {
-    put_scalar(b, e->at);
+    print_yaml_scalar(b, e->at);
 }
 
-static void put_map(struct mortise_buf *b, const struct mortise_region *r,
-                    bool behind)
+static void print_map_label(struct mortise_buf *b,
+                            const struct mortise_region *r, bool behind)
 {
     mortise_buf_printf(b, "%sfor each %s of ", behind ? ", " : "", r->as);
-    put_expr(b, &r->over);
+    print_expression(b, &r->over);
 }
 
-/* The edges that a detour stands in for, by where they lead. */
-static void put_replaced(struct mortise_buf *b, const struct mortise_graph *g,
-                         const struct mortise_edge_policy *p)
+/* The targets of the edges that a detour replaces. */
+static void print_replaced_edges(struct mortise_buf *b,
+                                 const struct mortise_graph *g,
+                                 const struct mortise_edge_policy *p)
 {
     for (uint32_t i = p->first; i < p->end; i++)
         mortise_buf_printf(b, "%s%s", i > p->first ? " or " : "",
@@ -96,17 +99,17 @@ void mortise_picture_label(struct mortise_buf *b, const struct mortise_graph *g,
     mortise_buf_puts(b, words[e->kind]);
     if (e->kind == MORTISE_EDGE_WHEN || e->kind == MORTISE_EDGE_ROUTE ||
         e->kind == MORTISE_EDGE_ROUTE_ALL)
-        put_expr(b, &e->when);
+        print_expression(b, &e->when);
     if (mortise_edge_is_map(e))
-        put_map(b, &g->regions[e->map], words[e->kind][0] != '\0');
+        print_map_label(b, &g->regions[e->map], words[e->kind][0] != '\0');
     if (e->kind == MORTISE_EDGE_ABOVE || e->kind == MORTISE_EDGE_BELOW)
         mortise_buf_printf(b, "%s %s %.15g", mortise_trait_name(e->trait),
                            e->kind == MORTISE_EDGE_ABOVE ? ">=" : "<",
                            e->threshold);
     if (e->kind == MORTISE_EDGE_DETOUR)
-        put_replaced(b, g, e->policy);
+        print_replaced_edges(b, g, e->policy);
     if (e->discovery != NULL)
-        put_scalar(b, mortise_tmpl_yaml(e->discovery->query));
+        print_yaml_scalar(b, mortise_tmpl_yaml(e->discovery->query));
     if (e->yields)
         mortise_buf_puts(b, words[e->kind][0] != '\0' ? ", its result"
                                                       : "its result");
@@ -114,8 +117,8 @@ void mortise_picture_label(struct mortise_buf *b, const struct mortise_graph *g,
         mortise_buf_puts(b, words[e->kind][0] != '\0' ? ", again" : "again");
 }
 
-static void put_visits(struct mortise_buf *b, const struct mortise_picture *p,
-                       uint32_t node)
+static void print_node_visits(struct mortise_buf *b,
+                              const struct mortise_picture *p, uint32_t node)
 {
     const struct mortise_overlay *o =
         p->overlay != NULL ? &p->overlay[node] : NULL;
@@ -138,8 +141,7 @@ struct mortise_picture mortise_picture_nested(const struct mortise_picture *p,
     return inner;
 }
 
-/* ---- frames: loops and maps ------------------------------------------------
- */
+/* ---- frames: loops and maps ---- */
 
 struct format {
     void (*node)(struct mortise_buf *b, const struct mortise_picture *p,
@@ -149,10 +151,11 @@ struct format {
     void (*close)(struct mortise_buf *b);
 };
 
-/* The nodes of a region, those of its child regions in frames. */
-static void put_region(struct mortise_buf *b, const struct mortise_picture *p,
-                       const struct format *f, uint32_t region,
-                       const char *path)
+/* Print the nodes of a region; those of child regions are in frames. */
+static void print_region_nodes(struct mortise_buf *b,
+                               const struct mortise_picture *p,
+                               const struct format *f, uint32_t region,
+                               const char *path)
 {
     const struct mortise_region *r = &p->graph->regions[region];
 
@@ -163,52 +166,53 @@ static void put_region(struct mortise_buf *b, const struct mortise_picture *p,
     for (uint32_t i = 0; i < r->n_nodes; i++)
         f->node(b, p, r->nodes[i], path);
     for (uint32_t i = 0; i < r->n_regions; i++)
-        put_region(b, p, f, r->regions[i], path);
+        print_region_nodes(b, p, f, r->regions[i], path);
     if (r->kind != MORTISE_REGION_GRAPH)
         f->close(b);
 }
 
-/* ---- Graphviz --------------------------------------------------------------
- */
+/* ---- Graphviz ---- */
 
 /* "PATHNAME" */
-static void dot_name(struct mortise_buf *b, const struct mortise_graph *g,
-                     const char *path, uint32_t node)
+static void print_dot_name(struct mortise_buf *b, const struct mortise_graph *g,
+                           const char *path, uint32_t node)
 {
     mortise_buf_printf(b, "\"%s%s\"", path, mortise_picture_name(g, node));
 }
 
-static void dot_graph(struct mortise_buf *b, const struct mortise_picture *p,
-                      const char *path);
+static void print_dot_graph(struct mortise_buf *b,
+                            const struct mortise_picture *p, const char *path);
 
-/* The path of what is inside a node: "a/b/"; false when it is too long. */
-static bool go_into(char out[1024], const char *path, const char *id)
+/* The path of the contents of a node: "a/b/"; false: it is too long. */
+static bool make_nested_path(char out[1024], const char *path, const char *id)
 {
     return snprintf(out, 1024, "%s%s/", path, id) < 1024;
 }
 
-static void dot_nested(struct mortise_buf *b, const struct mortise_picture *p,
-                       const struct mortise_node *n, const char *path)
+static void print_dot_nested(struct mortise_buf *b,
+                             const struct mortise_picture *p,
+                             const struct mortise_node *n, const char *path)
 {
     const struct mortise_picture inner = mortise_picture_nested(p, n);
     char deeper[1024];
 
-    if (!go_into(deeper, path, n->id))
+    if (!make_nested_path(deeper, path, n->id))
         return;
     mortise_buf_printf(b, "subgraph \"cluster_%s\" {\nlabel=\"%s: graph ",
                        deeper, n->id);
     mortise_buf_escaped(b, n->sub->name, strlen(n->sub->name));
     mortise_buf_puts(b, "\"\n");
-    dot_graph(b, &inner, deeper);
+    print_dot_graph(b, &inner, deeper);
     mortise_buf_puts(b, "}\n");
-    dot_name(b, p->graph, path, n->index);
+    print_dot_name(b, p->graph, path, n->index);
     mortise_buf_puts(b, " -> ");
-    dot_name(b, n->sub, deeper, MORTISE_START);
+    print_dot_name(b, n->sub, deeper, MORTISE_START);
     mortise_buf_puts(b, " [style=dotted, arrowhead=none]\n");
 }
 
-static void dot_node(struct mortise_buf *b, const struct mortise_picture *p,
-                     uint32_t node, const char *path)
+static void print_dot_node(struct mortise_buf *b,
+                           const struct mortise_picture *p, uint32_t node,
+                           const char *path)
 {
     static const char *const colors[] = {"",          "lightblue", "gold",
                                          "palegreen", "salmon",    "lightgrey"};
@@ -216,20 +220,21 @@ static void dot_node(struct mortise_buf *b, const struct mortise_picture *p,
     enum mortise_ran ran =
         p->overlay != NULL ? p->overlay[node].ran : MORTISE_RAN_NOT;
 
-    dot_name(b, p->graph, path, node);
+    print_dot_name(b, p->graph, path, node);
     mortise_buf_printf(b, " [label=\"%s\\n%s", n->id,
                        mortise_node_type_name(n->type));
-    put_visits(b, p, node);
+    print_node_visits(b, p, node);
     mortise_buf_puts(b, "\"");
     if (ran != MORTISE_RAN_NOT)
         mortise_buf_printf(b, ", style=filled, fillcolor=%s", colors[ran]);
     mortise_buf_puts(b, "]\n");
     if (n->sub != NULL)
-        dot_nested(b, p, n, path);
+        print_dot_nested(b, p, n, path);
 }
 
-static void dot_open(struct mortise_buf *b, const char *path, const char *kind,
-                     uint32_t number, const char *of)
+static void print_dot_frame_start(struct mortise_buf *b, const char *path,
+                                  const char *kind, uint32_t number,
+                                  const char *of)
 {
     mortise_buf_printf(b,
                        "subgraph \"cluster_%s%u\" {\nlabel=\"%s %s\"\n"
@@ -237,16 +242,18 @@ static void dot_open(struct mortise_buf *b, const char *path, const char *kind,
                        path, number, kind, of);
 }
 
-static void dot_close(struct mortise_buf *b)
+static void print_dot_frame_end(struct mortise_buf *b)
 {
     mortise_buf_puts(b, "}\n");
 }
 
-/* What an edge is about, between `before` and `behind`, if anything. */
-static void put_label(struct mortise_buf *b, const struct mortise_graph *g,
-                      const struct mortise_edge *e, const char *before,
-                      void (*put)(struct mortise_buf *, const char *, size_t),
-                      const char *behind)
+/* Print the label of an edge between `before` and `behind`, unless it is
+ * empty. */
+static void
+print_edge_label(struct mortise_buf *b, const struct mortise_graph *g,
+                 const struct mortise_edge *e, const char *before,
+                 void (*put)(struct mortise_buf *, const char *, size_t),
+                 const char *behind)
 {
     struct mortise_buf label;
 
@@ -261,17 +268,17 @@ static void put_label(struct mortise_buf *b, const struct mortise_graph *g,
     mortise_buf_finish(&label);
 }
 
-static void dot_edge(struct mortise_buf *b, const struct mortise_graph *g,
-                     const struct mortise_edge *e, const char *path)
+static void print_dot_edge(struct mortise_buf *b, const struct mortise_graph *g,
+                           const struct mortise_edge *e, const char *path)
 {
-    dot_name(b, g, path, e->from);
+    print_dot_name(b, g, path, e->from);
     mortise_buf_puts(b, " -> ");
-    dot_name(b, g, path, e->to);
-    put_label(b, g, e, " [label=\"", mortise_buf_escaped, "\"]");
+    print_dot_name(b, g, path, e->to);
+    print_edge_label(b, g, e, " [label=\"", mortise_buf_escaped, "\"]");
     mortise_buf_puts(b, "\n");
 }
 
-static bool has_end(const struct mortise_graph *g)
+static bool has_end_edge(const struct mortise_graph *g)
 {
     for (uint32_t i = 0; i < g->n_edges; i++)
         if (g->edges[i].to == MORTISE_END)
@@ -279,20 +286,21 @@ static bool has_end(const struct mortise_graph *g)
     return false;
 }
 
-static void dot_graph(struct mortise_buf *b, const struct mortise_picture *p,
-                      const char *path)
+static void print_dot_graph(struct mortise_buf *b,
+                            const struct mortise_picture *p, const char *path)
 {
-    static const struct format format = {dot_node, dot_open, dot_close};
+    static const struct format format = {print_dot_node, print_dot_frame_start,
+                                         print_dot_frame_end};
     const struct mortise_graph *g = p->graph;
 
-    for (unsigned k = 0; k < (has_end(g) ? 2u : 1u); k++) {
-        dot_name(b, g, path, k == 0 ? MORTISE_START : MORTISE_END);
+    for (unsigned k = 0; k < (has_end_edge(g) ? 2u : 1u); k++) {
+        print_dot_name(b, g, path, k == 0 ? MORTISE_START : MORTISE_END);
         mortise_buf_printf(b, " [label=\"%s\", shape=oval]\n",
                            k == 0 ? "START" : "END");
     }
-    put_region(b, p, &format, 0, path);
+    print_region_nodes(b, p, &format, 0, path);
     for (uint32_t i = 0; i < g->n_edges; i++)
-        dot_edge(b, g, &g->edges[i], path);
+        print_dot_edge(b, g, &g->edges[i], path);
 }
 
 void mortise_picture_dot(struct mortise_buf *b, const struct mortise_picture *p)
@@ -300,16 +308,15 @@ void mortise_picture_dot(struct mortise_buf *b, const struct mortise_picture *p)
     mortise_buf_puts(b, "digraph \"");
     mortise_buf_escaped(b, p->graph->name, strlen(p->graph->name));
     mortise_buf_puts(b, "\" {\nnode [shape=box]\n");
-    dot_graph(b, p, "");
+    print_dot_graph(b, p, "");
     mortise_buf_puts(b, "}\n");
 }
 
-/* ---- Mermaid ---------------------------------------------------------------
- */
+/* ---- Mermaid ---- */
 
-/* Between quotes: entities, as backslashes mean nothing there, a backtick makes
- * it Markdown, and `%%{` is a directive wherever it stands. */
-static void put_entities(struct mortise_buf *b, const char *s, size_t n)
+/* Text between quotes uses entities: a backslash has no meaning there, a
+ * backtick turns it into Markdown, and `%%{` is always a directive. */
+static void print_mermaid_text(struct mortise_buf *b, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (strchr("\"#<>&%`", s[i]) != NULL && s[i] != '\0')
@@ -318,9 +325,10 @@ static void put_entities(struct mortise_buf *b, const char *s, size_t n)
             mortise_buf_put(b, &s[i], 1);
 }
 
-/* Ids may be words of the language (`end`), so numbers stand for them: `n3`,
- * and `n3_1` for node 1 of the graph inside. */
-static void mermaid_name(struct mortise_buf *b, const char *path, uint32_t node)
+/* Ids may be keywords of Mermaid (`end`), so nodes have numbers: `n3`, and
+ * `n3_1` for node 1 of the graph inside. */
+static void print_mermaid_name(struct mortise_buf *b, const char *path,
+                               uint32_t node)
 {
     if (node == MORTISE_START)
         mortise_buf_printf(b, "%sS", path);
@@ -330,12 +338,13 @@ static void mermaid_name(struct mortise_buf *b, const char *path, uint32_t node)
         mortise_buf_printf(b, "%s%u", path, node);
 }
 
-static void mermaid_graph(struct mortise_buf *b,
-                          const struct mortise_picture *p, const char *path);
+static void print_mermaid_graph(struct mortise_buf *b,
+                                const struct mortise_picture *p,
+                                const char *path);
 
-static void mermaid_nested(struct mortise_buf *b,
-                           const struct mortise_picture *p,
-                           const struct mortise_node *n, const char *path)
+static void print_mermaid_nested(struct mortise_buf *b,
+                                 const struct mortise_picture *p,
+                                 const struct mortise_node *n, const char *path)
 {
     const struct mortise_picture inner = mortise_picture_nested(p, n);
     char deeper[1024];
@@ -344,77 +353,81 @@ static void mermaid_nested(struct mortise_buf *b,
         (int)sizeof deeper)
         return;
     mortise_buf_printf(b, "subgraph %sg [\"%s: graph ", deeper, n->id);
-    put_entities(b, n->sub->name, strlen(n->sub->name));
+    print_mermaid_text(b, n->sub->name, strlen(n->sub->name));
     mortise_buf_puts(b, "\"]\n");
-    mermaid_graph(b, &inner, deeper);
+    print_mermaid_graph(b, &inner, deeper);
     mortise_buf_puts(b, "end\n");
-    mermaid_name(b, path, n->index);
+    print_mermaid_name(b, path, n->index);
     mortise_buf_puts(b, " -.- ");
-    mermaid_name(b, deeper, MORTISE_START);
+    print_mermaid_name(b, deeper, MORTISE_START);
     mortise_buf_puts(b, "\n");
 }
 
-static void mermaid_node(struct mortise_buf *b, const struct mortise_picture *p,
-                         uint32_t node, const char *path)
+static void print_mermaid_node(struct mortise_buf *b,
+                               const struct mortise_picture *p, uint32_t node,
+                               const char *path)
 {
     const struct mortise_node *n = &p->graph->nodes[node];
     enum mortise_ran ran =
         p->overlay != NULL ? p->overlay[node].ran : MORTISE_RAN_NOT;
 
-    mermaid_name(b, path, node);
+    print_mermaid_name(b, path, node);
     mortise_buf_printf(b, "[\"%s (%s)", n->id, mortise_node_type_name(n->type));
-    put_visits(b, p, node);
+    print_node_visits(b, p, node);
     mortise_buf_puts(b, "\"]");
     if (ran != MORTISE_RAN_NOT)
         mortise_buf_printf(b, ":::%s", mortise_ran_name(ran));
     mortise_buf_puts(b, "\n");
     if (n->sub != NULL)
-        mermaid_nested(b, p, n, path);
+        print_mermaid_nested(b, p, n, path);
 }
 
-static void mermaid_open(struct mortise_buf *b, const char *path,
-                         const char *kind, uint32_t number, const char *of)
+static void print_mermaid_frame_start(struct mortise_buf *b, const char *path,
+                                      const char *kind, uint32_t number,
+                                      const char *of)
 {
     mortise_buf_printf(b, "subgraph %sr%u [\"%s %s\"]\n", path, number, kind,
                        of);
 }
 
-static void mermaid_close(struct mortise_buf *b)
+static void print_mermaid_frame_end(struct mortise_buf *b)
 {
     mortise_buf_puts(b, "end\n");
 }
 
-static void mermaid_edge(struct mortise_buf *b, const struct mortise_graph *g,
-                         const struct mortise_edge *e, const char *path)
+static void print_mermaid_edge(struct mortise_buf *b,
+                               const struct mortise_graph *g,
+                               const struct mortise_edge *e, const char *path)
 {
-    mermaid_name(b, path, e->from);
+    print_mermaid_name(b, path, e->from);
     mortise_buf_puts(b, " -->");
-    put_label(b, g, e, "|\"", put_entities, "\"|");
+    print_edge_label(b, g, e, "|\"", print_mermaid_text, "\"|");
     mortise_buf_puts(b, " ");
-    mermaid_name(b, path, e->to);
+    print_mermaid_name(b, path, e->to);
     mortise_buf_puts(b, "\n");
 }
 
-static void mermaid_graph(struct mortise_buf *b,
-                          const struct mortise_picture *p, const char *path)
+static void print_mermaid_graph(struct mortise_buf *b,
+                                const struct mortise_picture *p,
+                                const char *path)
 {
-    static const struct format format = {mermaid_node, mermaid_open,
-                                         mermaid_close};
+    static const struct format format = {
+        print_mermaid_node, print_mermaid_frame_start, print_mermaid_frame_end};
     const struct mortise_graph *g = p->graph;
 
     mortise_buf_printf(b, "%sS([START])\n", path);
-    if (has_end(g))
+    if (has_end_edge(g))
         mortise_buf_printf(b, "%sE([END])\n", path);
-    put_region(b, p, &format, 0, path);
+    print_region_nodes(b, p, &format, 0, path);
     for (uint32_t i = 0; i < g->n_edges; i++)
-        mermaid_edge(b, g, &g->edges[i], path);
+        print_mermaid_edge(b, g, &g->edges[i], path);
 }
 
 void mortise_picture_mermaid(struct mortise_buf *b,
                              const struct mortise_picture *p)
 {
     mortise_buf_puts(b, "flowchart TD\n");
-    mermaid_graph(b, p, "n");
+    print_mermaid_graph(b, p, "n");
     if (p->overlay != NULL)
         mortise_buf_puts(b, "classDef running fill:#add8e6\n"
                             "classDef waiting fill:#ffd700\n"
@@ -423,11 +436,11 @@ void mortise_picture_mermaid(struct mortise_buf *b,
                             "classDef skipped fill:#d3d3d3\n");
 }
 
-/* ---- text ------------------------------------------------------------------
- */
+/* ---- text ---- */
 
-static void text_edge(struct mortise_buf *b, const struct mortise_picture *p,
-                      const struct mortise_edge *e, bool from)
+static void print_text_edge(struct mortise_buf *b,
+                            const struct mortise_picture *p,
+                            const struct mortise_edge *e, bool from)
 {
     size_t before;
 
@@ -443,10 +456,10 @@ static void text_edge(struct mortise_buf *b, const struct mortise_picture *p,
     mortise_buf_puts(b, "\n");
 }
 
-/* The edge from a map whose `to` is this node to its join is in no node's
- * `out`: nobody wrote it.  The map is one of the regions around the node. */
-static void put_gathers(struct mortise_buf *b, const struct mortise_picture *p,
-                        uint32_t node)
+/* The edge from a map with this `to` to its join is in no node's `out`, because
+ * it is implicit.  The map is one of the regions around the node. */
+static void print_gather_edges(struct mortise_buf *b,
+                               const struct mortise_picture *p, uint32_t node)
 {
     const struct mortise_graph *g = p->graph;
 
@@ -454,13 +467,13 @@ static void put_gathers(struct mortise_buf *b, const struct mortise_picture *p,
         const struct mortise_region *r = &g->regions[i];
 
         if (r->kind == MORTISE_REGION_MAP && g->edges[r->gather].from == node)
-            text_edge(b, p, &g->edges[r->gather], false);
+            print_text_edge(b, p, &g->edges[r->gather], false);
     }
 }
 
-/* Where a node leads. */
-static void put_edges(struct mortise_buf *b, const struct mortise_picture *p,
-                      uint32_t node)
+/* Print the outgoing edges of a node. */
+static void print_text_edges(struct mortise_buf *b,
+                             const struct mortise_picture *p, uint32_t node)
 {
     const struct mortise_graph *g = p->graph;
     bool start = node == MORTISE_START;
@@ -468,29 +481,31 @@ static void put_edges(struct mortise_buf *b, const struct mortise_picture *p,
     uint32_t n = start ? g->n_start : g->nodes[node].n_out;
 
     for (uint32_t i = 0; i < n; i++)
-        text_edge(b, p, &g->edges[out[i]], false);
+        print_text_edge(b, p, &g->edges[out[i]], false);
     if (!start)
-        put_gathers(b, p, node);
+        print_gather_edges(b, p, node);
 }
 
-/* Each node, and below it where it leads. */
-static void put_list(struct mortise_buf *b, const struct mortise_picture *p)
+/* Print each node with its outgoing edges. */
+static void print_text_list(struct mortise_buf *b,
+                            const struct mortise_picture *p)
 {
     const struct mortise_graph *g = p->graph;
 
     mortise_buf_puts(b, "START\n");
-    put_edges(b, p, MORTISE_START);
+    print_text_edges(b, p, MORTISE_START);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         mortise_buf_printf(b, "%s (%s)", g->nodes[i].id,
                            mortise_node_type_name(g->nodes[i].type));
-        put_visits(b, p, i);
+        print_node_visits(b, p, i);
         mortise_buf_puts(b, "\n");
-        put_edges(b, p, i);
+        print_text_edges(b, p, i);
     }
 }
 
-/* What the lines are about, where that is not plain. */
-static void put_legend(struct mortise_buf *b, const struct mortise_picture *p)
+/* Explain the lines that are not plain edges. */
+static void print_edge_legend(struct mortise_buf *b,
+                              const struct mortise_picture *p)
 {
     const struct mortise_graph *g = p->graph;
     bool begun = false;
@@ -503,7 +518,7 @@ static void put_legend(struct mortise_buf *b, const struct mortise_picture *p)
             continue;
         mortise_buf_puts(b, begun ? "" : "\n");
         begun = true;
-        text_edge(b, p, e, true);
+        print_text_edge(b, p, e, true);
     }
 }
 
@@ -513,9 +528,9 @@ void mortise_picture_text(struct mortise_buf *b,
     const struct mortise_graph *g = p->graph;
 
     if (mortise_picture_sketch(b, p))
-        put_legend(b, p);
+        print_edge_legend(b, p);
     else
-        put_list(b, p);
+        print_text_list(b, p);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         struct mortise_picture inner;
 

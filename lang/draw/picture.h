@@ -1,61 +1,62 @@
-/* picture.h -- a graph to look at: in a terminal, for Graphviz, for Mermaid.
+/* picture.h -- printing a graph as a picture: for a terminal, Graphviz,
+ * Mermaid.
  *
- * Every edge of the graph stands in every one of them.  [any] */
+ * Every edge of the graph is in each picture. [any] */
 #ifndef MORTISE_LANG_DRAW_PICTURE_H
 #define MORTISE_LANG_DRAW_PICTURE_H
 
 #include "core/base/buf.h"
 #include "core/model/graph.h"
 
-/* What became of a node in a run. */
+/* The state of a node in a run. */
 enum mortise_ran {
-    MORTISE_RAN_NOT, /* or nobody asks */
+    MORTISE_RAN_NOT, /* not run, or unknown */
     MORTISE_RAN_RUNNING,
-    MORTISE_RAN_WAITS, /* for somebody, or a time */
+    MORTISE_RAN_WAITS, /* for a person, or a time */
     MORTISE_RAN_DONE,
     MORTISE_RAN_FAILED,
     MORTISE_RAN_SKIPPED
 };
 
 struct mortise_overlay {
-    enum mortise_ran ran;           /* its newest visit */
-    uint32_t visits;                /* in all, elements of maps included */
+    enum mortise_ran ran;           /* of its newest visit */
+    uint32_t visits;                /* in total, including elements of maps */
     const char *newest;             /* the path of an execution of that visit */
-    struct mortise_overlay *inside; /* the nested graph's, by its nodes */
+    struct mortise_overlay *inside; /* the nested graph's nodes */
 };
 
 struct mortise_picture {
     const struct mortise_graph *graph;
-    const struct mortise_overlay *overlay; /* by node; NULL: no run */
-    bool ascii;     /* text: nothing but ASCII, labels aside */
-    size_t columns; /* text: how wide it may be */
+    const struct mortise_overlay *overlay; /* by node; NULL: without a run */
+    bool ascii;                            /* text: ASCII only, except labels */
+    size_t columns;                        /* text: the maximum width */
 };
 
-/* Append to b; its `failed` says when memory ran out. */
+/* Append to b; b->failed is set if memory runs out. */
 void mortise_picture_dot(struct mortise_buf *b,
                          const struct mortise_picture *p);
 void mortise_picture_mermaid(struct mortise_buf *b,
                              const struct mortise_picture *p);
-/* Boxes and lines, and below them what the lines are about; where these would
- * be too many or too wide, a list. */
+/* Boxes and lines, with an explanation of the lines below.  A list, if the
+ * picture would be too large or too wide. */
 void mortise_picture_text(struct mortise_buf *b,
                           const struct mortise_picture *p);
 
-/* ---- for the files of it --------------------------------------------------
- */
+/* ---- for the files of this directory ---- */
 
-/* The graph inside a node, to be drawn as the one around it. */
+/* The graph inside a node, to be drawn like the one around it. */
 struct mortise_picture mortise_picture_nested(const struct mortise_picture *p,
                                               const struct mortise_node *n);
 /* "START", "END" or a node's id. */
 const char *mortise_picture_name(const struct mortise_graph *g, uint32_t node);
-/* "when X", "default", ...: when the edge is taken; nothing for a plain one. */
+/* "when X", "default", ...: the condition of the edge; empty for a plain
+ * edge. */
 void mortise_picture_label(struct mortise_buf *b, const struct mortise_graph *g,
                            const struct mortise_edge *e);
 /* "done", "waiting", ...; "" for NOT. */
 const char *mortise_ran_name(enum mortise_ran ran);
 
-/* sketch.c: the boxes and lines alone.  False: too many or too wide, nothing
+/* sketch.c: only the boxes and lines.  False: too large or too wide; nothing
  * was appended. */
 bool mortise_picture_sketch(struct mortise_buf *b,
                             const struct mortise_picture *p);

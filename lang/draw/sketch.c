@@ -1,23 +1,22 @@
-/* sketch.c -- a graph as boxes and lines of characters.
+/* sketch.c -- drawing a graph with boxes and lines of characters.
  *
- * Nodes stand in layers, each below all that lead to it; what passes a layer
- * has a place of its own there (a bend).  Between two layers lie the tracks on
- * which lines run across.  What makes the picture exact, so that it can be read
- * without guessing (and is, by tests/unit/draw/test_picture.c):
+ * Nodes are in layers, each below all of its predecessors.  A line that passes
+ * a layer has a place of its own there (a bend).  Between two layers are tracks
+ * for the horizontal lines.  These rules make the picture unambiguous
+ * (tests/unit/draw/test_picture.c reads it back):
  *
- *   (1) All lines that leave a box leave by one port and are one net; lines of
+ *   (1) All lines from a box leave through one port and form one net; lines of
  *       two nets never join.
- *   (2) Each line that reaches a box has a port of its own there, with its
- *       arrowhead.
- *   (3) Where nets cross, the upright one is drawn and the other goes on behind
- *       it: a tee or a cross always means that lines join.
+ *   (2) Each line to a box has its own port there, with an arrowhead.
+ *   (3) Where nets cross, the vertical line is drawn and the horizontal one is
+ *       interrupted.  So a tee or a cross always means that lines join.
  *
- * Ports that leave have even columns, those that arrive odd ones, unless a line
- * goes straight down: so two nets never want the same column between two
- * layers, and any assignment of tracks is right.
+ * Ports of outgoing lines have even columns and ports of incoming lines have
+ * odd ones, unless the line is straight.  So two nets never need the same
+ * column between two layers, and any assignment of tracks is correct.
  *
- * Edges back (loops) and edges to END are words in the box, not lines: a line
- * up, or all the way down, would cross everything.
+ * Back edges (loops) and edges to END are text in the box, because lines
+ * upwards, or down through all layers, would cross everything.
  */
 #include "lang/draw/picture.h"
 
@@ -29,11 +28,11 @@
 
 enum { NODES_MAX = 60, ITEMS_MAX = 3000, SWEEPS = 16, GAP = 2 };
 
-#define BEND 0xFFFFFFFFu /* item.node of what only passes; START is n_nodes */
+#define BEND 0xFFFFFFFFu /* item.node of a bend; START is n_nodes */
 
 struct item {
-    uint32_t node, layer, place; /* place: in the order of its layer */
-    int left, width, out;        /* columns; out: of the port that leaves */
+    uint32_t node, layer, place; /* place: index in its layer */
+    int left, width, out;        /* columns; out: of the outgoing port */
     unsigned n_in;
     double want;
 };
@@ -56,52 +55,52 @@ struct sketch {
     const struct mortise_graph *g;
     struct mortise_arena arena;
     struct mortise_buf *out;
-    bool bare;   /* boxes have ids alone */
-    bool failed; /* memory, or too large or too wide */
+    bool bare;   /* boxes have only ids */
+    bool failed; /* no memory, or too large or too wide */
 
     struct item *items;
     uint32_t n_items;
     struct wire *wires; /* sorted by the layer of `from` */
     uint32_t n_wires, cap_wires;
     uint32_t n_layers;
-    uint32_t **order; /* layer -> its items, from the left */
+    uint32_t **order; /* layer -> its items, from left to right */
     uint32_t *n_order;
-    uint32_t *first_wire; /* layer -> into wires; n_layers + 1 of them */
+    uint32_t *first_wire; /* layer -> index in wires; n_layers + 1 entries */
 
     struct cell *cells;
     int columns, rows;
 };
 
-static void *room(struct sketch *s, size_t size)
+static void *alloc_sketch(struct sketch *s, size_t size)
 {
     void *p =
         s->failed ? NULL : mortise_arena_alloc(&s->arena, size != 0 ? size : 1);
 
     if (p != NULL)
         return memset(p, 0, size);
-    s->out->failed |= !s->failed; /* memory ran out, and not before */
+    s->out->failed |= !s->failed; /* the first failure is lack of memory */
     s->failed = true;
     return NULL;
 }
 
-/* ---- layers ----------------------------------------------------------------
- */
+/* ---- layers ---- */
 
-/* The item of an edge's end. */
-static uint32_t item_of(const struct sketch *s, uint32_t node)
+/* The item at an end of an edge. */
+static uint32_t get_edge_item(const struct sketch *s, uint32_t node)
 {
     return node == MORTISE_START ? s->g->n_nodes : node;
 }
 
 /* Is it drawn as a line? */
-static bool is_line(const struct sketch *s, const struct mortise_edge *e)
+static bool is_drawn_as_line(const struct sketch *s,
+                             const struct mortise_edge *e)
 {
     return e->to != MORTISE_END && !mortise_graph_returns(s->g, e);
 }
 
-/* Longest ways from START; false when there is a circle, which the regions of a
- * graph rule out. */
-static bool find_layers(struct sketch *s)
+/* The longest paths from START. False: there is a cycle, which the regions of a
+ * graph exclude. */
+static bool set_item_layers(struct sketch *s)
 {
     uint32_t n = s->g->n_nodes + 1;
 
@@ -110,9 +109,11 @@ static bool find_layers(struct sketch *s)
 
         for (uint32_t i = 0; i < s->g->n_edges; i++) {
             const struct mortise_edge *e = &s->g->edges[i];
-            uint32_t from = item_of(s, e->from), to = item_of(s, e->to);
+            uint32_t from = get_edge_item(s, e->from),
+                     to = get_edge_item(s, e->to);
 
-            if (!is_line(s, e) || s->items[to].layer > s->items[from].layer)
+            if (!is_drawn_as_line(s, e) ||
+                s->items[to].layer > s->items[from].layer)
                 continue;
             s->items[to].layer = s->items[from].layer + 1;
             moved = true;
@@ -133,8 +134,8 @@ static void add_wire(struct sketch *s, uint32_t from, uint32_t to)
     s->items[to].n_in++;
 }
 
-/* One line, with a bend in every layer that it passes. */
-static void add_line(struct sketch *s, uint32_t from, uint32_t to)
+/* Add a line, with a bend in every layer that it passes. */
+static void add_sketch_line(struct sketch *s, uint32_t from, uint32_t to)
 {
     for (uint32_t layer = s->items[from].layer + 1; layer < s->items[to].layer;
          layer++) {
@@ -150,21 +151,22 @@ static void add_line(struct sketch *s, uint32_t from, uint32_t to)
     add_wire(s, from, to);
 }
 
-/* Was a line between the same ends drawn for an earlier edge? */
-static bool is_drawn(const struct sketch *s, uint32_t edge)
+/* Is there a line with the same ends for an earlier edge? */
+static bool has_earlier_line(const struct sketch *s, uint32_t edge)
 {
     const struct mortise_edge *e = &s->g->edges[edge];
 
     for (uint32_t i = 0; i < edge; i++) {
         const struct mortise_edge *other = &s->g->edges[i];
 
-        if (is_line(s, other) && other->from == e->from && other->to == e->to)
+        if (is_drawn_as_line(s, other) && other->from == e->from &&
+            other->to == e->to)
             return true;
     }
     return false;
 }
 
-static int by_layer(const void *a, const void *b, void *ud)
+static int compare_wires(const void *a, const void *b, void *ud)
 {
     const struct wire *v = a, *w = b;
     const struct item *items = ud;
@@ -185,7 +187,7 @@ static void sort_wires(struct sketch *s)
 {
     uint32_t k = 0;
 
-    qsort_r(s->wires, s->n_wires, sizeof *s->wires, by_layer, s->items);
+    qsort_r(s->wires, s->n_wires, sizeof *s->wires, compare_wires, s->items);
     for (uint32_t layer = 0; layer <= s->n_layers; layer++) {
         while (k < s->n_wires && s->items[s->wires[k].from].layer < layer)
             k++;
@@ -193,20 +195,20 @@ static void sort_wires(struct sketch *s)
     }
 }
 
-static void fill_layers(struct sketch *s)
+static void fill_layer_lists(struct sketch *s)
 {
     for (uint32_t i = 0; i < s->n_items; i++)
         if (s->items[i].layer >= s->n_layers)
             s->n_layers = s->items[i].layer + 1;
-    s->order = room(s, s->n_layers * sizeof *s->order);
-    s->n_order = room(s, s->n_layers * sizeof *s->n_order);
-    s->first_wire = room(s, (s->n_layers + 1) * sizeof *s->first_wire);
+    s->order = alloc_sketch(s, s->n_layers * sizeof *s->order);
+    s->n_order = alloc_sketch(s, s->n_layers * sizeof *s->n_order);
+    s->first_wire = alloc_sketch(s, (s->n_layers + 1) * sizeof *s->first_wire);
     if (s->failed)
         return;
     for (uint32_t i = 0; i < s->n_items; i++)
         s->n_order[s->items[i].layer]++;
     for (uint32_t l = 0; l < s->n_layers; l++) {
-        s->order[l] = room(s, s->n_order[l] * sizeof **s->order);
+        s->order[l] = alloc_sketch(s, s->n_order[l] * sizeof **s->order);
         s->n_order[l] = 0;
     }
     for (uint32_t i = 0; i < s->n_items && !s->failed; i++) {
@@ -219,37 +221,37 @@ static void fill_layers(struct sketch *s)
         sort_wires(s);
 }
 
-static void build(struct sketch *s)
+static void build_sketch(struct sketch *s)
 {
-    s->items = room(s, ITEMS_MAX * sizeof *s->items);
+    s->items = alloc_sketch(s, ITEMS_MAX * sizeof *s->items);
     s->cap_wires = ITEMS_MAX + s->g->n_edges;
-    s->wires = room(s, s->cap_wires * sizeof *s->wires);
+    s->wires = alloc_sketch(s, s->cap_wires * sizeof *s->wires);
     s->n_items = s->g->n_nodes + 1;
     if (s->failed)
         return;
     for (uint32_t i = 0; i < s->n_items; i++)
         s->items[i].node = i;
-    if (!find_layers(s)) {
+    if (!set_item_layers(s)) {
         s->failed = true;
         return;
     }
     for (uint32_t i = 0; i < s->g->n_edges && !s->failed; i++) {
         const struct mortise_edge *e = &s->g->edges[i];
 
-        if (is_line(s, e) && !is_drawn(s, i))
-            add_line(s, item_of(s, e->from), item_of(s, e->to));
+        if (is_drawn_as_line(s, e) && !has_earlier_line(s, i))
+            add_sketch_line(s, get_edge_item(s, e->from),
+                            get_edge_item(s, e->to));
     }
     if (!s->failed)
-        fill_layers(s);
+        fill_layer_lists(s);
 }
 
-/* ---- order and columns -----------------------------------------------------
- */
+/* ---- order and columns ---- */
 
-/* The mean of what value() gives for the neighbours of each item of a layer,
- * above it (down) or below; of itself where there are none. */
-static void find_wants(struct sketch *s, uint32_t layer, bool down,
-                       double (*value)(const struct item *))
+/* For each item of a layer, the mean of value() of its neighbours above
+ * (`down`) or below; its own value if it has none. */
+static void set_wanted_positions(struct sketch *s, uint32_t layer, bool down,
+                                 double (*value)(const struct item *))
 {
     uint32_t gap = down ? layer - 1 : layer;
     uint32_t *n = s->order[layer];
@@ -271,17 +273,17 @@ static void find_wants(struct sketch *s, uint32_t layer, bool down,
     }
 }
 
-static double place_of(const struct item *it)
+static double get_item_place(const struct item *it)
 {
     return it->place;
 }
 
-static double out_of(const struct item *it)
+static double get_item_port(const struct item *it)
 {
     return it->out;
 }
 
-static int by_want(const void *a, const void *b, void *ud)
+static int compare_wanted_positions(const void *a, const void *b, void *ud)
 {
     const struct item *items = ud;
     const struct item *x = &items[*(const uint32_t *)a];
@@ -291,9 +293,9 @@ static int by_want(const void *a, const void *b, void *ud)
                               : (x->place > y->place) - (x->place < y->place);
 }
 
-/* Few crossings: each layer in the order of where its lines come from, then of
- * where they go to, again and again. */
-static void find_order(struct sketch *s)
+/* Reduce crossings: order each layer by its predecessors, then by its
+ * successors, several times. */
+static void order_layers(struct sketch *s)
 {
     for (unsigned sweep = 0; sweep < SWEEPS; sweep++) {
         bool down = sweep % 2 == 0;
@@ -301,37 +303,37 @@ static void find_order(struct sketch *s)
         for (uint32_t k = 1; k < s->n_layers; k++) {
             uint32_t l = down ? k : s->n_layers - 1 - k;
 
-            find_wants(s, l, down, place_of);
-            qsort_r(s->order[l], s->n_order[l], sizeof **s->order, by_want,
-                    s->items);
+            set_wanted_positions(s, l, down, get_item_place);
+            qsort_r(s->order[l], s->n_order[l], sizeof **s->order,
+                    compare_wanted_positions, s->items);
             for (uint32_t i = 0; i < s->n_order[l]; i++)
                 s->items[s->order[l][i]].place = i;
         }
     }
 }
 
-static int centre(const struct item *it)
+static int get_item_centre(const struct item *it)
 {
     return it->node == BEND ? 0 : (it->width - 1) / 2;
 }
 
-/* A run of items side by side, moved as one. */
+/* A group of adjacent items that is moved as one. */
 struct block {
     uint32_t first, n;
-    double sum, shift; /* of what its items want; their mean */
+    double sum, shift; /* sum and mean of the shifts that its items want */
 };
 
-/* Put a layer where it wants to be, as nearly as its order and widths allow:
- * least squares, by pooling what would overlap. */
+/* Place a layer as near to the wanted positions as its order and widths allow:
+ * least squares, by merging items that would overlap. */
 static void place_layer(struct sketch *s, uint32_t layer)
 {
-    struct block blocks[ITEMS_MAX]; /* some 100 kB of stack */
+    struct block blocks[ITEMS_MAX]; /* about 100 kB of stack */
     uint32_t n = 0, *order = s->order[layer];
     int at = 0;
 
     for (uint32_t i = 0; i < s->n_order[layer]; i++) {
         struct item *it = &s->items[order[i]];
-        double want = it->want - centre(it) - at;
+        double want = it->want - get_item_centre(it) - at;
 
         it->left = at;
         at += it->width + GAP;
@@ -345,7 +347,7 @@ static void place_layer(struct sketch *s, uint32_t layer)
             n--;
         }
     }
-    at = -1000000; /* columns to the left of 0 are put right in the end */
+    at = -1000000; /* negative columns are corrected at the end */
     for (uint32_t b = 0; b < n; b++)
         for (uint32_t i = blocks[b].first; i < blocks[b].first + blocks[b].n;
              i++) {
@@ -354,12 +356,12 @@ static void place_layer(struct sketch *s, uint32_t layer)
 
             left = left < at ? at : left;
             it->left = left + (left & 1); /* even */
-            it->out = it->left + centre(it);
+            it->out = it->left + get_item_centre(it);
             at = it->left + it->width + GAP;
         }
 }
 
-static void find_columns(struct sketch *s)
+static void set_item_columns(struct sketch *s)
 {
     int least = 0;
 
@@ -374,7 +376,7 @@ static void find_columns(struct sketch *s)
         for (uint32_t k = 1; k < s->n_layers; k++) {
             uint32_t l = down ? k : s->n_layers - 1 - k;
 
-            find_wants(s, l, down, out_of);
+            set_wanted_positions(s, l, down, get_item_port);
             place_layer(s, l);
         }
     }
@@ -390,7 +392,7 @@ static void find_columns(struct sketch *s)
     }
 }
 
-static int by_source(const void *a, const void *b, void *ud)
+static int compare_wire_sources(const void *a, const void *b, void *ud)
 {
     const struct item *items = ud;
     int x = items[(*(struct wire *const *)a)->from].out;
@@ -399,21 +401,21 @@ static int by_source(const void *a, const void *b, void *ud)
     return (x > y) - (x < y);
 }
 
-/* Where the n lines to one item arrive, from the left. */
-static void give_ports(struct sketch *s, struct wire **in, int n,
-                       const struct item *it)
+/* Set the columns where n lines arrive at an item, from left to right. */
+static void set_item_ports(struct sketch *s, struct wire **in, int n,
+                           const struct item *it)
 {
     bool straight;
     int first = it->out - (n - 1);
 
-    qsort_r(in, (size_t)n, sizeof *in, by_source, s->items);
+    qsort_r(in, (size_t)n, sizeof *in, compare_wire_sources, s->items);
     straight = n % 2 == 1 && s->items[in[n / 2]->from].out == it->out;
     if (it->node == BEND && !straight) {
         in[0]->port = it->out + 1;
         return;
     }
     for (int i = 0; i < n; i++) {
-        if (straight) /* the one in the middle; the others beside it */
+        if (straight) /* the middle one is straight, the others are beside it */
             in[i]->port =
                 i == n / 2 ? it->out
                            : it->out + 2 * (i - n / 2) + (i < n / 2 ? 1 : -1);
@@ -422,9 +424,9 @@ static void give_ports(struct sketch *s, struct wire **in, int n,
     }
 }
 
-static void find_ports(struct sketch *s)
+static void set_all_ports(struct sketch *s)
 {
-    struct wire **in = room(s, s->n_wires * sizeof *in);
+    struct wire **in = alloc_sketch(s, s->n_wires * sizeof *in);
 
     for (uint32_t i = 0; i < s->n_items && in != NULL; i++) {
         const struct item *it = &s->items[i];
@@ -436,17 +438,16 @@ static void find_ports(struct sketch *s)
             if (s->wires[k].to == i)
                 in[n++] = &s->wires[k];
         if (n > 0)
-            give_ports(s, in, n, it);
+            set_item_ports(s, in, n, it);
     }
 }
 
-/* ---- what a box says -------------------------------------------------------
- */
+/* ---- text in boxes ---- */
 
-/* The i-th edge out of a box's node: of its own, then of the maps that begin
- * with it, which lead to their joins; NULL: no more. */
-static const struct mortise_edge *edge_of(const struct sketch *s, uint32_t node,
-                                          uint32_t i)
+/* The i-th outgoing edge of a box's node: its own edges, then those of the maps
+ * that begin with it, which lead to their joins; NULL: no more. */
+static const struct mortise_edge *get_box_edge(const struct sketch *s,
+                                               uint32_t node, uint32_t i)
 {
     const struct mortise_graph *g = s->g;
     const struct mortise_node *n = &g->nodes[node];
@@ -466,18 +467,19 @@ static const struct mortise_edge *edge_of(const struct sketch *s, uint32_t node,
     return NULL;
 }
 
-/* Does an edge before the i-th say the same? */
-static bool is_said(const struct sketch *s, uint32_t node, uint32_t i)
+/* Does an earlier edge have the same target? */
+static bool has_earlier_target(const struct sketch *s, uint32_t node,
+                               uint32_t i)
 {
     for (uint32_t k = 0; k < i; k++)
-        if (edge_of(s, node, k)->to == edge_of(s, node, i)->to)
+        if (get_box_edge(s, node, k)->to == get_box_edge(s, node, i)->to)
             return true;
     return false;
 }
 
-/* Its line-th line of text, in b; false behind the last. */
-static bool box_line(const struct sketch *s, const struct item *it,
-                     unsigned line, struct mortise_buf *b)
+/* Print the given line of the box's text to b; false after the last. */
+static bool print_box_line(const struct sketch *s, const struct item *it,
+                           unsigned line, struct mortise_buf *b)
 {
     static const char *const marks[][2] = {{"", ""},          {"\u25b6 ", "> "},
                                            {"? ", "? "},      {"\u2713 ", "+ "},
@@ -500,8 +502,9 @@ static bool box_line(const struct sketch *s, const struct item *it,
             mortise_buf_printf(b, " x%u", o->visits);
         return true;
     }
-    for (uint32_t i = 0; (e = edge_of(s, it->node, i)) != NULL; i++) {
-        if (is_line(s, e) || is_said(s, it->node, i) || --line > 0)
+    for (uint32_t i = 0; (e = get_box_edge(s, it->node, i)) != NULL; i++) {
+        if (is_drawn_as_line(s, e) || has_earlier_target(s, it->node, i) ||
+            --line > 0)
             continue;
         mortise_buf_puts(b, e->to != MORTISE_END ? (ascii ? "^ " : "\u21ba ")
                                                  : (ascii ? "> " : "\u2192 "));
@@ -511,13 +514,13 @@ static bool box_line(const struct sketch *s, const struct item *it,
     return false;
 }
 
-/* Characters of UTF-8 that are one column each: ours, and ids. */
-static int columns_of(const struct mortise_buf *b)
+/* The characters have one column each: marks, and ids. */
+static int count_columns(const struct mortise_buf *b)
 {
     return (int)mortise_utf8_count(b->p, b->n);
 }
 
-static void find_widths(struct sketch *s, struct mortise_buf *b)
+static void set_box_widths(struct sketch *s, struct mortise_buf *b)
 {
     for (uint32_t i = 0; i < s->n_items; i++) {
         struct item *it = &s->items[i];
@@ -525,49 +528,49 @@ static void find_widths(struct sketch *s, struct mortise_buf *b)
 
         if (it->node == BEND)
             continue;
-        for (unsigned line = 0; box_line(s, it, line, b); line++)
-            width = columns_of(b) + 4 > width ? columns_of(b) + 4 : width;
-        while (width % 4 != 1) /* its middle is as even as its left */
+        for (unsigned line = 0; print_box_line(s, it, line, b); line++)
+            width = count_columns(b) + 4 > width ? count_columns(b) + 4 : width;
+        /* makes the middle column even, like the left one */
+        while (width % 4 != 1)
             width++;
         it->width = width;
     }
 }
 
-/* Rows of a layer's boxes. */
-static int height_of(const struct sketch *s, uint32_t layer,
-                     struct mortise_buf *b)
+/* The number of rows for a layer's boxes. */
+static int get_layer_height(const struct sketch *s, uint32_t layer,
+                            struct mortise_buf *b)
 {
     unsigned most = 1;
 
     for (uint32_t i = 0; i < s->n_order[layer]; i++) {
         const struct item *it = &s->items[s->order[layer][i]];
 
-        while (it->node != BEND && box_line(s, it, most, b))
+        while (it->node != BEND && print_box_line(s, it, most, b))
             most++;
     }
     return (int)most + 2;
 }
 
-/* ---- drawing ---------------------------------------------------------------
- */
+/* ---- drawing ---- */
 
-static struct cell *cell_at(struct sketch *s, int x, int y)
+static struct cell *get_cell(struct sketch *s, int x, int y)
 {
     assert(x >= 0 && x < s->columns && y >= 0 && y < s->rows);
     return &s->cells[(size_t)y * (size_t)s->columns + (size_t)x];
 }
 
-static void put_char(struct sketch *s, int x, int y, uint32_t c)
+static void set_cell_text(struct sketch *s, int x, int y, uint32_t c)
 {
-    cell_at(s, x, y)->text = c;
+    get_cell(s, x, y)->text = c;
 }
 
-/* Lines of a net through a cell.  Another net's can only be crossed (essay);
- * the upright one stays to be seen. */
-static void put_lines(struct sketch *s, int x, int y, unsigned lines,
-                      uint32_t net)
+/* Add lines of a net to a cell.  A line of another net can only be crossed (see
+ * the top); the vertical one remains. */
+static void set_cell_lines(struct sketch *s, int x, int y, unsigned lines,
+                           uint32_t net)
 {
-    struct cell *c = cell_at(s, x, y);
+    struct cell *c = get_cell(s, x, y);
 
     if (c->lines != 0 && c->net != net + 1) {
         assert((c->lines == (N | S) && lines == (E | W)) ||
@@ -580,9 +583,9 @@ static void put_lines(struct sketch *s, int x, int y, unsigned lines,
     c->net = net + 1;
 }
 
-/* Text of b from a column on. */
-static void put_text(struct sketch *s, int x, int y,
-                     const struct mortise_buf *b)
+/* Draw the text of b, starting at a column. */
+static void draw_box_text(struct sketch *s, int x, int y,
+                          const struct mortise_buf *b)
 {
     size_t step = 1;
 
@@ -590,8 +593,8 @@ static void put_text(struct sketch *s, int x, int y,
         uint32_t cp;
 
         step = mortise_utf8_decode(b->p + i, b->p + b->n, &cp);
-        assert(step > 0); /* ids, and marks of ours */
-        put_char(s, x++, y, cp);
+        assert(step > 0); /* ids and marks are valid UTF-8 */
+        set_cell_text(s, x++, y, cp);
     }
 }
 
@@ -603,23 +606,24 @@ static void draw_box(struct sketch *s, const struct item *it, int top,
     for (int x = it->left; x <= right; x++) {
         unsigned sides = (x > it->left ? W : 0u) | (x < right ? E : 0u);
 
-        put_lines(s, x, top, sides, BEND);
-        put_lines(s, x, bottom, sides, BEND);
+        set_cell_lines(s, x, top, sides, BEND);
+        set_cell_lines(s, x, bottom, sides, BEND);
     }
     for (int y = top; y <= bottom; y++) {
         unsigned sides = (y > top ? N : 0u) | (y < bottom ? S : 0u);
 
-        put_lines(s, it->left, y, sides, BEND);
-        put_lines(s, right, y, sides, BEND);
+        set_cell_lines(s, it->left, y, sides, BEND);
+        set_cell_lines(s, right, y, sides, BEND);
     }
     if (leads_on)
-        put_lines(s, it->out, bottom, S, BEND);
+        set_cell_lines(s, it->out, bottom, S, BEND);
     for (int line = 0; line < height - 2; line++)
-        if (box_line(s, it, (unsigned)line, b))
-            put_text(s, it->left + 2, top + 1 + line, b);
+        if (print_box_line(s, it, (unsigned)line, b))
+            draw_box_text(s, it->left + 2, top + 1 + line, b);
 }
 
-/* A line passes: from where it arrives to where it leaves. */
+/* Draw a passing line, from the column where it arrives to the one where it
+ * leaves. */
 static void draw_bend(struct sketch *s, uint32_t i, int top, int height)
 {
     const struct item *it = &s->items[i];
@@ -631,30 +635,32 @@ static void draw_bend(struct sketch *s, uint32_t i, int top, int height)
             in = s->wires[k].port;
     for (int y = top; y < top + height; y++) {
         if (y != top + 1 || in == it->out) {
-            put_lines(s, y <= top ? in : it->out, y, N | S, i);
+            set_cell_lines(s, y <= top ? in : it->out, y, N | S, i);
             continue;
         }
-        put_lines(s, in, y, N | W, i); /* from one column right of it */
-        put_lines(s, it->out, y, S | E, i);
+        /* the arriving column is one to the right */
+        set_cell_lines(s, in, y, N | W, i);
+        set_cell_lines(s, it->out, y, S | E, i);
     }
 }
 
 struct net { /* all wires from one item */
     uint32_t item;
-    int left, right; /* the columns that its track covers */
+    int left, right; /* the columns of its track */
     int track;       /* -1: it only goes straight down */
 };
 
-static int by_left(const void *a, const void *b)
+static int compare_nets(const void *a, const void *b)
 {
     const struct net *x = a, *y = b;
 
     return (x->left > y->left) - (x->left < y->left);
 }
 
-/* The nets between a layer and the next; returns how many tracks they need. */
-static int find_tracks(struct sketch *s, uint32_t layer, struct net *nets,
-                       size_t *n)
+/* Assign tracks to the nets between a layer and the next; returns the number of
+ * tracks. */
+static int assign_net_tracks(struct sketch *s, uint32_t layer, struct net *nets,
+                             size_t *n)
 {
     int ends[ITEMS_MAX], n_tracks = 0;
 
@@ -674,7 +680,7 @@ static int find_tracks(struct sketch *s, uint32_t layer, struct net *nets,
         }
         nets[(*n)++] = net;
     }
-    qsort(nets, *n, sizeof *nets, by_left);
+    qsort(nets, *n, sizeof *nets, compare_nets);
     for (size_t i = 0; i < *n; i++) {
         int t = 0;
 
@@ -689,7 +695,7 @@ static int find_tracks(struct sketch *s, uint32_t layer, struct net *nets,
     return n_tracks;
 }
 
-/* One net, from row `top` on; row `last` is that of the arrowheads. */
+/* Draw a net, starting at row `top`; `last` is the row of the arrowheads. */
 static void draw_net(struct sketch *s, uint32_t layer, const struct net *net,
                      int top, int last)
 {
@@ -697,12 +703,12 @@ static void draw_net(struct sketch *s, uint32_t layer, const struct net *net,
 
     if (net->track >= 0) {
         for (int x = net->left; x <= net->right; x++)
-            put_lines(s, x, across,
-                      (x > net->left ? W : 0u) | (x < net->right ? E : 0u),
-                      net->item);
+            set_cell_lines(s, x, across,
+                           (x > net->left ? W : 0u) | (x < net->right ? E : 0u),
+                           net->item);
         for (int y = top; y < across; y++)
-            put_lines(s, out, y, N | S, net->item);
-        put_lines(s, out, across, N, net->item);
+            set_cell_lines(s, out, y, N | S, net->item);
+        set_cell_lines(s, out, across, N, net->item);
     }
     for (uint32_t k = s->first_wire[layer]; k < s->first_wire[layer + 1]; k++) {
         const struct wire *w = &s->wires[k];
@@ -710,24 +716,24 @@ static void draw_net(struct sketch *s, uint32_t layer, const struct net *net,
         if (w->from != net->item)
             continue;
         if (net->track >= 0)
-            put_lines(s, w->port, across, S, net->item);
+            set_cell_lines(s, w->port, across, S, net->item);
         for (int y = net->track >= 0 ? across + 1 : top; y < last; y++)
-            put_lines(s, w->port, y, N | S, net->item);
+            set_cell_lines(s, w->port, y, N | S, net->item);
         if (s->items[w->to].node == BEND)
-            put_lines(s, w->port, last, N | S, net->item);
+            set_cell_lines(s, w->port, last, N | S, net->item);
         else
-            put_char(s, w->port, last, s->p->ascii ? 'v' : 0x25BC);
+            set_cell_text(s, w->port, last, s->p->ascii ? 'v' : 0x25BC);
     }
 }
 
-/* Everything, or (cells NULL) only how many rows it takes. */
-static int draw(struct sketch *s, struct mortise_buf *b)
+/* Draw everything; if `cells` is NULL, only count the rows. */
+static int draw_sketch(struct sketch *s, struct mortise_buf *b)
 {
-    struct net *nets = room(s, s->n_items * sizeof *nets);
+    struct net *nets = alloc_sketch(s, s->n_items * sizeof *nets);
     int top = 0;
 
     for (uint32_t l = 0; l < s->n_layers && nets != NULL; l++) {
-        int height = height_of(s, l, b), tracks;
+        int height = get_layer_height(s, l, b), tracks;
         size_t n;
 
         for (uint32_t i = 0; i < s->n_order[l] && s->cells != NULL; i++) {
@@ -745,7 +751,7 @@ static int draw(struct sketch *s, struct mortise_buf *b)
         top += height;
         if (l + 1 == s->n_layers)
             break;
-        tracks = find_tracks(s, l, nets, &n);
+        tracks = assign_net_tracks(s, l, nets, &n);
         for (size_t i = 0; i < n && s->cells != NULL; i++)
             draw_net(s, l, &nets[i], top, top + tracks);
         top += tracks + 1;
@@ -753,17 +759,16 @@ static int draw(struct sketch *s, struct mortise_buf *b)
     return top;
 }
 
-/* ---- printing --------------------------------------------------------------
- */
+/* ---- printing ---- */
 
-static void put_utf8(struct mortise_buf *b, uint32_t c)
+static void append_utf8(struct mortise_buf *b, uint32_t c)
 {
     char text[4];
 
     mortise_buf_put(b, text, mortise_utf8_encode(text, c));
 }
 
-static uint32_t look_of(const struct sketch *s, const struct cell *c)
+static uint32_t get_cell_character(const struct sketch *s, const struct cell *c)
 {
     /* N 1, S 2, E 4, W 8 */
     static const uint32_t lines[] = {
@@ -779,20 +784,20 @@ static uint32_t look_of(const struct sketch *s, const struct cell *c)
                                        : '+';
 }
 
-static void print(struct sketch *s, struct mortise_buf *b)
+static void print_sketch(struct sketch *s, struct mortise_buf *b)
 {
     for (int y = 0; y < s->rows; y++) {
         int end = s->columns;
 
-        while (end > 0 && look_of(s, cell_at(s, end - 1, y)) == ' ')
+        while (end > 0 && get_cell_character(s, get_cell(s, end - 1, y)) == ' ')
             end--;
         for (int x = 0; x < end; x++)
-            put_utf8(b, look_of(s, cell_at(s, x, y)));
+            append_utf8(b, get_cell_character(s, get_cell(s, x, y)));
         mortise_buf_puts(b, "\n");
     }
 }
 
-/* Once; `bare`: without the types of nodes. */
+/* Try to draw; `bare`: without the types of nodes. */
 static bool sketch(struct mortise_buf *b, const struct mortise_picture *p,
                    bool bare)
 {
@@ -801,23 +806,24 @@ static bool sketch(struct mortise_buf *b, const struct mortise_picture *p,
 
     mortise_arena_init(&s.arena, b->mem);
     mortise_buf_init(&line, b->mem);
-    build(&s);
+    build_sketch(&s);
     if (!s.failed) {
-        find_widths(&s, &line);
-        find_order(&s);
-        find_columns(&s);
+        set_box_widths(&s, &line);
+        order_layers(&s);
+        set_item_columns(&s);
         s.failed = (size_t)s.columns > p->columns;
     }
     if (!s.failed)
-        find_ports(&s);
+        set_all_ports(&s);
     if (!s.failed)
-        s.rows = draw(&s, &line);
-    s.cells = room(&s, (size_t)s.rows * (size_t)s.columns * sizeof *s.cells);
+        s.rows = draw_sketch(&s, &line);
+    s.cells =
+        alloc_sketch(&s, (size_t)s.rows * (size_t)s.columns * sizeof *s.cells);
     if (!s.failed)
-        draw(&s, &line);
+        draw_sketch(&s, &line);
     b->failed |= line.failed;
     if (!s.failed)
-        print(&s, b);
+        print_sketch(&s, b);
     mortise_buf_finish(&line);
     mortise_arena_finish(&s.arena);
     return !s.failed;
