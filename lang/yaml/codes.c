@@ -1,13 +1,13 @@
-/* codes.c -- every code that a finding may carry, with its explanation.
+/* codes.c -- all codes of findings, with their explanations.
  *
- * One table, so that documentation, tests and the program cannot disagree.
- * A code may be reported with different words; the explanation holds for all
- * of them. */
+ * There is one table, so that documentation, tests and the program cannot
+ * disagree.  A code may be reported with different messages, and the
+ * explanation applies to all of them. */
 #include "lang/yaml/codes.h"
 
 #include <string.h>
 
-/* How most examples begin. */
+/* The beginning of most examples. */
 #define START_A "start: a\nnodes:\n"
 
 const struct mortise_code mortise_codes[] = {

@@ -1,11 +1,11 @@
-/* codes.h -- every code that a finding may carry, with its explanation.
+/* codes.h -- all codes of findings, with their explanations.
  *
- * Codes are stable: what one means never changes and a retired one is not
- * used again.  E01 files and YAML, E02 keys and values, E03 structure, E04
- * expressions, E05 plugins and operations, E06 deployments, E07 manifests,
- * W08 warnings, E09 tests of graphs, 10 imports, E11 diffs of running graphs.  Each
- * has a failing fixture in tests/graphs/bad, tests/cases or tests/graphs/import, or
- * (E11) a test of its own in test_cli_steer.c. */
+ * Codes are stable: the meaning of a code never changes, and a retired code is
+ * never used again.  E01 files and YAML, E02 keys and values, E03 structure,
+ * E04 expressions, E05 plugins and operations, E06 deployments, E07 manifests,
+ * W08 warnings, E09 tests of graphs, 10 imports, E11 diffs of running graphs.
+ * Each has a failing fixture in tests/graphs/bad, tests/cases or
+ * tests/graphs/import, or (E11) a test of its own in test_cli_steer.c. */
 #ifndef MORTISE_LANG_YAML_CODES_H
 #define MORTISE_LANG_YAML_CODES_H
 
@@ -13,17 +13,17 @@
 
 struct mortise_code {
     const char *code, *title;
-    const char *explanation; /* what it means and what to do, sentences */
-    /* Lines of a file that gets it; apiVersion, kind (Graph) and metadata stand
-     * before them unless they say it themselves.  Nothing but comments where no
-     * lines can show it. */
+    const char *explanation; /* sentences: its meaning, and the remedy */
+    /* Lines of a file that causes the finding. apiVersion, kind (Graph) and
+     * metadata precede them, unless the lines contain these keys.  Only
+     * comments if lines cannot show it. */
     const char *example;
 };
 
 extern const struct mortise_code mortise_codes[]; /* sorted by code */
 extern const size_t mortise_n_codes;
 
-/* NULL when there is none. */
+/* NULL: the code does not exist. */
 const struct mortise_code *mortise_code(const char *code);
 
 #endif

@@ -1,23 +1,24 @@
 /* diag.c -- findings about files: collected, sorted, printed.
  *
- * A finding is for a person who did not write this program and for a terminal
- * that must not be trusted with bytes from a file.  Therefore:
+ * A finding is for a person who did not write this program.  It is printed to a
+ * terminal, and the bytes of a file may be dangerous there.  Therefore:
  *
- *   (1) A finding owns everything that it prints, the line of source included:
- *       a file with errors is given up at once, its findings are read later.
- *   (2) Whatever comes from a file (names, values, the line of source) is
- *       printable UTF-8 when it leaves here: no escape sequence gets through.
- *   (3) Size is bounded per finding: a line of a megabyte shows as a window
- *       around the place, a name of a megabyte is cut.  A thousand findings
- *       on that line cost a thousand windows, not a gigabyte.  So is their
- *       number: of errors and of warnings the first MORTISE_DIAGS_MOST are kept,
- *       and the rest are counted.  A file of megabytes with a mistake in each line has a
- *       report that a person can read and an engine can send.
- *   (4) The caret stands under the character it means, also behind letters of
- *       several bytes and behind tabs (shown as one space).
+ *   (1) A finding owns everything that it prints, also the source line.  A file
+ *       with errors is released at once, and its findings are read later.
+ *   (2) All text from a file (names, values, the source line) is printable
+ *       UTF-8 after this module, so that no escape sequence gets through.
+ *   (3) The size of each finding is limited: a line of a megabyte is shown as a
+ *       window around the position, and a name of a megabyte is cut.  A
+ *       thousand findings on that line cost a thousand windows, not a gigabyte.
+ *       The number of findings is limited, too.  The first MORTISE_DIAGS_MOST
+ *       errors and as many warnings are kept, and the others are counted.  So a
+ *       file of megabytes with a mistake in each line has a report that a
+ *       person can read and an engine can send.
+ *   (4) The caret is under the correct character, also after characters of
+ *       several bytes and after tabs (shown as one space).
  *
- * Running out of memory loses findings and sets `failed`; the count of errors
- * stays right, so nothing that was refused is ever taken for good.
+ * If memory runs out, findings are lost and `failed` is set.  The count of
+ * errors stays correct, so a refused file is never accepted.
  */
 #include "lang/yaml/diag.h"
 
@@ -33,9 +34,10 @@
 
 enum {
     MAX_WORDS = 1000, /* bytes of a message or help */
-    MAX_LINE = 160,   /* bytes of a source line shown whole */
-    BEFORE = 40,      /* bytes of a longer one shown before the place, */
-    WINDOW = 120      /* and bytes of it shown in all */
+    MAX_LINE = 160,   /* bytes of a source line that is shown completely */
+    /* bytes of a longer line that are shown before the position, */
+    BEFORE = 40,
+    WINDOW = 120 /* and bytes that are shown in all */
 };
 
 void mortise_diags_init(struct mortise_diags *d, const struct mortise_mem *mem)
@@ -74,8 +76,8 @@ static void put_clean(struct mortise_buf *b, const char *p, size_t n)
     }
 }
 
-/* A clean copy, cut at MAX_WORDS; NULL when memory ran out. */
-static char *clean(struct mortise_diags *d, const char *s)
+/* A clean copy, cut at MAX_WORDS; NULL: memory ran out. */
+static char *copy_clean(struct mortise_diags *d, const char *s)
 {
     size_t n = strlen(s);
     struct mortise_buf b;
@@ -92,25 +94,26 @@ static char *clean(struct mortise_diags *d, const char *s)
     return text;
 }
 
-static char *words(struct mortise_diags *d, const char *fmt, va_list ap)
+static char *format_words(struct mortise_diags *d, const char *fmt, va_list ap)
     MORTISE_PRINTF(2, 0);
 
-static char *words(struct mortise_diags *d, const char *fmt, va_list ap)
+static char *format_words(struct mortise_diags *d, const char *fmt, va_list ap)
 {
-    char raw[MAX_WORDS + 2] = ""; /* one more than is shown: clean() sees it */
+    /* one byte more than the limit, for copy_clean() */
+    char raw[MAX_WORDS + 2] = "";
 
     vsnprintf(raw, sizeof raw, fmt, ap);
-    return clean(d, raw);
+    return copy_clean(d, raw);
 }
 
-/* ---- the line of source ---------------------------------------------- */
+/* ---- the source line ------------------------------------------------- */
 
-/* A part of the source line; offsets count bytes from the line's start. */
+/* A part of the source line; offsets count bytes from the start of the line. */
 struct window {
     const char *line;
     size_t len;        /* of the line */
-    size_t begin, end; /* what is shown */
-    size_t from, to;   /* what is meant */
+    size_t begin, end; /* the part that is shown */
+    size_t from, to;   /* the part that the finding is about */
 };
 
 static bool is_inside_char(char c)
@@ -138,7 +141,7 @@ static void choose_window(struct window *w, struct mortise_span span)
         w->to = w->end;
 }
 
-/* The window as text, counting characters for the caret. */
+/* Print the window, and count characters for the caret. */
 static void put_window(struct mortise_buf *b, const struct window *w,
                        struct mortise_diag *f)
 {
@@ -189,7 +192,8 @@ static void keep_source(struct mortise_diags *d, struct mortise_diag *f,
     mortise_buf_finish(&b);
 }
 
-/* Findings come in runs about one file: they share the copy of its path. */
+/* Consecutive findings are often about one file, and share the copy of its
+ * path. */
 static void keep_path(struct mortise_diags *d, struct mortise_diag *f,
                       const char *path)
 {
@@ -198,12 +202,12 @@ static void keep_path(struct mortise_diags *d, struct mortise_diag *f,
     if (last != NULL && strcmp(last, path) == 0)
         f->path = last;
     else
-        f->path = clean(d, path);
+        f->path = copy_clean(d, path);
 }
 
 /* ---- collecting ------------------------------------------------------ */
 
-static struct mortise_diag *room(struct mortise_diags *d)
+static struct mortise_diag *reserve_diag(struct mortise_diags *d)
 {
     struct mortise_diag *list =
         mortise_grow(d->arena.mem, d->list, d->n, &d->cap, sizeof *d->list);
@@ -216,27 +220,27 @@ static struct mortise_diag *room(struct mortise_diags *d)
     return &list[d->n];
 }
 
-/* Count it; is it among those that are kept? */
-static bool count(struct mortise_diags *d, enum mortise_severity severity)
+/* Count the finding.  Is it one of those that are kept? */
+static bool count_diag(struct mortise_diags *d, enum mortise_severity severity)
 {
     size_t *n = severity == MORTISE_ERROR ? &d->n_errors : &d->n_warnings;
 
     return ++*n <= MORTISE_DIAGS_MOST;
 }
 
-static size_t beyond(size_t n)
+static size_t get_excess(size_t n)
 {
     return n > MORTISE_DIAGS_MOST ? n - MORTISE_DIAGS_MOST : 0;
 }
 
 size_t mortise_diags_errors_left_out(const struct mortise_diags *d)
 {
-    return beyond(d->n_errors);
+    return get_excess(d->n_errors);
 }
 
 size_t mortise_diags_left_out(const struct mortise_diags *d)
 {
-    return beyond(d->n_errors) + beyond(d->n_warnings);
+    return get_excess(d->n_errors) + get_excess(d->n_warnings);
 }
 
 struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
@@ -247,12 +251,12 @@ struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
     va_list ap;
 
     f.severity = code[0] == 'W' ? MORTISE_WARNING : MORTISE_ERROR;
-    if (!count(d, f.severity))
+    if (!count_diag(d, f.severity))
         return NULL;
     va_start(ap, fmt);
-    f.message = words(d, fmt, ap);
+    f.message = format_words(d, fmt, ap);
     va_end(ap);
-    at = room(d);
+    at = reserve_diag(d);
     if (f.message == NULL || at == NULL)
         return NULL;
     if (span.file != NULL) {
@@ -270,7 +274,7 @@ void mortise_diags_because(struct mortise_diags *d,
 {
     d->denied |= why->code == MORTISE_EDENIED;
     if (why->code == MORTISE_ELIMIT && d->short_of == NULL)
-        d->short_of = clean(d, why->msg);
+        d->short_of = copy_clean(d, why->msg);
 }
 
 int mortise_diags_result(const struct mortise_diags *d)
@@ -288,13 +292,13 @@ void mortise_diag_help(struct mortise_diags *d, struct mortise_diag *diag,
     if (diag == NULL)
         return;
     va_start(ap, fmt);
-    diag->help = words(d, fmt, ap);
+    diag->help = format_words(d, fmt, ap);
     va_end(ap);
 }
 
 /* ---- printing -------------------------------------------------------- */
 
-static int compare_numbers(uint32_t a, uint32_t b)
+static int compare_positions(uint32_t a, uint32_t b)
 {
     return (a > b) - (a < b);
 }
@@ -304,31 +308,30 @@ static int compare_text(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "");
 }
 
-static int compare(const void *pa, const void *pb)
+static int compare_diags(const void *pa, const void *pb)
 {
     const struct mortise_diag *a = pa, *b = pb;
     int c = compare_text(a->path, b->path);
 
     if (c == 0)
-        c = compare_numbers(a->span.line, b->span.line);
+        c = compare_positions(a->span.line, b->span.line);
     if (c == 0)
-        c = compare_numbers(a->span.col, b->span.col);
+        c = compare_positions(a->span.col, b->span.col);
     if (c == 0)
         c = strcmp(a->code, b->code);
     return c != 0 ? c : strcmp(a->message, b->message);
 }
 
-/* An alias is read as often as it is used, and so is its mistake: show it
- * once. */
+/* An alias is read at each use, and so is a mistake in it.  Show it once. */
 void mortise_diags_sort(struct mortise_diags *d)
 {
     size_t kept = 0;
 
     if (d->n == 0)
         return;
-    qsort(d->list, d->n, sizeof *d->list, compare);
+    qsort(d->list, d->n, sizeof *d->list, compare_diags);
     for (size_t i = 1; i < d->n; i++)
-        if (compare(&d->list[kept], &d->list[i]) != 0)
+        if (compare_diags(&d->list[kept], &d->list[i]) != 0)
             d->list[++kept] = d->list[i];
     d->n = kept + 1;
 }
@@ -338,7 +341,7 @@ static const char *severity_name(enum mortise_severity s)
     return s == MORTISE_WARNING ? "warning" : "error";
 }
 
-static void put_source(struct mortise_buf *b, const struct mortise_diag *f)
+static void put_source_line(struct mortise_buf *b, const struct mortise_diag *f)
 {
     uint32_t width = f->width != 0 ? f->width : 1;
     size_t start = b->n, margin;
@@ -352,14 +355,14 @@ static void put_source(struct mortise_buf *b, const struct mortise_diag *f)
     mortise_buf_put(b, "\n", 1);
 }
 
-static void put_text(struct mortise_buf *b, const struct mortise_diag *f)
+static void put_diag_text(struct mortise_buf *b, const struct mortise_diag *f)
 {
     if (f->path != NULL)
         mortise_buf_printf(b, "%s:%u:%u: ", f->path, f->span.line, f->span.col);
     mortise_buf_printf(b, "%s[%s]: %s\n", severity_name(f->severity), f->code,
                        f->message);
     if (f->source != NULL)
-        put_source(b, f);
+        put_source_line(b, f);
     if (f->help != NULL)
         mortise_buf_printf(b, "help: %s\n", f->help);
 }
@@ -368,7 +371,7 @@ void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b)
 {
     mortise_diags_sort(d);
     for (size_t i = 0; i < d->n; i++)
-        put_text(b, &d->list[i]);
+        put_diag_text(b, &d->list[i]);
     if (mortise_diags_left_out(d) > 0)
         mortise_buf_printf(b, "%zu more findings are not shown\n",
                            mortise_diags_left_out(d));
@@ -376,7 +379,7 @@ void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b)
         mortise_buf_puts(b, "error: out of memory: findings are missing\n");
 }
 
-static json_t *as_json(const struct mortise_diag *f)
+static json_t *diag_to_json(const struct mortise_diag *f)
 {
     return json_pack(
         "{s:s?,s:I,s:I,s:I,s:I,s:s,s:s,s:s,s:s?}", "path", f->path, "line",
@@ -391,7 +394,7 @@ void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b)
     mortise_diags_sort(d);
     mortise_buf_puts(b, "{\"findings\":[");
     for (size_t i = 0; i < d->n; i++) {
-        json_t *one = as_json(&d->list[i]);
+        json_t *one = diag_to_json(&d->list[i]);
 
         if (i > 0)
             mortise_buf_puts(b, ",");

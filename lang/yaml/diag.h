@@ -17,76 +17,80 @@
 
 struct mortise_yaml_file;
 
-/* Where something stood.  Lines and columns count from 1, columns in bytes;
- * the end is exclusive.  file NULL: nowhere. */
+/* A position in a file.  Lines and columns count from 1, columns in bytes; the
+ * end is exclusive. file NULL: no position. */
 struct mortise_span {
-    const struct mortise_yaml_file *file; /* lives as long as its tree */
+    const struct mortise_yaml_file *file; /* valid as long as its tree */
     uint32_t line, col, end_line, end_col;
 };
 
-/* So many errors are kept, and so many warnings. */
+/* The number of errors that are kept, and of warnings. */
 enum { MORTISE_DIAGS_MOST = 500 };
 
 enum mortise_severity { MORTISE_ERROR = 1, MORTISE_WARNING = 2 };
 
-/* A finding keeps what it prints, so that it outlives the file: most files
- * with findings are given up before anybody reads them. */
+/* A finding owns the text that it prints, and outlives the file.  Most files
+ * with findings are released before the findings are read. */
 struct mortise_diag {
     enum mortise_severity severity;
     const char *code;         /* "E0301", static */
     struct mortise_span span; /* its `file` is NULL: use `path` */
     char *message, *help;     /* help may be NULL */
-    const char *path;         /* NULL: nowhere */
-    const char *source;       /* the line, clipped when long; NULL: none */
-    uint32_t lead, width;     /* characters of it before and above the caret */
+    const char *path;         /* NULL: no position */
+    const char *source;       /* the line, cut if it is long; NULL: none */
+    uint32_t lead, width;     /* characters of it before the caret and above
+                               * it */
 };
 
-/* Collects by [one thread]; text lives in the list's own arena. */
+/* Used by [one thread]; the text is in the list's own arena. */
 struct mortise_diags {
     struct mortise_arena arena;
     struct mortise_diag *list;
     size_t n, cap;
     size_t n_errors,
-        n_warnings; /* found, of which MORTISE_DIAGS_MOST are kept */
+        n_warnings; /* number found; at most MORTISE_DIAGS_MOST of each are
+                     * kept */
     bool failed;    /* memory ran out: findings are missing */
-    bool denied;    /* what one is about is refused by trust */
-    /* No descriptor was left to look at what one is about; NULL: there was. */
+    bool denied;    /* trust refuses the subject of a finding */
+    /* There was no free descriptor to read the subject of a finding; NULL:
+     * there was one. */
     const char *short_of;
 };
 
 void mortise_diags_init(struct mortise_diags *d, const struct mortise_mem *mem);
 void mortise_diags_finish(struct mortise_diags *d);
 
-/* Returns the finding, for mortise_diag_help(), until the next one is added;
- * NULL if it is not kept, because there are too many or memory ran out.  The severity follows from the code's letter: E... or
- * W... (codes.h has them all).  Control characters in the words are escaped,
- * and words longer than a screen are cut. */
+/* Returns the finding, for mortise_diag_help(); it is valid until the next one
+ * is added.  NULL: it is not kept, because there are too many or memory ran
+ * out.  The first letter of the code determines the severity: E... or W...
+ * (codes.h lists them).  Control characters in the message are escaped, and a
+ * message longer than a screen is cut. */
 struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
                                       struct mortise_span span, const char *fmt,
                                       ...) MORTISE_PRINTF(4, 5);
-/* The newest finding is there because of that. */
+/* Record the error that is the reason for the newest finding. */
 void mortise_diags_because(struct mortise_diags *d,
                            const struct mortise_err *why);
-/* The code with which a file that has these findings is refused: MORTISE_EDENIED if
- * trust is the reason, MORTISE_ELIMIT if descriptors were short (the file itself may
- * be fine), else MORTISE_ECHECK. */
+/* The error code for a file with these findings: MORTISE_EDENIED if trust is
+ * the reason; MORTISE_ELIMIT if there were too few descriptors (the file itself
+ * may be correct); else MORTISE_ECHECK. */
 int mortise_diags_result(const struct mortise_diags *d);
-/* `diag` NULL is fine. */
+/* `diag` may be NULL. */
 void mortise_diag_help(struct mortise_diags *d, struct mortise_diag *diag,
                        const char *fmt, ...) MORTISE_PRINTF(3, 4);
 
-/* How many were found and are not kept; the second: of the errors. */
+/* Number of findings that are not kept; the second function: of errors only. */
 size_t mortise_diags_left_out(const struct mortise_diags *d);
 size_t mortise_diags_errors_left_out(const struct mortise_diags *d);
 
-/* By file, position and code, without repetitions. */
+/* By file, position and code, without duplicates. */
 void mortise_diags_sort(struct mortise_diags *d);
 /* Sort, then append all to b. */
 void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b);
 /* {"findings":[{path,line,col,end_line,end_col,severity,code,message,help}]};
- * `left_out`, a number, where there were more. */
+ * and the number `left_out`, if there were more. */
 void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b);
-/* "alias:line:col", for errors at run time, which are recorded. */
+/* "alias:line:col", for recorded run-time errors. */
 void mortise_span_text(struct mortise_span span, struct mortise_buf *b);
 
 #endif

@@ -1,12 +1,12 @@
 /* foreign_keys.c -- our names for keys of other systems.
  *
- * People who come from another system write its keys, and these are too far
- * from ours for a spelling suggestion.  Each row pairs one of their names with
- * one of ours.  A name has several rows if it means different things in
- * different places; the first whose own key may stand in the place counts.
+ * Users of other systems write the keys of those systems, which differ too much
+ * from ours for a spelling suggestion.  Each row pairs a foreign name with one
+ * of ours.  A name with different meanings in different places has several
+ * rows.  The first row applies whose own key is allowed in the place.
  *
- * The names are those of LangGraph, CrewAI, OpenAI's Agents SDK and API,
- * AgentOS, GitHub Actions and Step Functions.
+ * The names are from LangGraph, CrewAI, OpenAI's Agents SDK and API, AgentOS,
+ * GitHub Actions and Step Functions.
  */
 #include "lang/yaml/foreign_keys.h"
 
@@ -153,7 +153,8 @@ static const struct row {
     {"timeout", "wait"},
 };
 
-static const char *among(const char *key, const char *const *known, size_t n)
+static const char *find_known(const char *key, const char *const *known,
+                              size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (known[i] != NULL && strcmp(known[i], key) == 0)
@@ -168,6 +169,6 @@ const char *mortise_foreign_key(const char *name, const char *const *known,
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && ours == NULL; i++)
         if (strcmp(rows[i].theirs, name) == 0)
-            ours = among(rows[i].ours, known, n);
+            ours = find_known(rows[i].ours, known, n);
     return ours;
 }

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* The one of `known` that does here what `name` does in another system, or
+/* The key of `known` with the same purpose as `name` in another system, or
  * NULL. */
 const char *mortise_foreign_key(const char *name, const char *const *known,
                                 size_t n);

@@ -1,7 +1,8 @@
-/* header.c -- the first lines of every file: apiVersion, kind, metadata.
+/* header.c -- the first lines of each file: apiVersion, kind, metadata.
  *
- * A file of another kind is refused by one finding, not by one for each of its
- * keys; and a file of a later version says so instead of showing strange keys.
+ * A file of another kind gets one finding, not one for each of its keys.  For a
+ * file of a later version, the finding names the version instead of unknown
+ * keys.
  */
 #include "lang/yaml/header.h"
 
@@ -15,8 +16,8 @@ const struct mortise_word mortise_api_versions[] = {{.word = api_version},
 static const char *const kinds[] = {"Graph", "Deployment", "Plugin",
                                     "Trust", "Test",       "Lock"};
 
-/* What the kind was to be, where it is a misspelt one; NULL: it is not. */
-static const char *misspelt(const char *key, const struct mortise_yaml *v)
+/* The correct spelling of a misspelt kind; NULL: the kind is not misspelt. */
+static const char *correct_kind(const char *key, const struct mortise_yaml *v)
 {
     const char *near =
         strcmp(key, "kind") == 0
@@ -26,8 +27,8 @@ static const char *misspelt(const char *key, const struct mortise_yaml *v)
     return near == NULL || strcmp(near, v->str) == 0 ? NULL : near;
 }
 
-static void expect(const struct mortise_yaml *root, const char *key,
-                   const char *want, struct mortise_diags *diags)
+static void expect_value(const struct mortise_yaml *root, const char *key,
+                         const char *want, struct mortise_diags *diags)
 {
     const struct mortise_yaml *v = mortise_yaml_get(root, key);
     struct mortise_diag *d;
@@ -37,10 +38,10 @@ static void expect(const struct mortise_yaml *root, const char *key,
                              key);
     } else if (v->kind == MORTISE_YAML_STRING && strcmp(v->str, want) == 0) {
         return;
-    } else if (v->kind == MORTISE_YAML_STRING && misspelt(key, v) != NULL) {
+    } else if (v->kind == MORTISE_YAML_STRING && correct_kind(key, v) != NULL) {
         d = mortise_diag_add(diags, "E0210", v->span, "unknown kind '%s'",
                              v->str);
-        want = misspelt(key, v);
+        want = correct_kind(key, v);
     } else {
         d = mortise_diag_add(diags, "E0210", v->span, "'%s' must be %s here",
                              key, want);
@@ -59,14 +60,14 @@ bool mortise_header_check(const struct mortise_yaml *root, const char *kind,
                          mortise_yaml_kind_name(root->kind));
         return false;
     }
-    expect(root, "apiVersion", api_version, diags);
-    expect(root, "kind", kind, diags);
+    expect_value(root, "apiVersion", api_version, diags);
+    expect_value(root, "kind", kind, diags);
     return diags->n_errors == errors;
 }
 
 /* ---- metadata -------------------------------------------------------- */
 
-/* Names appear in paths, events and messages of other programs. */
+/* Names occur in paths, in events and in messages of other programs. */
 bool mortise_header_is_name(const char *s)
 {
     static const char first[] =
@@ -93,7 +94,8 @@ bool mortise_header_name(const struct mortise_yaml *v, const char *what,
     return false;
 }
 
-static void read_name(void *ctx, void *into, const struct mortise_slot *slot)
+static void read_metadata_name(void *ctx, void *into,
+                               const struct mortise_slot *slot)
 {
     struct mortise_metadata *m = into;
 
@@ -121,7 +123,7 @@ static const struct mortise_key keys[] = {
      .about = "At most 128 letters, digits, '.', '_' and '-'.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_name},
+     .read = read_metadata_name},
     {.name = "version",
      .about = "The version, in your own scheme.",
      .value = MORTISE_V_STRING,

@@ -1,4 +1,4 @@
-/* header.h -- the first lines of every file: apiVersion, kind, metadata. */
+/* header.h -- the first lines of each file: apiVersion, kind, metadata. */
 #ifndef MORTISE_LANG_YAML_HEADER_H
 #define MORTISE_LANG_YAML_HEADER_H
 
@@ -6,29 +6,30 @@
 
 struct mortise_metadata { /* lent by the tree */
     const char *name;     /* NULL: missing, and reported */
-    const char *version;  /* "" when not given */
+    const char *version;  /* "" if missing */
 };
 
-/* Is this a file of ours, and of this kind?  Reports when not: then nothing
- * else in it means what it seems to. */
+/* Is this a file of Mortise, and of this kind?  Reports if it is not; then the
+ * rest of the file must not be read. */
 bool mortise_header_check(const struct mortise_yaml *root, const char *kind,
                           struct mortise_diags *diags);
 
-/* The mapping `metadata`, of a key whose place is this. */
+/* Reads the mapping `metadata`; the key's place must be this one. */
 extern const struct mortise_place mortise_metadata_place;
 void mortise_metadata_read(struct mortise_metadata *out,
                            const struct mortise_slot *slot,
                            struct mortise_diags *diags);
 
-/* [A-Za-z0-9][A-Za-z0-9._-]*, 128 at most: what a file, a plugin or a guardrail
- * may be called. */
+/* [A-Za-z0-9][A-Za-z0-9._-]*, at most 128 characters: a valid name of a file, a
+ * plugin or a guardrail. */
 bool mortise_header_is_name(const char *s);
-/* The same of a string; when not, a finding that it cannot be `what`. */
+/* The same for a string; if it is invalid, a finding that it cannot be
+ * `what`. */
 bool mortise_header_name(const struct mortise_yaml *v, const char *what,
                          struct mortise_diags *diags);
 
-/* The two rows that mortise_header_check() has read already; the words that
- * they take, each a list. */
+/* The two rows that mortise_header_check() has already read, and the list of
+ * valid words for each. */
 extern const struct mortise_word mortise_api_versions[];
 #define MORTISE_HEADER_KEYS(kinds)                                             \
     {.name = "apiVersion",                                                     \

@@ -1,17 +1,18 @@
-/* keys.c -- what may stand in a mapping, read by tables.
+/* keys.c -- mappings, read according to tables of their keys.
  *
- * Every key of a file takes the same way, which is what makes the promise
- * cheap that nothing is parsed and then ignored:
+ * All keys of a file are processed in the same way, so that no key is parsed
+ * and then ignored:
  *
- *   (1) A key that the language does not have is E0201, one that this build
- *       does not have E0202, one of another type of node E0204.  These three
- *       are never confused: the first is a slip of the pen, the second a wish.
- *   (2) A reader runs only for a key with a value of its kind, so readers need
- *       no checks of kind, and a wrong value is reported once.
- *   (3) Readers run in the order of the table, not of the file, so one may
- *       rely on what another before it left.
- *   (4) A key of a later build that has a reader is read beside its E0202:
- *       what is wrong with it is said today.
+ *   (1) A key that the language does not have is E0201, a key that this build
+ *       does not have is E0202, and a key of another type of node is E0204.
+ *       These three are never confused: the first is a mistake, and the second
+ *       a request.
+ *   (2) A reader runs only for a key whose value has the right kind.  So
+ *       readers need no checks of kind, and a wrong value is reported once.
+ *   (3) Readers run in the order of the table, not of the file.  So a reader
+ *       may use the results of the readers before it.
+ *   (4) A key of a later build that has a reader is read in addition to its
+ *       E0202, so that errors in its value are reported already.
  */
 #include "lang/yaml/keys.h"
 
@@ -43,9 +44,9 @@ size_t mortise_place_rows(const struct mortise_place *place,
     return put_rows(place->keys, place->n, rows, 0);
 }
 
-/* n: none. */
-static size_t find(const struct mortise_key *const *rows, size_t n,
-                   const char *name)
+/* Returns n if there is none. */
+static size_t find_row(const struct mortise_key *const *rows, size_t n,
+                       const char *name)
 {
     size_t i = 0;
 
@@ -59,7 +60,7 @@ const struct mortise_key *mortise_place_row(const struct mortise_place *place,
                                             const char *name)
 {
     const struct mortise_key *rows[MORTISE_MAX_KEYS];
-    size_t n = mortise_place_rows(place, rows), i = find(rows, n, name);
+    size_t n = mortise_place_rows(place, rows), i = find_row(rows, n, name);
 
     return i < n ? rows[i] : NULL;
 }
@@ -76,11 +77,11 @@ mortise_place_row_of_types(const struct mortise_place *place, const char *name)
 
 /* ---- keys (1) -------------------------------------------------------- */
 
-/* Returns the key that was probably meant, or NULL. */
-static const char *unknown_key(const struct mortise_place *place,
-                               const char *const *known, size_t n,
-                               const struct mortise_yaml *name,
-                               struct mortise_diags *diags)
+/* Returns the key that was probably intended, or NULL. */
+static const char *report_unknown_key(const struct mortise_place *place,
+                                      const char *const *known, size_t n,
+                                      const struct mortise_yaml *name,
+                                      struct mortise_diags *diags)
 {
     const char *near, *ours = mortise_foreign_key(name->str, known, n);
     struct mortise_diag *d =
@@ -99,8 +100,10 @@ static const char *unknown_key(const struct mortise_place *place,
     return near;
 }
 
-/* What one of a type is called: "an inner graph", "a node of type 'tool'". */
-static const char *called(const struct mortise_place *place, char out[160])
+/* The description of one element of a type: "an inner graph", "a node of type
+ * 'tool'". */
+static const char *describe_place(const struct mortise_place *place,
+                                  char out[160])
 {
     if (place->of == NULL)
         return place->what;
@@ -110,7 +113,7 @@ static const char *called(const struct mortise_place *place, char out[160])
     return out;
 }
 
-/* "'human'" or "'tool' and 'extension'" ...: who has the key instead. */
+/* "'human'" or "'tool' and 'extension'" ...: the types that have the key. */
 static void put_types(const struct mortise_place *of, const char *name,
                       char *out, size_t size)
 {
@@ -131,20 +134,21 @@ static void put_types(const struct mortise_place *of, const char *name,
                  last, quote);
 }
 
-static void foreign_key(const struct mortise_place *place,
-                        const struct mortise_yaml *name,
-                        struct mortise_diags *diags)
+static void report_foreign_key(const struct mortise_place *place,
+                               const struct mortise_yaml *name,
+                               struct mortise_diags *diags)
 {
     char others[160], one[160];
-    struct mortise_diag *d = mortise_diag_add(diags, "E0204", name->span,
-                                              "'%s' does not belong to %s",
-                                              name->str, called(place, one));
+    struct mortise_diag *d = mortise_diag_add(
+        diags, "E0204", name->span, "'%s' does not belong to %s", name->str,
+        describe_place(place, one));
 
     put_types(place->of, name->str, others, sizeof others);
     mortise_diag_help(diags, d, "it belongs to %s", others);
 }
 
-/* A mapping while it is read: the rows of its place, and what each has. */
+/* The state of reading a mapping: the rows of its place, and the value found
+ * for each. */
 struct walk {
     const struct mortise_place *place;
     const struct mortise_key *rows[MORTISE_MAX_KEYS];
@@ -152,8 +156,9 @@ struct walk {
     size_t n;
 };
 
-/* One that is misspelled takes the place of the one that was meant (with `key`
- * NULL, so that nobody reads it): that one is not missing on top. */
+/* A misspelt key fills the slot of the key that was probably intended (with
+ * `key` NULL, so that it is not read).  So the intended key is not reported as
+ * missing, too. */
 static void admit_unknown(struct walk *w, const struct mortise_yaml *name,
                           struct mortise_diags *diags)
 {
@@ -162,23 +167,23 @@ static void admit_unknown(struct walk *w, const struct mortise_yaml *name,
 
     for (size_t i = 0; i < w->n; i++)
         known[i] = w->rows[i]->name;
-    meant = unknown_key(w->place, known, w->n, name, diags);
-    at = meant != NULL ? find(w->rows, w->n, meant) : w->n;
+    meant = report_unknown_key(w->place, known, w->n, name, diags);
+    at = meant != NULL ? find_row(w->rows, w->n, meant) : w->n;
     if (at < w->n && w->slots[at].key == NULL)
         w->slots[at].name = name;
 }
 
-/* The i-th key and its value into its slot, if it may stand here. */
-static void admit(struct walk *w, const struct mortise_yaml *map, size_t i,
-                  struct mortise_diags *diags)
+/* Put the i-th key and its value into its slot, if the key is allowed here. */
+static void admit_key(struct walk *w, const struct mortise_yaml *map, size_t i,
+                      struct mortise_diags *diags)
 {
     const struct mortise_place *of = w->place->of;
     const struct mortise_yaml *name = map->keys[i];
-    size_t at = find(w->rows, w->n, name->str);
+    size_t at = find_row(w->rows, w->n, name->str);
 
     if (at == w->n) {
         if (of != NULL && mortise_place_row_of_types(of, name->str) != NULL)
-            foreign_key(w->place, name, diags);
+            report_foreign_key(w->place, name, diags);
         else if (!w->place->open)
             admit_unknown(w, name, diags);
         return;
@@ -198,8 +203,8 @@ static void admit(struct walk *w, const struct mortise_yaml *map, size_t i,
 
 #define KIND(kind) (1u << MORTISE_YAML_##kind)
 
-/* What a value is in words, and which kinds of YAML it may be; 0: any, or what
- * is looked at besides says so. */
+/* The description of each value, and the permitted kinds of YAML; 0: any, or a
+ * separate check tests the kind. */
 static const struct {
     const char *what;
     unsigned kinds;
@@ -229,16 +234,16 @@ static const struct {
 _Static_assert(sizeof values / sizeof values[0] == MORTISE_V_FORMS + 1,
                "each value has its row");
 
-static bool wrong_kind(const struct mortise_slot *slot,
-                       const struct mortise_yaml *at,
-                       struct mortise_diags *diags)
+static bool report_wrong_kind(const struct mortise_slot *slot,
+                              const struct mortise_yaml *at,
+                              struct mortise_diags *diags)
 {
     const char *name = slot->key->name, *want = values[slot->key->value].what,
                *of = "";
     bool scalar = at->kind != MORTISE_YAML_SEQ && at->kind != MORTISE_YAML_MAP;
     struct mortise_diag *d;
 
-    if (at != slot->value) { /* one of a list */
+    if (at != slot->value) { /* an item of a list */
         of = "an item of ";
         want =
             slot->key->value == MORTISE_V_IDS ? "the id of a node" : "a string";
@@ -256,10 +261,11 @@ static bool wrong_kind(const struct mortise_slot *slot,
     return false;
 }
 
-static bool is_empty(const struct mortise_slot *slot,
-                     const struct mortise_yaml *at, struct mortise_diags *diags)
+static bool reject_empty(const struct mortise_slot *slot,
+                         const struct mortise_yaml *at,
+                         struct mortise_diags *diags)
 {
-    if (at->n > 0 || at->len > 0) /* of a collection, of a scalar */
+    if (at->n > 0 || at->len > 0) /* of a collection; of a scalar */
         return false;
     mortise_diag_add(diags, "E0208", at->span, "'%s' must not be empty",
                      slot->key->name);
@@ -271,20 +277,20 @@ static bool check_string(const struct mortise_slot *slot,
                          struct mortise_diags *diags)
 {
     if (v->kind != MORTISE_YAML_STRING)
-        return wrong_kind(slot, v, diags);
+        return report_wrong_kind(slot, v, diags);
     if (strlen(v->str) != v->len) {
         mortise_diag_add(diags, "E0208", v->span, "'%s' cannot contain a NUL",
                          slot->key->name);
         return false;
     }
-    return !is_empty(slot, v, diags);
+    return !reject_empty(slot, v, diags);
 }
 
 static bool check_strings(const struct mortise_slot *slot,
                           struct mortise_diags *diags)
 {
     const struct mortise_yaml *v = slot->value;
-    bool good = !is_empty(slot, v, diags);
+    bool good = !reject_empty(slot, v, diags);
 
     for (size_t i = 0; i < v->n; i++)
         good &= check_string(slot, v->items[i], diags);
@@ -311,7 +317,7 @@ static bool check_duration(struct mortise_slot *slot,
     bool is_short;
 
     if (mortise_yaml_duration(slot->value, &slot->amount) != 0)
-        return wrong_kind(slot, slot->value, diags);
+        return report_wrong_kind(slot, slot->value, diags);
     is_short = (double)slot->amount < slot->key->min;
     if (!is_short && (most == 0 || (double)slot->amount <= most))
         return true;
@@ -331,7 +337,7 @@ static bool check_size(struct mortise_slot *slot, struct mortise_diags *diags)
     bool is_small;
 
     if (mortise_yaml_size(slot->value, &slot->amount) != 0)
-        return wrong_kind(slot, slot->value, diags);
+        return report_wrong_kind(slot, slot->value, diags);
     is_small = (double)slot->amount < slot->key->min;
     if (!is_small && (most == 0 || (double)slot->amount <= most))
         return true;
@@ -346,7 +352,8 @@ static bool check_size(struct mortise_slot *slot, struct mortise_diags *diags)
     return false;
 }
 
-static bool check_word(struct mortise_slot *slot, struct mortise_diags *diags)
+static bool check_word_value(struct mortise_slot *slot,
+                             struct mortise_diags *diags)
 {
     const struct mortise_word *w = mortise_word_find(
         slot->key->words, slot->key->name, slot->value, diags);
@@ -355,13 +362,14 @@ static bool check_word(struct mortise_slot *slot, struct mortise_diags *diags)
     return w != NULL;
 }
 
-static bool check(struct mortise_slot *slot, struct mortise_diags *diags)
+static bool check_slot_value(struct mortise_slot *slot,
+                             struct mortise_diags *diags)
 {
     const struct mortise_yaml *v = slot->value;
     unsigned kinds = values[slot->key->value].kinds;
 
     if (kinds != 0 && (kinds & (1u << v->kind)) == 0)
-        return wrong_kind(slot, v, diags);
+        return report_wrong_kind(slot, v, diags);
     switch (slot->key->value) {
     case MORTISE_V_STRING:
     case MORTISE_V_ID:
@@ -377,16 +385,16 @@ static bool check(struct mortise_slot *slot, struct mortise_diags *diags)
     case MORTISE_V_SIZE:
         return check_size(slot, diags);
     case MORTISE_V_WORD:
-        return check_word(slot, diags);
+        return check_word_value(slot, diags);
     case MORTISE_V_IDS:
     case MORTISE_V_STRINGS:
         return v->kind == MORTISE_YAML_STRING ? check_string(slot, v, diags)
                                               : check_strings(slot, diags);
     case MORTISE_V_EXPR:
-        return !is_empty(slot, v, diags);
+        return !reject_empty(slot, v, diags);
     case MORTISE_V_MAP:
     case MORTISE_V_LIST:
-        return slot->key->min == 0 || !is_empty(slot, v, diags);
+        return slot->key->min == 0 || !reject_empty(slot, v, diags);
     default:
         return true;
     }
@@ -401,14 +409,15 @@ bool mortise_keys_fit(const struct mortise_slot *slot,
 
     key.name = slot->key->name;
     as.key = &key;
-    return check(&as, diags);
+    return check_slot_value(&as, diags);
 }
 
 /* ---- words ----------------------------------------------------------- */
 
-static void unknown_word(const struct mortise_word *words, const char *what,
-                         const struct mortise_yaml *scalar,
-                         struct mortise_diags *diags)
+static void report_unknown_word(const struct mortise_word *words,
+                                const char *what,
+                                const struct mortise_yaml *scalar,
+                                struct mortise_diags *diags)
 {
     const char *known[MORTISE_MAX_KEYS], *near;
     char list[1024];
@@ -451,7 +460,7 @@ const struct mortise_word *mortise_word_find(const struct mortise_word *words,
     if (w->word != NULL && !w->later)
         return w;
     if (w->word == NULL)
-        unknown_word(words, what, scalar, diags);
+        report_unknown_word(words, what, scalar, diags);
     else
         mortise_diag_add(diags, "E0205", scalar->span,
                          "%s '%s' is not available in this build", what,
@@ -459,10 +468,10 @@ const struct mortise_word *mortise_word_find(const struct mortise_word *words,
     return NULL;
 }
 
-/* ---- the walk (3) ---------------------------------------------------- */
+/* ---- reading (3) ----------------------------------------------------- */
 
-static void check_required(const struct walk *w, struct mortise_span at,
-                           struct mortise_diags *diags)
+static void check_required_keys(const struct walk *w, struct mortise_span at,
+                                struct mortise_diags *diags)
 {
     char one[160];
 
@@ -473,7 +482,7 @@ static void check_required(const struct walk *w, struct mortise_span at,
         if (!row->required || w->slots[i].name != NULL)
             continue;
         d = mortise_diag_add(diags, "E0206", at, "%s needs the key '%s'",
-                             called(w->place, one), row->name);
+                             describe_place(w->place, one), row->name);
         if (row->about != NULL)
             mortise_diag_help(diags, d, "%s: %s", row->name, row->about);
     }
@@ -489,9 +498,9 @@ static bool is_map(const struct mortise_place *place,
     return false;
 }
 
-/* Into the field of its row. */
-static void put(void *ctx, const struct mortise_slot *slot,
-                struct mortise_diags *diags)
+/* Store the value in the field that its row names. */
+static void store_value(void *ctx, const struct mortise_slot *slot,
+                        struct mortise_diags *diags)
 {
     const struct mortise_yaml *v = slot->value;
     void *to = slot->field;
@@ -517,7 +526,7 @@ static void put(void *ctx, const struct mortise_slot *slot,
     case MORTISE_INTO_A_BOOL:
         *(bool *)to = v->u.b;
         break;
-    case MORTISE_INTO_A_WORD: /* of whichever enum */
+    case MORTISE_INTO_A_WORD: /* any enum */
         memcpy(to, &slot->word, sizeof slot->word);
         break;
     case MORTISE_INTO_A_FLAG:
@@ -532,8 +541,8 @@ static void put(void *ctx, const struct mortise_slot *slot,
     }
 }
 
-static void take(void *ctx, void *into, struct mortise_slot *slot,
-                 struct mortise_diags *diags)
+static void take_value(void *ctx, void *into, struct mortise_slot *slot,
+                       struct mortise_diags *diags)
 {
     const struct mortise_key *key = slot->key;
 
@@ -541,7 +550,7 @@ static void take(void *ctx, void *into, struct mortise_slot *slot,
     if (into != NULL)
         slot->field =
             (char *)(key->in != NULL ? key->in(into) : into) + key->at;
-    put(ctx, slot, diags);
+    store_value(ctx, slot, diags);
     if (key->read != NULL)
         key->read(ctx, into, slot);
 }
@@ -557,14 +566,14 @@ void mortise_keys_read(const struct mortise_place *place,
     w.n = mortise_place_rows(place, w.rows);
     for (size_t i = 0; i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))
-            admit(&w, map, i, diags);
-    check_required(&w, at, diags);
+            admit_key(&w, map, i, diags);
+    check_required_keys(&w, at, diags);
     for (size_t i = 0; i < w.n; i++)
-        if (w.slots[i].key != NULL && check(&w.slots[i], diags))
-            take(ctx, into, &w.slots[i], diags);
+        if (w.slots[i].key != NULL && check_slot_value(&w.slots[i], diags))
+            take_value(ctx, into, &w.slots[i], diags);
 }
 
-/* The names of all keys that any type has, each once; how many? */
+/* The names of the keys of all types, each once.  Returns their number. */
 static size_t known_to_types(const struct mortise_place *place,
                              const char *known[MORTISE_MAX_KEYS])
 {
@@ -601,7 +610,7 @@ static size_t known_to(const struct mortise_place *place,
     return n;
 }
 
-static bool is_among(const char *const *known, size_t n, const char *name)
+static bool is_known_key(const char *const *known, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(known[i], name) == 0)
@@ -609,15 +618,17 @@ static bool is_among(const char *const *known, size_t n, const char *name)
     return false;
 }
 
-/* The key of `known` that `key`, which is none of them, probably means. */
-static const char *probably(const char *key, const char *const *known, size_t n)
+/* The key of `known` that `key`, which is not one of them, probably stands
+ * for. */
+static const char *guess_key(const char *key, const char *const *known,
+                             size_t n)
 {
     const char *ours = mortise_foreign_key(key, known, n);
 
     return ours != NULL ? ours : mortise_nearest(key, known, n);
 }
 
-/* A key that nobody knows, and that is most like `name`. */
+/* Does the mapping have an unknown key that probably stands for `name`? */
 static bool is_misspelt(const struct mortise_place *place,
                         const struct mortise_yaml *map, const char *name)
 {
@@ -627,9 +638,9 @@ static bool is_misspelt(const struct mortise_place *place,
     for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++) {
         const char *key = map->keys[i]->str;
 
-        if (mortise_yaml_is_x(key) || is_among(known, n, key))
+        if (mortise_yaml_is_x(key) || is_known_key(known, n, key))
             continue;
-        near = probably(key, known, n);
+        near = guess_key(key, known, n);
         if (near != NULL && strcmp(near, name) == 0)
             return true;
     }
@@ -642,8 +653,8 @@ bool mortise_keys_meant(const struct mortise_place *place,
     return mortise_yaml_get(map, name) != NULL || is_misspelt(place, map, name);
 }
 
-/* The words of the key, which may be one of its forms. */
-static const struct mortise_word *words_of(const struct mortise_key *key)
+/* The words of the key, or of one of its forms. */
+static const struct mortise_word *get_key_words(const struct mortise_key *key)
 {
     for (size_t i = 0; key->words == NULL && i < key->n_forms; i++)
         if (key->forms[i].words != NULL)
@@ -655,7 +666,8 @@ bool mortise_keys_may_say(const struct mortise_place *place,
                           const struct mortise_yaml *map, const char *name)
 {
     const struct mortise_yaml *v = mortise_yaml_get(map, name);
-    const struct mortise_word *w = words_of(mortise_place_row(place, name));
+    const struct mortise_word *w =
+        get_key_words(mortise_place_row(place, name));
 
     if (v == NULL)
         return is_misspelt(place, map, name);
@@ -674,7 +686,7 @@ void mortise_keys_unknown(const struct mortise_place *place,
     for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str) &&
             mortise_place_row_of_types(place, map->keys[i]->str) == NULL)
-            unknown_key(place, known, n, map->keys[i], diags);
+            report_unknown_key(place, known, n, map->keys[i], diags);
 }
 
 void mortise_keys_enter(const struct mortise_slot *slot, void *ctx, void *into,

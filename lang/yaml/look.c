@@ -1,7 +1,7 @@
-/* look.c -- looking at a tree: members, pointers, JSON.
+/* look.c -- access to a tree: members, pointers, JSON.
  *
- * Nothing here fails but by running out of memory: a tree was checked when it
- * was read, so all that it holds has a form in JSON.
+ * These functions fail only if memory runs out.  A tree is checked when it is
+ * read, so each of its values has a form in JSON.
  */
 #include "lang/yaml/tree.h"
 
@@ -47,9 +47,9 @@ const struct mortise_yaml *mortise_yaml_key(const struct mortise_yaml *map,
 
 /* ---- pointers -------------------------------------------------------- */
 
-/* Does the pointer's token [p, end) spell this key?  "~1" is "/" there and
- * "~0" is "~". */
-static bool spells(const char *p, const char *end, const char *key)
+/* Does the token [p, end) of a pointer denote this key?  In it "~1" means "/"
+ * and "~0" means "~". */
+static bool matches_token(const char *p, const char *end, const char *key)
 {
     for (; p < end && *key != '\0'; p++, key++) {
         char c = *p;
@@ -62,15 +62,16 @@ static bool spells(const char *p, const char *end, const char *key)
     return p == end && *key == '\0';
 }
 
-static const struct mortise_yaml *step(const struct mortise_yaml *node,
-                                       const char *p, const char *end)
+static const struct mortise_yaml *
+get_pointer_child(const struct mortise_yaml *node, const char *p,
+                  const char *end)
 {
     unsigned long i;
     char *stop;
 
     if (node->kind == MORTISE_YAML_MAP) {
         for (size_t k = 0; k < node->n; k++)
-            if (spells(p, end, node->keys[k]->str))
+            if (matches_token(p, end, node->keys[k]->str))
                 return node->items[k];
         return NULL;
     }
@@ -88,7 +89,7 @@ const struct mortise_yaml *mortise_yaml_at(const struct mortise_yaml *root,
     while (*pointer == '/' && next != NULL) {
         size_t n = strcspn(++pointer, "/");
 
-        next = step(node, pointer, pointer + n);
+        next = get_pointer_child(node, pointer, pointer + n);
         if (next != NULL)
             node = next;
         pointer += n;
@@ -96,9 +97,9 @@ const struct mortise_yaml *mortise_yaml_at(const struct mortise_yaml *root,
     return node;
 }
 
-/* The key of the map that the words say is unknown, or the map. */
-static const struct mortise_yaml *unknown_key(const struct mortise_yaml *map,
-                                              const char *words)
+/* The unknown key that the message names, or the map. */
+static const struct mortise_yaml *
+find_unknown_key(const struct mortise_yaml *map, const char *words)
 {
     static const char unknown[] = "unknown member '";
 
@@ -122,15 +123,15 @@ const struct mortise_yaml *mortise_yaml_meant(const struct mortise_yaml *root,
     size_t n;
 
     if (strncmp(words, "at /", 4) != 0)
-        return unknown_key(root, words);
+        return find_unknown_key(root, words);
     n = strcspn(words + 3, ":");
     if (n >= sizeof pointer)
         return root;
     memcpy(pointer, words + 3, n);
     pointer[n] = '\0';
     words += 3 + n;
-    return unknown_key(mortise_yaml_at(root, pointer),
-                       strncmp(words, ": ", 2) == 0 ? words + 2 : words);
+    return find_unknown_key(mortise_yaml_at(root, pointer),
+                            strncmp(words, ": ", 2) == 0 ? words + 2 : words);
 }
 
 /* ---- JSON ------------------------------------------------------------ */
@@ -148,7 +149,7 @@ bool mortise_yaml_is_x(const char *key)
 }
 
 /* Takes the reference to `value`, which may be NULL. */
-static json_t *append(json_t *list, json_t *value)
+static json_t *append_value(json_t *list, json_t *value)
 {
     if (json_array_append_new(list, value) == 0)
         return list;
@@ -156,7 +157,7 @@ static json_t *append(json_t *list, json_t *value)
     return NULL;
 }
 
-static json_t *member(json_t *object, const char *key, json_t *value)
+static json_t *set_member(json_t *object, const char *key, json_t *value)
 {
     if (json_object_set_new(object, key, value) == 0)
         return object;
@@ -164,28 +165,29 @@ static json_t *member(json_t *object, const char *key, json_t *value)
     return NULL;
 }
 
-/* How a tree becomes JSON. */
+/* Options for the conversion to JSON. */
 struct as_json {
     bool sans_x;
-    json_t *unknown; /* stands for each string that is_unknown(), or NULL */
+    json_t *unknown; /* replaces each string that is_unknown() accepts; or
+                      * NULL */
     bool (*is_unknown)(const struct mortise_yaml *string);
 };
 
-static json_t *to_json(const struct as_json *how,
-                       const struct mortise_yaml *node);
+static json_t *node_to_json(const struct as_json *how,
+                            const struct mortise_yaml *node);
 
-static json_t *list_json(const struct as_json *how,
-                         const struct mortise_yaml *node)
+static json_t *list_to_json(const struct as_json *how,
+                            const struct mortise_yaml *node)
 {
     json_t *list = json_array();
 
     for (size_t i = 0; i < node->n && list != NULL; i++)
-        list = append(list, to_json(how, node->items[i]));
+        list = append_value(list, node_to_json(how, node->items[i]));
     return list;
 }
 
-static json_t *map_json(const struct as_json *how,
-                        const struct mortise_yaml *node)
+static json_t *map_to_json(const struct as_json *how,
+                           const struct mortise_yaml *node)
 {
     json_t *object = json_object();
 
@@ -193,13 +195,13 @@ static json_t *map_json(const struct as_json *how,
         const char *key = node->keys[i]->str;
 
         if (!how->sans_x || !mortise_yaml_is_x(key))
-            object = member(object, key, to_json(how, node->items[i]));
+            object = set_member(object, key, node_to_json(how, node->items[i]));
     }
     return object;
 }
 
-static json_t *to_json(const struct as_json *how,
-                       const struct mortise_yaml *node)
+static json_t *node_to_json(const struct as_json *how,
+                            const struct mortise_yaml *node)
 {
     switch (node->kind) {
     case MORTISE_YAML_NULL:
@@ -215,23 +217,23 @@ static json_t *to_json(const struct as_json *how,
                    ? json_incref(how->unknown)
                    : mortise_json_strn(node->str, node->len);
     case MORTISE_YAML_SEQ:
-        return list_json(how, node);
+        return list_to_json(how, node);
     case MORTISE_YAML_MAP:
-        return map_json(how, node);
+        return map_to_json(how, node);
     }
     return NULL;
 }
 
 json_t *mortise_yaml_json(const struct mortise_yaml *node, bool sans_x)
 {
-    return to_json(&(struct as_json){.sans_x = sans_x}, node);
+    return node_to_json(&(struct as_json){.sans_x = sans_x}, node);
 }
 
 json_t *
 mortise_yaml_json_partly(const struct mortise_yaml *node, json_t *unknown,
                          bool (*is_unknown)(const struct mortise_yaml *string))
 {
-    return to_json(
+    return node_to_json(
         &(struct as_json){.unknown = unknown, .is_unknown = is_unknown}, node);
 }
 

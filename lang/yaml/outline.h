@@ -1,6 +1,6 @@
 /* outline.h -- tables of keys as JSON Schema, for editors.
  *
- * Draft-07, since that is what editors' YAML support reads. */
+ * Draft-07, because the YAML support of editors reads that version. */
 #ifndef MORTISE_LANG_YAML_OUTLINE_H
 #define MORTISE_LANG_YAML_OUTLINE_H
 
@@ -8,9 +8,9 @@
 
 #include "lang/yaml/keys.h"
 
-/* What a file that this place describes may say, as one schema with everything
- * in it; keys that are not in this build are not in it.  A new reference, or
- * NULL: out of memory.  [any] */
+/* The valid files that this place describes, as one self-contained schema
+ * without the keys that this build does not have.  A new reference, or NULL:
+ * out of memory. [any] */
 json_t *mortise_outline(const struct mortise_place *place, const char *title);
 
 #endif

@@ -1,16 +1,16 @@
-/* pairs.c -- the surrogate pairs of JSON, as YAML can read them.
+/* pairs.c -- the surrogate pairs of JSON, in a form that YAML can read.
  *
- * Programs that write ASCII alone have "\ud83d\ude00" for a character beyond
- * U+FFFF, and libyaml refuses each half.  So a pair between double quotes becomes
- * "\U0001f600" before libyaml sees it.
+ * Programs that write only ASCII write "\ud83d\ude00" for a character beyond
+ * U+FFFF. libyaml refuses each half.  So a pair between double quotes is
+ * changed to "\U0001f600" before libyaml reads the text.
  *
- *   (1) Nothing but escapes between double quotes changes: in a plain scalar, a
- *       block, a comment or single quotes the same letters are a text.  libyaml's
- *       scanner says what stands between double quotes: of a copy in which other
- *       escapes stand for the halves, so that it refuses none and places are the
- *       same.  The parser refuses a half that is left.
- *   (2) A pair loses two characters; where each was is kept, so that places are
- *       those of the file.
+ *   (1) Only escapes between double quotes change.  In a plain scalar, a block,
+ *       a comment or single quotes the same characters are text. libyaml's
+ *       scanner finds the double-quoted strings.  It reads a copy in which
+ *       other escapes replace the halves, so that it accepts all of them and
+ *       all positions are the same.  The parser refuses a half that remains.
+ *   (2) A pair becomes two characters shorter.  The position of each pair is
+ *       kept, so that positions can be converted to those of the file.
  */
 #include "lang/yaml/text.h"
 
@@ -25,7 +25,7 @@
 enum { PAIR = 12, ESCAPE = 10 };
 
 /* The 16 bits of the \uXXXX at p, or 0. */
-static uint32_t half(const char *p, const char *end)
+static uint32_t read_half(const char *p, const char *end)
 {
     uint32_t v = 0;
 
@@ -43,23 +43,23 @@ static uint32_t half(const char *p, const char *end)
 
 uint32_t mortise_text_pair(const char *p, const char *end)
 {
-    uint32_t high = half(p, end), low = 0;
+    uint32_t high = read_half(p, end), low = 0;
 
     if (high >= 0xD800 && high < 0xDC00)
-        low = half(p + PAIR / 2, end);
+        low = read_half(p + PAIR / 2, end);
     if (low < 0xDC00 || low >= 0xE000)
         return 0;
     return 0x10000 + ((high - 0xD800) << 10 | (low - 0xDC00));
 }
 
-/* A copy in which each half of a pair, wherever it stands, is made "\u0041"; how
- * many there are. */
+/* Make a copy in which each half of a pair, anywhere, is "\u0041".  Returns the
+ * number of halves. */
 static size_t hide_halves(char *to, const char *p, const char *end)
 {
     size_t n_halves = 0;
 
     while (p < end) {
-        uint32_t c = half(p, end);
+        uint32_t c = read_half(p, end);
         bool hides = c >= 0xD800 && c < 0xE000;
         size_t n = hides ? PAIR / 2 : 1;
 
@@ -71,9 +71,9 @@ static size_t hide_halves(char *to, const char *p, const char *end)
     return n_halves;
 }
 
-/* The text, as it is written anew. */
+/* The state of rewriting the text. */
 struct rewriting {
-    const char *p, *end; /* what was not read yet */
+    const char *p, *end; /* the part that has not been read */
     size_t at;           /* characters of the file before it */
     char *to;
     uint32_t index; /* characters that were written */
@@ -93,15 +93,15 @@ static void copy_character(struct rewriting *w)
     w->index++;
 }
 
-/* What stands before the character `until` of the file. */
+/* Copy up to the character `until` of the file. */
 static void copy_plain(struct rewriting *w, size_t until)
 {
     while (w->at < until && w->p < w->end)
         copy_character(w);
 }
 
-/* The same, of a string: its pairs become escapes, and what is behind another
- * backslash begins none. */
+/* The same for a string: its pairs become escapes.  An escaped backslash does
+ * not begin a pair. */
 static void copy_string(struct rewriting *w, size_t until)
 {
     while (w->at < until && w->p < w->end) {
@@ -126,9 +126,9 @@ static void copy_string(struct rewriting *w, size_t until)
     }
 }
 
-/* All strings that the scanner finds; what it does not understand is for the
- * parser to refuse. */
-static int rewrite(struct rewriting *w, const char *hidden, size_t n)
+/* Rewrite all strings that the scanner finds.  The parser refuses text that the
+ * scanner does not understand. */
+static int rewrite_pairs(struct rewriting *w, const char *hidden, size_t n)
 {
     yaml_parser_t parser;
     yaml_token_t token;
@@ -174,7 +174,7 @@ int mortise_text_pairs(struct mortise_text *t, struct mortise_arena *a)
         return MORTISE_OK;
     w.to = read;
     w.pairs = mortise_arena_alloc(a, n * sizeof *w.pairs);
-    rv = w.pairs != NULL ? rewrite(&w, hidden, f->size) : MORTISE_ENOMEM;
+    rv = w.pairs != NULL ? rewrite_pairs(&w, hidden, f->size) : MORTISE_ENOMEM;
     if (rv != MORTISE_OK || w.n_pairs == 0)
         return rv;
     t->pairs = w.pairs;

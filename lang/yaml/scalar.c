@@ -1,11 +1,11 @@
-/* scalar.c -- what a plain scalar is, by YAML 1.2's core schema; durations and
- * sizes.
+/* scalar.c -- the type of a plain scalar, by YAML 1.2's core schema; durations
+ * and sizes.
  *
- * The rules are those of YAML 1.2.2 section 10.3.2 to the letter, because half
- * of YAML's bad name comes from readers that know better: `no`, `on`, `y`,
- * `1:30` and `1_000` are strings here, `017` is seventeen and `0o17` fifteen.
- * Numbers are kept exactly or refused: integers have 64 bits and a sign, and
- * .inf and .nan (or 1e999), which JSON cannot write, are findings rather than
+ * The rules are exactly those of YAML 1.2.2 section 10.3.2, because readers
+ * with rules of their own cause most surprises in YAML. `no`, `on`, `y`, `1:30`
+ * and `1_000` are strings here, `017` is seventeen and `0o17` fifteen.  Numbers
+ * are kept exactly or refused.  Integers are signed and have 64 bits.  JSON
+ * cannot express .inf and .nan (or 1e999), so they are findings, and not
  * surprises in a later step.
  */
 #include "lang/yaml/scalar.h"
@@ -16,7 +16,7 @@
 #include "core/base/digit.h"
 #include "core/base/real.h"
 
-static bool is_one_of(const char *s, const char *const words[])
+static bool is_listed_word(const char *s, const char *const words[])
 {
     for (size_t i = 0; words[i] != NULL; i++)
         if (strcmp(s, words[i]) == 0)
@@ -32,8 +32,8 @@ static const char *const infs[] = {".inf", ".Inf", ".INF", NULL};
 
 enum number { NOT_ONE, FITS, TOO_LARGE };
 
-/* One or more digits of that base, to the end. */
-static enum number digits(uint64_t *out, const char *s, unsigned base)
+/* One or more digits of that base, to the end of the string. */
+static enum number parse_digits(uint64_t *out, const char *s, unsigned base)
 {
     enum number result = *s != '\0' ? FITS : NOT_ONE;
     uint64_t v = 0;
@@ -51,18 +51,18 @@ static enum number digits(uint64_t *out, const char *s, unsigned base)
     return result;
 }
 
-static enum number integer(int64_t *out, const char *s)
+static enum number parse_integer(int64_t *out, const char *s)
 {
     bool negative = s[0] == '-';
     enum number result;
     uint64_t v = 0;
 
     if (s[0] == '0' && s[1] == 'o')
-        result = digits(&v, s + 2, 8);
+        result = parse_digits(&v, s + 2, 8);
     else if (s[0] == '0' && s[1] == 'x')
-        result = digits(&v, s + 2, 16);
+        result = parse_digits(&v, s + 2, 16);
     else
-        result = digits(&v, s + (negative || s[0] == '+'), 10);
+        result = parse_digits(&v, s + (negative || s[0] == '+'), 10);
     if (result == FITS && v > (uint64_t)INT64_MAX + negative)
         result = TOO_LARGE;
     if (result == FITS)
@@ -70,21 +70,21 @@ static enum number integer(int64_t *out, const char *s)
     return result;
 }
 
-static enum number real(double *out, const char *s, size_t n)
+static enum number parse_real(double *out, const char *s, size_t n)
 {
     const char *unsigned_part = s + (s[0] == '-' || s[0] == '+');
 
-    if (is_one_of(s, nans) || is_one_of(unsigned_part, infs))
+    if (is_listed_word(s, nans) || is_listed_word(unsigned_part, infs))
         return TOO_LARGE;
     if (mortise_real_parse(out, s, n) != 0)
         return NOT_ONE;
     return isfinite(*out) ? FITS : TOO_LARGE;
 }
 
-/* An integer or a real, or nothing of the kind. */
+/* Parse an integer or a real; neither is no error. */
 static const char *number(struct mortise_yaml *node)
 {
-    enum number i = integer(&node->u.i, node->str), r;
+    enum number i = parse_integer(&node->u.i, node->str), r;
 
     if (i == FITS)
         node->kind = MORTISE_YAML_INT;
@@ -92,7 +92,7 @@ static const char *number(struct mortise_yaml *node)
         return "integers are signed and have 64 bits";
     if (i != NOT_ONE)
         return NULL;
-    r = real(&node->u.d, node->str, node->len);
+    r = parse_real(&node->u.d, node->str, node->len);
     if (r == FITS)
         node->kind = MORTISE_YAML_REAL;
     return r == TOO_LARGE ? "numbers must be finite" : NULL;
@@ -103,12 +103,12 @@ const char *mortise_yaml_type(struct mortise_yaml *node)
     node->kind = MORTISE_YAML_STRING;
     if (strlen(node->str) != node->len)
         return NULL; /* "\0" inside */
-    if (is_one_of(node->str, nulls)) {
+    if (is_listed_word(node->str, nulls)) {
         node->kind = MORTISE_YAML_NULL;
-    } else if (is_one_of(node->str, trues)) {
+    } else if (is_listed_word(node->str, trues)) {
         node->kind = MORTISE_YAML_BOOL;
         node->u.b = true;
-    } else if (is_one_of(node->str, falses)) {
+    } else if (is_listed_word(node->str, falses)) {
         node->kind = MORTISE_YAML_BOOL;
     } else {
         return number(node);
@@ -133,12 +133,12 @@ static const struct unit sizes[] = {
     {"GiB", 1 << 30}, {"TiB", (uint64_t)1 << 40}, {NULL, 0},
 };
 
-/* Keeps sums of a few of them, and with today's date, far from overflow:
- * 2^52 ms are 142,000 years, 2^52 bytes are 4 PiB. */
+/* The limit keeps sums of a few values and today's date far from overflow: 2^52
+ * ms are 142,000 years, 2^52 bytes are 4 PiB. */
 #define LARGEST ((uint64_t)1 << 52)
 
-static int with_unit(const struct mortise_yaml *scalar,
-                     const struct unit units[], uint64_t *out)
+static int parse_with_unit(const struct mortise_yaml *scalar,
+                           const struct unit units[], uint64_t *out)
 {
     const char *s = scalar->str;
     uint64_t v = 0;
@@ -164,10 +164,10 @@ static int with_unit(const struct mortise_yaml *scalar,
 
 int mortise_yaml_duration(const struct mortise_yaml *scalar, uint64_t *ms)
 {
-    return with_unit(scalar, durations, ms);
+    return parse_with_unit(scalar, durations, ms);
 }
 
 int mortise_yaml_size(const struct mortise_yaml *scalar, uint64_t *bytes)
 {
-    return with_unit(scalar, sizes, bytes);
+    return parse_with_unit(scalar, sizes, bytes);
 }

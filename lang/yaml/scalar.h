@@ -1,11 +1,11 @@
-/* scalar.h -- what a plain scalar is, by YAML 1.2's core schema.  [any] */
+/* scalar.h -- the type of a plain scalar, by YAML 1.2's core schema. [any] */
 #ifndef MORTISE_LANG_YAML_SCALAR_H
 #define MORTISE_LANG_YAML_SCALAR_H
 
 #include "lang/yaml/tree.h"
 
-/* Fill node->kind and node->u from node->str.  Returns NULL, or a sentence
- * when it is a number that a value cannot hold (then it is a string). */
+/* Set node->kind and node->u from node->str.  Returns NULL, or a sentence if it
+ * is a number that a value cannot hold (the node is a string then). */
 const char *mortise_yaml_type(struct mortise_yaml *node);
 
 #endif

@@ -1,14 +1,15 @@
-/* scalar_position.c -- places inside scalars: from an offset in a value to the
- * line and column where that byte was written.
+/* scalar_position.c -- positions inside scalars: from an offset in a value to
+ * the line and column of that byte in the file.
  *
- * A value is not what stands in the file: escapes are decoded, lines folded,
- * indentation dropped.  libyaml tells where a scalar begins and ends and no
- * more, so we read its text once more beside its value, byte by byte, and see
- * how far the file got when the value has reached the offset.
+ * A value differs from the text of the file: escapes are decoded, lines are
+ * folded, and indentation is removed. libyaml reports only the beginning and
+ * the end of a scalar.  So we read its text again, byte by byte and in parallel
+ * with its value, until the value reaches the offset.
  *
- *   (1) Nothing is guessed: each byte of the value must be what the file gives
- *       here, else the place is the whole scalar's.
- *   (2) It costs the length of the scalar, and only when somebody points.
+ *   (1) The position is never guessed: each byte of the value must match the
+ *       file, else the position is that of the whole scalar.
+ *   (2) The cost is proportional to the length of the scalar, and only arises
+ *       if a position is needed.
  */
 #include "lang/yaml/tree.h"
 
@@ -19,8 +20,8 @@
 #include "lang/yaml/text.h"
 
 struct walk {
-    const char *p, *end; /* of the file */
-    const char *v, *top; /* of the value: v is where p stands */
+    const char *p, *end; /* in the file */
+    const char *v, *top; /* in the value; v corresponds to p */
     char style;          /* '"', '\'', '|', '>' or 0: plain */
     size_t indent;       /* of a block */
 };
@@ -30,13 +31,13 @@ static bool is_block(const struct walk *w)
     return w->style == '|' || w->style == '>';
 }
 
-static char look(const struct walk *w, size_t ahead)
+static char peek_byte(const struct walk *w, size_t ahead)
 {
     return (size_t)(w->end - w->p) > ahead ? w->p[ahead] : '\0';
 }
 
-/* Bytes of the line break at p, or 0. */
-static size_t line_break(const char *p, const char *end)
+/* Length in bytes of the line break at p, or 0. */
+static size_t measure_break(const char *p, const char *end)
 {
     if (p < end && *p == '\n')
         return 1;
@@ -45,7 +46,7 @@ static size_t line_break(const char *p, const char *end)
     return p + 1 < end && p[1] == '\n' ? 2 : 1;
 }
 
-static const char *skip_blanks(const char *p, const char *end)
+static const char *skip_blank_bytes(const char *p, const char *end)
 {
     while (p < end && (*p == ' ' || *p == '\t'))
         p++;
@@ -54,25 +55,26 @@ static const char *skip_blanks(const char *p, const char *end)
 
 /* ---- line breaks ------------------------------------------------------- */
 
-/* The break that ends the line at p, or NULL where other text comes first: in
- * flow scalars, blanks before a break belong to it. */
-static const char *break_here(const struct walk *w)
+/* The break that ends the line at p, or NULL if other text precedes it.  In
+ * flow scalars, blanks before a break belong to the break. */
+static const char *find_break(const struct walk *w)
 {
-    const char *p = is_block(w) ? w->p : skip_blanks(w->p, w->end);
+    const char *p = is_block(w) ? w->p : skip_blank_bytes(w->p, w->end);
 
-    return line_break(p, w->end) > 0 ? p : NULL;
+    return measure_break(p, w->end) > 0 ? p : NULL;
 }
 
-/* From one line with text to the next, over the empty ones between; their
- * number of breaks.  Of a block's indentation no more than its own goes. */
+/* Go to the next line with text, and skip the empty lines between.  Returns
+ * the number of breaks.  In a block, only the block's own indentation is
+ * skipped. */
 static size_t skip_breaks(struct walk *w, const char *at)
 {
     const char *p = at, *line = at;
     size_t breaks = 0, n;
 
-    while ((n = line_break(p, w->end)) > 0) {
+    while ((n = measure_break(p, w->end)) > 0) {
         line = p + n;
-        p = skip_blanks(line, w->end);
+        p = skip_blank_bytes(line, w->end);
         if (is_block(w) && (size_t)(p - line) > w->indent)
             p = line + w->indent;
         breaks++;
@@ -81,8 +83,8 @@ static size_t skip_breaks(struct walk *w, const char *at)
     return breaks;
 }
 
-/* A break, and what became of it in the value: a blank, or the breaks that are
- * left of it. */
+/* Match a break with its result in the value: a space, or the remaining
+ * breaks. */
 static bool take_break(struct walk *w, const char *at)
 {
     size_t breaks = skip_breaks(w, at);
@@ -109,14 +111,14 @@ static bool take_byte(struct walk *w)
     return true;
 }
 
-/* How many bytes of the value an escape of so many digits made. */
-static size_t coded(const struct walk *w, size_t digits)
+/* Number of bytes in the value for an escape of so many digits. */
+static size_t get_coded_size(const struct walk *w, size_t digits)
 {
     uint32_t cp = 0;
     char out[4];
 
     for (size_t i = 0; i < digits; i++) {
-        unsigned d = mortise_digit(look(w, 2 + i));
+        unsigned d = mortise_digit(peek_byte(w, 2 + i));
 
         if (d == MORTISE_NO_DIGIT)
             return 0;
@@ -128,7 +130,7 @@ static size_t coded(const struct walk *w, size_t digits)
 /* At a backslash between double quotes. */
 static bool take_escape(struct walk *w)
 {
-    char c = look(w, 1);
+    char c = peek_byte(w, 1);
     bool pair = c == 'u' && mortise_text_pair(w->p, w->end) != 0;
     size_t n, digits = pair       ? 10
                        : c == 'x' ? 2
@@ -136,12 +138,12 @@ static bool take_escape(struct walk *w)
                        : c == 'U' ? 8
                                   : 0;
     size_t made = pair                   ? 4
-                  : digits > 0           ? coded(w, digits)
+                  : digits > 0           ? get_coded_size(w, digits)
                   : c == 'N' || c == '_' ? 2
                   : c == 'L' || c == 'P' ? 3
                                          : 1;
 
-    if (line_break(w->p + 1, w->end) > 0) { /* the line goes on */
+    if (measure_break(w->p + 1, w->end) > 0) { /* the line continues */
         for (n = skip_breaks(w, w->p + 1); n > 1 && w->v < w->top; n--)
             if (*w->v++ != '\n')
                 return false;
@@ -154,29 +156,29 @@ static bool take_escape(struct walk *w)
     return true;
 }
 
-static bool take(struct walk *w)
+static bool take_character(struct walk *w)
 {
-    const char *at = break_here(w);
+    const char *at = find_break(w);
 
     if (at != NULL)
         return take_break(w, at);
-    if (w->style == '"' && look(w, 0) == '\\')
+    if (w->style == '"' && peek_byte(w, 0) == '\\')
         return take_escape(w);
-    if (w->style == '\'' && look(w, 0) == '\'' && look(w, 1) == '\'')
+    if (w->style == '\'' && peek_byte(w, 0) == '\'' && peek_byte(w, 1) == '\'')
         w->p++;
     return take_byte(w);
 }
 
-/* ---- the whole --------------------------------------------------------- */
+/* ---- the whole scalar -------------------------------------------------- */
 
-/* Behind the header of a block, at its first text.  The first line shows how
- * much of its indentation is the block's. */
+/* Skip the header of a block, up to its first text.  The first line determines
+ * the block's indentation. */
 static bool enter_block(struct walk *w)
 {
     const char *line, *text;
     size_t breaks;
 
-    while (w->p < w->end && line_break(w->p, w->end) == 0)
+    while (w->p < w->end && measure_break(w->p, w->end) == 0)
         w->p++;
     w->indent = SIZE_MAX;
     breaks = skip_breaks(w, w->p);
@@ -195,14 +197,14 @@ static bool enter_block(struct walk *w)
     return true;
 }
 
-static bool enter(struct walk *w)
+static bool enter_scalar(struct walk *w)
 {
-    if (look(w, 0) == '&') { /* an anchor stands before it */
+    if (peek_byte(w, 0) == '&') { /* skip the anchor */
         while (w->p < w->end && *w->p != ' ' && *w->p != '\n')
             w->p++;
-        w->p = skip_blanks(w->p, w->end);
+        w->p = skip_blank_bytes(w->p, w->end);
     }
-    if (look(w, 0) != '\0' && strchr("\"'|>", look(w, 0)) != NULL)
+    if (peek_byte(w, 0) != '\0' && strchr("\"'|>", peek_byte(w, 0)) != NULL)
         w->style = *w->p;
     if (is_block(w))
         return enter_block(w);
@@ -211,10 +213,10 @@ static bool enter(struct walk *w)
     return true;
 }
 
-/* Where in the file the byte at `offset` of the value stands (`begins`), or
- * where what is before it ends; or NULL. */
-static const char *find(const struct mortise_yaml *scalar, size_t offset,
-                        bool begins)
+/* The position in the file of the byte at `offset` of the value (`begins`), or
+ * the end of the byte before it; or NULL. */
+static const char *find_value_byte(const struct mortise_yaml *scalar,
+                                   size_t offset, bool begins)
 {
     const struct mortise_yaml_file *f = scalar->span.file;
     struct walk w = {
@@ -226,20 +228,22 @@ static const char *find(const struct mortise_yaml *scalar, size_t offset,
 
     struct walk next;
 
-    if (!enter(&w))
+    if (!enter_scalar(&w))
         return NULL;
     while (w.v < scalar->str + offset)
-        if (!take(&w))
+        if (!take_character(&w))
             return NULL;
     next = w;
-    if (begins && w.style == '"' && look(&w, 0) == '\\' &&
-        line_break(w.p + 1, w.end) > 0 && take_escape(&next) && next.v == w.v)
-        w = next; /* it is on the next line */
+    if (begins && w.style == '"' && peek_byte(&w, 0) == '\\' &&
+        measure_break(w.p + 1, w.end) > 0 && take_escape(&next) &&
+        next.v == w.v)
+        w = next; /* the byte is on the next line */
     return w.p;
 }
 
-/* A place is on one line: what goes on is cut at its end. */
-static void narrow(struct mortise_span *span, const char *from, const char *to)
+/* A position is on one line; cut the range at the end of the line. */
+static void narrow_span(struct mortise_span *span, const char *from,
+                        const char *to)
 {
     const struct mortise_yaml_file *f = span->file;
     size_t line = span->line - 1, at = (size_t)(from - f->text);
@@ -247,7 +251,7 @@ static void narrow(struct mortise_span *span, const char *from, const char *to)
 
     while (line + 1 < f->n_lines && f->line_at[line + 1] <= at)
         line++;
-    while (p < to && line_break(p, f->text + f->size) == 0)
+    while (p < to && measure_break(p, f->text + f->size) == 0)
         p++;
     span->line = span->end_line = (uint32_t)line + 1;
     span->col = (uint32_t)(at - f->line_at[line]) + 1;
@@ -265,9 +269,9 @@ mortise_yaml_scalar_position(const struct mortise_yaml *scalar, size_t offset,
         return span;
     if (length > scalar->len - offset)
         length = scalar->len - offset;
-    from = find(scalar, offset, true);
-    to = from != NULL ? find(scalar, offset + length, false) : NULL;
+    from = find_value_byte(scalar, offset, true);
+    to = from != NULL ? find_value_byte(scalar, offset + length, false) : NULL;
     if (to != NULL)
-        narrow(&span, from, to);
+        narrow_span(&span, from, to);
     return span;
 }

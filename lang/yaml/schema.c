@@ -1,7 +1,7 @@
-/* schema.c -- JSON Schemas that stand in a YAML file.
+/* schema.c -- JSON Schemas in a YAML file.
  *
- * The compiler knows JSON and says where in it something is wrong with a
- * pointer; here the pointer becomes a line and a column of the file. */
+ * The compiler reads JSON and gives positions as pointers.  This module
+ * converts a pointer to a line and a column of the file. */
 #include "lang/yaml/schema.h"
 
 #include <stdio.h>
@@ -12,9 +12,9 @@ struct told {
     struct mortise_diags *diags;
 };
 
-/* The key at the end of the pointer. */
-static struct mortise_span key_span(const struct mortise_yaml *root,
-                                    const char *pointer)
+/* The position of the key at the end of the pointer. */
+static struct mortise_span get_key_span(const struct mortise_yaml *root,
+                                        const char *pointer)
 {
     const struct mortise_yaml *value = mortise_yaml_at(root, pointer), *map;
     const char *last = strrchr(pointer, '/');
@@ -32,14 +32,17 @@ static struct mortise_span key_span(const struct mortise_yaml *root,
     return value->span;
 }
 
-static void unknown_keyword(void *ctx, const char *where, const char *words)
+static void warn_unknown_keyword(void *ctx, const char *where,
+                                 const char *words)
 {
     struct told *t = ctx;
 
-    mortise_diag_add(t->diags, "W0215", key_span(t->root, where), "%s", words);
+    mortise_diag_add(t->diags, "W0215", get_key_span(t->root, where), "%s",
+                     words);
 }
 
-static void foreign_pattern(void *ctx, const char *where, const char *words)
+static void warn_foreign_pattern(void *ctx, const char *where,
+                                 const char *words)
 {
     struct told *t = ctx;
 
@@ -47,8 +50,8 @@ static void foreign_pattern(void *ctx, const char *where, const char *words)
                      "%s", words);
 }
 
-static void wrong_part(void *ctx, const char *where, int code,
-                       const char *words)
+static void report_schema_error(void *ctx, const char *where, int code,
+                                const char *words)
 {
     struct told *t = ctx;
 
@@ -56,9 +59,10 @@ static void wrong_part(void *ctx, const char *where, int code,
                      mortise_yaml_at(t->root, where)->span, "%s", words);
 }
 
-/* ---- required members that are listed otherwise --------------------------- */
+/* ---- required members that are listed with another spelling -------------- */
 
-static const char *nearest(const struct mortise_yaml *members, const char *name)
+static const char *find_nearest_member(const struct mortise_yaml *members,
+                                       const char *name)
 {
     const char *two[2] = {NULL, NULL};
 
@@ -69,9 +73,9 @@ static const char *nearest(const struct mortise_yaml *members, const char *name)
     return two[0];
 }
 
-static void check_required(const struct mortise_yaml *required,
-                           const struct mortise_yaml *members,
-                           struct mortise_diags *diags)
+static void check_required_list(const struct mortise_yaml *required,
+                                const struct mortise_yaml *members,
+                                struct mortise_diags *diags)
 {
     for (size_t i = 0; i < required->n; i++) {
         const struct mortise_yaml *name = required->items[i];
@@ -80,7 +84,7 @@ static void check_required(const struct mortise_yaml *required,
         if (name->kind != MORTISE_YAML_STRING ||
             mortise_yaml_get(members, name->str) != NULL)
             continue;
-        near = nearest(members, name->str);
+        near = find_nearest_member(members, name->str);
         if (near != NULL && mortise_is_slip(name->str, near))
             mortise_diag_help(
                 diags,
@@ -92,7 +96,7 @@ static void check_required(const struct mortise_yaml *required,
     }
 }
 
-/* Values that are data, and no schemas. */
+/* Is the value data, and not a schema? */
 static bool is_data(const char *keyword)
 {
     static const char *const data[] = {"const", "default", "enum", "examples"};
@@ -103,8 +107,8 @@ static bool is_data(const char *keyword)
     return false;
 }
 
-/* Keywords whose members are schemas by name. */
-static bool has_names(const char *keyword)
+/* Are the members of this keyword's value named schemas? */
+static bool has_named_schemas(const char *keyword)
 {
     static const char *const of_names[] = {"$defs", "definitions",
                                            "dependentSchemas",
@@ -116,9 +120,9 @@ static bool has_names(const char *keyword)
     return false;
 }
 
-/* Values are judged and never completed. */
-static void warn_of_default(const struct mortise_yaml *name,
-                            struct mortise_diags *diags)
+/* Values are checked, but defaults are never added. */
+static void warn_about_default(const struct mortise_yaml *name,
+                               struct mortise_diags *diags)
 {
     mortise_diag_help(diags,
                       mortise_diag_add(diags, "W0826", name->span,
@@ -128,10 +132,11 @@ static void warn_of_default(const struct mortise_yaml *name,
                       "${has(input.x) ? input.x : 1}");
 }
 
-/* Recursive, as deep as YAML nests.  `names`: the keys are names of schemas, and
- * no keywords.  `completes`: authors may expect that defaults are put in. */
-static void look_at(const struct mortise_yaml *v, bool names, bool completes,
-                    struct mortise_diags *diags)
+/* Recursive, limited by the nesting depth of YAML. `names`: the keys are names
+ * of schemas, not keywords.  `completes`: authors may expect that defaults are
+ * added. */
+static void inspect_schema(const struct mortise_yaml *v, bool names,
+                           bool completes, struct mortise_diags *diags)
 {
     const struct mortise_yaml *required, *members;
 
@@ -140,26 +145,27 @@ static void look_at(const struct mortise_yaml *v, bool names, bool completes,
         members = mortise_yaml_get(v, "properties");
         if (required != NULL && required->kind == MORTISE_YAML_SEQ &&
             members != NULL && members->kind == MORTISE_YAML_MAP)
-            check_required(required, members, diags);
+            check_required_list(required, members, diags);
         if (completes && mortise_yaml_get(v, "default") != NULL)
-            warn_of_default(mortise_yaml_key(v, "default"), diags);
+            warn_about_default(mortise_yaml_key(v, "default"), diags);
     }
     for (size_t i = 0; i < v->n; i++) {
         const char *key = v->kind == MORTISE_YAML_MAP ? v->keys[i]->str : "";
 
         if (v->kind == MORTISE_YAML_SEQ || names || !is_data(key))
-            look_at(v->items[i], !names && has_names(key), completes, diags);
+            inspect_schema(v->items[i], !names && has_named_schemas(key),
+                           completes, diags);
     }
 }
 
 /* ---- compiling ------------------------------------------------------------ */
 
-/* The line and column of a rule: values are checked in runs, so what is said is
- * recorded.  A name that is too long is left out. */
-static void rule_place(const void *origin, const char *rule, char *out,
-                       size_t size)
+/* The line and column of a rule.  Values are checked in runs, so the text is
+ * recorded.  A file name that is too long is omitted. */
+static void write_rule_place(const void *origin, const char *rule, char *out,
+                             size_t size)
 {
-    struct mortise_span at = key_span(origin, rule);
+    struct mortise_span at = get_key_span(origin, rule);
     int n = snprintf(out, size, "%s:%u:%u", mortise_yaml_called(at.file),
                      at.line, at.col);
 
@@ -173,13 +179,13 @@ int mortise_yaml_schema(struct mortise_schema **out, struct mortise_arena *a,
                         struct mortise_diags *diags)
 {
     struct told told = {node, diags};
-    struct mortise_schema_world world = {.unknown = unknown_keyword,
-                                         .foreign = foreign_pattern,
-                                         .wrong = wrong_part,
+    struct mortise_schema_world world = {.unknown = warn_unknown_keyword,
+                                         .foreign = warn_foreign_pattern,
+                                         .wrong = report_schema_error,
                                          .patterns = patterns,
                                          .ctx = &told,
-                                         .place =
-                                             says_where ? rule_place : NULL,
+                                         .place = says_where ? write_rule_place
+                                                             : NULL,
                                          .origin = node};
     json_t *json = mortise_yaml_json(node, false);
     struct mortise_err err;
@@ -193,6 +199,6 @@ int mortise_yaml_schema(struct mortise_schema **out, struct mortise_arena *a,
     json_decref(json);
     if (rv == MORTISE_ENOMEM)
         return rv;
-    look_at(node, false, says_where, diags);
+    inspect_schema(node, false, says_where, diags);
     return rv == MORTISE_OK ? rv : MORTISE_ECHECK;
 }

@@ -1,14 +1,14 @@
-/* text.c -- the text of a file: what may stand in it, and where.
+/* text.c -- the text of a file: its permitted characters, and positions.
  *
- * Everything that could make two readers of one file disagree is refused here,
- * before libyaml sees it: bytes that are no UTF-8, a byte order mark, control
- * characters, and the three line breaks that YAML 1.1 has and 1.2 has not
- * (NEL, LS, PS).  What remains has one meaning: lines end with LF, CRLF or CR.
+ * This module refuses everything that two readers of a file could interpret
+ * differently, before libyaml reads it: bytes that are not UTF-8, a byte order
+ * mark, control characters, and the three line breaks that YAML 1.1 has and 1.2
+ * has not (NEL, LS, PS).  The rest has one meaning: lines end with LF, CRLF or
+ * CR.
  *
- * libyaml counts characters, maybe of a copy (pairs.c); people's editors, and
- * our spans, count bytes of the file.
- * mortise_text_offset() is the only place that translates: it knows the offset
- * of every STRIDE-th character and walks the rest.
+ * libyaml counts characters, perhaps of a copy (pairs.c).  Editors and our
+ * spans count bytes of the file.  Only mortise_text_offset() converts: it knows
+ * the offset of every STRIDE-th character, and counts from there.
  */
 #include "lang/yaml/text.h"
 
@@ -23,10 +23,10 @@
 
 enum {
     MAX_SIZE = 16 << 20, /* bytes of a file */
-    STRIDE = 256         /* characters from one known offset to the next */
+    STRIDE = 256         /* characters between two known offsets */
 };
 
-/* ---- places ---------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------- */
 
 size_t mortise_text_offset(const struct mortise_text *t, size_t index)
 {
@@ -44,8 +44,8 @@ size_t mortise_text_offset(const struct mortise_text *t, size_t index)
     return at;
 }
 
-/* The line that holds an offset, from 0. */
-static size_t line_of(const struct mortise_yaml_file *f, size_t offset)
+/* The line that contains an offset, from 0. */
+static size_t find_file_line(const struct mortise_yaml_file *f, size_t offset)
 {
     size_t low = 0, high = f->n_lines;
 
@@ -64,10 +64,10 @@ struct mortise_span mortise_text_span(const struct mortise_text *t, size_t from,
                                       size_t to)
 {
     const struct mortise_yaml_file *f = t->file;
-    size_t first = line_of(f, from), last = first;
+    size_t first = find_file_line(f, from), last = first;
 
     if (first + 1 < f->n_lines && to >= f->line_at[first + 1])
-        last = line_of(f, to);
+        last = find_file_line(f, to);
     return (struct mortise_span){
         .file = f,
         .line = (uint32_t)first + 1,
@@ -77,15 +77,15 @@ struct mortise_span mortise_text_span(const struct mortise_text *t, size_t from,
     };
 }
 
-/* ---- looking it over ------------------------------------------------- */
+/* ---- checking -------------------------------------------------------- */
 
 static bool is_line_end(const char *p)
 {
     return *p == '\n' || (*p == '\r' && p[1] != '\n');
 }
 
-/* Where the next line begins; SIZE_MAX: there is none. */
-static size_t next_line(const struct mortise_yaml_file *f, size_t at)
+/* The beginning of the next line; SIZE_MAX: none. */
+static size_t find_next_line(const struct mortise_yaml_file *f, size_t at)
 {
     while (at < f->size) {
         at += strcspn(f->text + at, "\n\r"); /* or to a NUL */
@@ -100,20 +100,22 @@ static int find_lines(struct mortise_arena *a, struct mortise_yaml_file *f)
     size_t n = 1;
     uint32_t *at;
 
-    for (size_t i = next_line(f, 0); i != SIZE_MAX; i = next_line(f, i))
+    for (size_t i = find_next_line(f, 0); i != SIZE_MAX;
+         i = find_next_line(f, i))
         n++;
     at = mortise_arena_alloc(a, n * sizeof *at);
     if (at == NULL)
         return MORTISE_ENOMEM;
     f->line_at = at;
     f->n_lines = n;
-    for (size_t i = next_line(f, 0); i != SIZE_MAX; i = next_line(f, i))
+    for (size_t i = find_next_line(f, 0); i != SIZE_MAX;
+         i = find_next_line(f, i))
         *++at = (uint32_t)i;
     return MORTISE_OK;
 }
 
-/* Why a character may not stand in a file of ours; NULL: it may. */
-static const char *refusal(uint32_t c)
+/* The reason why a file must not contain a character; NULL: it may. */
+static const char *get_refusal(uint32_t c)
 {
     if (c == 0xFEFF)
         return "a byte order mark";
@@ -144,15 +146,16 @@ static int refuse_char(const struct mortise_text *t, size_t at, size_t len,
         mortise_diag_help(diags, d, "save it as UTF-8 without BOM");
     } else {
         d = mortise_diag_add(diags, "E0104", span,
-                             "a file cannot contain %s (U+%04X)", refusal(c),
-                             (unsigned)c);
+                             "a file cannot contain %s (U+%04X)",
+                             get_refusal(c), (unsigned)c);
         mortise_diag_help(diags, d, "write it as \\u%04x, inside double quotes",
                           (unsigned)c);
     }
     return MORTISE_ECHECK;
 }
 
-/* Where characters have several bytes, note where each STRIDE-th begins. */
+/* Allocate the offsets of every STRIDE-th character, if some have several
+ * bytes. */
 static int make_strides(struct mortise_text *t, struct mortise_arena *a)
 {
     size_t size = t->file->size;
@@ -164,8 +167,8 @@ static int make_strides(struct mortise_text *t, struct mortise_arena *a)
     return t->strides != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
-/* The bytes in front that nobody refuses and that are one character each. */
-static size_t plain(const char *p, const char *end)
+/* The number of leading bytes that are permitted and are one character each. */
+static size_t count_plain_bytes(const char *p, const char *end)
 {
     const char *from = p;
 
@@ -174,14 +177,14 @@ static size_t plain(const char *p, const char *end)
     return (size_t)(p - from);
 }
 
-static int check_text(struct mortise_text *t, struct mortise_diags *diags)
+static int check_characters(struct mortise_text *t, struct mortise_diags *diags)
 {
     const char *text = t->file->text, *end = text + t->file->size;
     size_t index = 0;
     uint32_t c = 0;
 
     for (const char *p = text; p < end; index++) {
-        size_t n = t->strides == NULL ? plain(p, end) : 0;
+        size_t n = t->strides == NULL ? count_plain_bytes(p, end) : 0;
 
         if (n > 0) {
             p += n;
@@ -189,7 +192,7 @@ static int check_text(struct mortise_text *t, struct mortise_diags *diags)
         }
         size_t len = mortise_utf8_decode(p, end, &c);
 
-        if (len == 0 || refusal(c) != NULL)
+        if (len == 0 || get_refusal(c) != NULL)
             return refuse_char(t, (size_t)(p - text), len, c, diags);
         if (t->strides != NULL && index % STRIDE == 0)
             t->strides[index / STRIDE] = (uint32_t)(p - text);
@@ -241,14 +244,14 @@ int mortise_text_open(struct mortise_text *out, struct mortise_arena *a,
     if (out->file == NULL || find_lines(a, out->file) != MORTISE_OK ||
         make_strides(out, a) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    rv = check_text(out, diags);
+    rv = check_characters(out, diags);
     return rv == MORTISE_OK ? mortise_text_pairs(out, a) : rv;
 }
 
 /* ---- files on disk --------------------------------------------------- */
 
-/* Read up to one byte more than is allowed; errno's value, or 0. */
-static int read_all(int fd, struct mortise_buf *b)
+/* Read at most one byte more than the limit.  Returns errno's value, or 0. */
+static int read_up_to_limit(int fd, struct mortise_buf *b)
 {
     char block[65536];
     struct stat st;
@@ -273,7 +276,7 @@ int mortise_text_slurp(const char *path, struct mortise_buf *b)
 
     if (fd < 0)
         return errno;
-    errnum = read_all(fd, b);
+    errnum = read_up_to_limit(fd, b);
     close(fd);
     return errnum;
 }

@@ -1,5 +1,5 @@
-/* text.h -- the text of a file: what may stand in it, and where.  For tree.c
- * and scalar_position.c. */
+/* text.h -- the text of a file: its permitted characters, and positions.  For
+ * tree.c and scalar_position.c. */
 #ifndef MORTISE_LANG_YAML_TEXT_H
 #define MORTISE_LANG_YAML_TEXT_H
 
@@ -8,38 +8,39 @@
 struct mortise_text { /* in an arena */
     struct mortise_yaml_file *file;
     uint32_t *strides; /* offset of every 256th character; NULL: all ASCII */
-    /* What libyaml is to read: the file's, or a copy in which. */
+    /* The text for libyaml: that of the file, or a rewritten copy. */
     const char *read;
     size_t n_read;
-    /* These characters stand for surrogate pairs (pairs.c). */
+    /* The positions of rewritten surrogate pairs in the copy (pairs.c). */
     const uint32_t *pairs;
     size_t n_pairs;
 };
 
-/* Copy a text into the arena and look it over: MORTISE_ECHECK with a finding
- * when it is too large or holds what it may not. */
+/* Copy a text into the arena and check it.  MORTISE_ECHECK with a finding if it
+ * is too large or contains a forbidden character. */
 int mortise_text_open(struct mortise_text *out, struct mortise_arena *a,
                       const char *path, const char *text, size_t n,
                       struct mortise_diags *diags);
-/* Only the path, for findings about a file that cannot be read. */
+/* Only set the path, for findings about a file that cannot be read. */
 int mortise_text_name(struct mortise_text *out, struct mortise_arena *a,
                       const char *path);
 /* The offset in the file of the index-th character that libyaml read. */
 size_t mortise_text_offset(const struct mortise_text *t, size_t index);
-/* The place of the bytes [from, to). */
+/* The position of the bytes [from, to). */
 struct mortise_span mortise_text_span(const struct mortise_text *t, size_t from,
                                       size_t to);
-/* The bytes of a file on disk (one more than is allowed, at most), appended.
- * 0, or errno. */
+/* Append the bytes of a file on disk (at most one more than the limit).
+ * Returns 0, or errno. */
 int mortise_text_slurp(const char *path, struct mortise_buf *b);
 
 /* ---- pairs.c --------------------------------------------------------- */
 
-/* Make `read` of the file. */
+/* Set `read` from the file. */
 int mortise_text_pairs(struct mortise_text *t, struct mortise_arena *a);
-/* From characters of `read` to those of the file. */
+/* Convert an index in `read` to an index in the file. */
 size_t mortise_text_unpaired(const struct mortise_text *t, size_t index);
-/* What the twelve bytes \uXXXX\uXXXX at p stand for; 0: they are no pair. */
+/* The character that the twelve bytes \uXXXX\uXXXX at p encode; 0: they are not
+ * a pair. */
 uint32_t mortise_text_pair(const char *p, const char *end);
 
 #endif

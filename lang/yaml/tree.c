@@ -1,22 +1,23 @@
-/* tree.c -- YAML files as trees that remember where everything stood.
+/* tree.c -- YAML files as trees with the position of each value.
  *
- * libyaml knows the grammar (of YAML 1.1); this file decides what of it a file
- * of ours may use, and turns its marks into places.
+ * libyaml knows the grammar (of YAML 1.1).  This file decides which parts of it
+ * are allowed, and converts libyaml's marks to positions.
  *
- *   (1) What is refused (tags, merge keys, duplicate keys, keys that are no
- *       strings, further documents) is a finding each, and reading goes on;
- *       only broken syntax, depth and the bounds on aliases end it.  What may
- *       not stand in any text is refused by text.c.
- *   (2) Nothing is quadratic or unbounded in the file: recursion ends at
- *       MAX_DEPTH, aliases may add MAX_ALIASED nodes in all, and duplicate
- *       keys are found by sorting.  An alias inside its own anchor does not
- *       resolve, because an anchor is known once its node is complete.
- *   (3) An alias shares the node of its anchor.  Trees are immutable, so
- *       nobody can tell but by the span, which is the anchor's.
- *   (4) Of a key that stands twice the first counts, so that a file with no
- *       other fault here can be read on for more; it is refused all the same.
- *   (5) What ends the reading leaves by one door (core/base/escape.h).  The parser,
- *       its one event that is alive and the stack are the source's.
+ *   (1) Each forbidden construct (tags, merge keys, duplicate keys, keys that
+ *       are not strings, further documents) is a finding, and reading
+ *       continues.  Only syntax errors, depth and the limits of aliases end it.
+ *       text.c refuses forbidden characters.
+ *   (2) Nothing is quadratic or unbounded in the size of the file: recursion
+ *       ends at MAX_DEPTH, aliases may add at most MAX_ALIASED nodes in total,
+ *       and duplicate keys are found by sorting.  An alias inside its own
+ *       anchor is unknown, because an anchor is registered when its node is
+ *       complete.
+ *   (3) An alias shares the node of its anchor.  Trees are immutable, so the
+ *       only visible difference is the span, which is the anchor's.
+ *   (4) The first of two equal keys counts.  So a file without other errors can
+ *       be checked further; it is refused nevertheless.
+ *   (5) All errors that end the reading use one exit (core/base/escape.h).  The
+ *       source owns the parser, its one live event and the stack.
  */
 #include "lang/yaml/tree.h"
 
@@ -31,15 +32,15 @@
 
 enum {
     MAX_DEPTH = 64,       /* of nodes */
-    MAX_ALIASED = 100000, /* nodes that aliases add in all */
-    MAX_ANCHORS = 1000    /* they are searched one by one */
+    MAX_ALIASED = 100000, /* nodes that aliases add in total */
+    MAX_ANCHORS = 1000    /* searched linearly */
 };
 
 struct anchor {
     const char *name;
     struct mortise_yaml *node;
     size_t nodes;   /* in its subtree */
-    unsigned depth; /* of it; a scalar has 1 */
+    unsigned depth; /* of the subtree; a scalar has 1 */
 };
 
 struct source {
@@ -48,16 +49,18 @@ struct source {
     struct mortise_diags *diags;
     struct mortise_text text;
     yaml_parser_t parser;
-    yaml_event_t ev; /* the last one, until the next */
+    yaml_event_t ev; /* the last event, valid until the next */
     struct mortise_yaml *root;
     struct anchor *anchors;
     size_t n_anchors;
     struct mortise_yaml **stack; /* children of the collections being read */
     size_t n, cap;
-    size_t n_twice;   /* keys that stand twice */
-    size_t nodes;     /* read so far, aliased ones counted as often as used */
-    size_t aliased;   /* of which by aliases */
-    unsigned deepest; /* of the node that was just read; see read_node() */
+    size_t n_twice;   /* number of duplicate keys */
+    size_t nodes;     /* number of nodes so far, aliased ones counted at each
+                       * use */
+    size_t aliased;   /* number of these that aliases added */
+    unsigned deepest; /* depth of the last node that was read; see
+                       * read_yaml_node() */
 };
 
 static struct mortise_span event_span(const struct source *s)
@@ -67,13 +70,13 @@ static struct mortise_span event_span(const struct source *s)
         mortise_text_offset(&s->text, s->ev.end_mark.index));
 }
 
-static void *room(struct source *s, size_t n, size_t size)
+static void *alloc_in_source(struct source *s, size_t n, size_t size)
 {
     return mortise_escape_alloc(&s->escape, s->arena, n, size);
 }
 
-/* After a finding behind which nothing can be read. */
-static _Noreturn void give_up(struct source *s)
+/* After a finding, if the rest cannot be read. */
+static _Noreturn void end_reading(struct source *s)
 {
     mortise_escape(&s->escape, MORTISE_ECHECK);
 }
@@ -104,9 +107,9 @@ static void syntax_help(struct source *s, struct mortise_diag *d,
             mortise_diag_help(s->diags, d, "%s", known[i].help);
 }
 
-/* Did the parser stop at a tab with which the text of a block begins, deeper
- * than what is around it?  YAML allows that; libyaml looks there for more of the
- * indentation, unless it was told how deep that is. */
+/* Did the parser stop at a tab that begins the text of a block and is deeper
+ * than the surrounding indentation?  YAML allows that. libyaml regards the tab
+ * as indentation, unless the header of the block gives the depth. */
 static bool is_block_text(const struct source *s, size_t at)
 {
     const yaml_parser_t *p = &s->parser;
@@ -174,7 +177,7 @@ static void report_syntax(struct source *s)
     syntax_help(s, d, p->problem);
 }
 
-static void next(struct source *s)
+static void next_event(struct source *s)
 {
     yaml_event_delete(&s->ev);
     if (yaml_parser_parse(&s->parser, &s->ev) == 1)
@@ -182,7 +185,7 @@ static void next(struct source *s)
     if (s->parser.error == YAML_MEMORY_ERROR)
         mortise_escape(&s->escape, MORTISE_ENOMEM);
     report_syntax(s);
-    give_up(s);
+    end_reading(s);
 }
 
 /* ---- nodes ----------------------------------------------------------- */
@@ -200,16 +203,16 @@ static void check_tag(struct source *s, const yaml_char_t *tag)
 }
 
 /* Does the scalar's text end `back` bytes before `end`, byte for byte? */
-static bool stands_at(const struct source *s, const struct mortise_yaml *node,
-                      size_t end, size_t back)
+static bool matches_at(const struct source *s, const struct mortise_yaml *node,
+                       size_t end, size_t back)
 {
     return end >= node->len + back &&
            memcmp(s->text.file->text + end - back - node->len, node->str,
                   node->len) == 0;
 }
 
-/* The span, narrowed to the scalar itself where that stands verbatim (before
- * it there may be an anchor). */
+/* Set the span, reduced to the scalar itself if its text is verbatim (an anchor
+ * may precede it). */
 static void place_scalar(struct source *s, struct mortise_yaml *node)
 {
     size_t from = mortise_text_offset(&s->text, s->ev.start_mark.index);
@@ -220,7 +223,7 @@ static void place_scalar(struct source *s, struct mortise_yaml *node)
     bool verbatim = false;
 
     if (quoted || style == YAML_PLAIN_SCALAR_STYLE)
-        verbatim = stands_at(s, node, to, quoted);
+        verbatim = matches_at(s, node, to, quoted);
     if (verbatim)
         from = to - node->len - 2 * (size_t)quoted;
     node->span = mortise_text_span(&s->text, from, to);
@@ -229,17 +232,17 @@ static void place_scalar(struct source *s, struct mortise_yaml *node)
 static struct mortise_yaml *new_node(struct source *s,
                                      enum mortise_yaml_kind kind)
 {
-    struct mortise_yaml *node = room(s, 1, sizeof *node);
+    struct mortise_yaml *node = alloc_in_source(s, 1, sizeof *node);
 
     node->kind = kind;
     s->nodes++;
     return node;
 }
 
-/* A copy, with a NUL behind it. */
-static char *copied(struct source *s, const yaml_char_t *text, size_t n)
+/* A copy, terminated by NUL. */
+static char *copy_chars(struct source *s, const yaml_char_t *text, size_t n)
 {
-    return memcpy(room(s, n + 1, 1), text, n);
+    return memcpy(alloc_in_source(s, n + 1, 1), text, n);
 }
 
 static struct mortise_yaml *scalar(struct source *s)
@@ -248,7 +251,7 @@ static struct mortise_yaml *scalar(struct source *s)
     const char *problem = NULL;
 
     node->len = s->ev.data.scalar.length;
-    node->str = copied(s, s->ev.data.scalar.value, node->len);
+    node->str = copy_chars(s, s->ev.data.scalar.value, node->len);
     place_scalar(s, node);
     check_tag(s, s->ev.data.scalar.tag);
     if (s->ev.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
@@ -293,12 +296,12 @@ static struct mortise_yaml *alias(struct source *s, unsigned depth)
             s->diags, "E0114", event_span(s),
             "aliases expand to more than %d nodes, or deeper than %d levels",
             MAX_ALIASED, MAX_DEPTH);
-        give_up(s);
+        end_reading(s);
     }
     return a->node;
 }
 
-static void push(struct source *s, struct mortise_yaml *node)
+static void push_child(struct source *s, struct mortise_yaml *node)
 {
     struct mortise_yaml **stack =
         mortise_grow(s->arena->mem, s->stack, s->n, &s->cap, sizeof *stack);
@@ -309,16 +312,16 @@ static void push(struct source *s, struct mortise_yaml *node)
     stack[s->n++] = node;
 }
 
-static struct mortise_yaml *read_node(struct source *s, unsigned depth);
+static struct mortise_yaml *read_yaml_node(struct source *s, unsigned depth);
 
-/* Push what stands up to the end of the collection. */
+/* Push the children up to the end of the collection. */
 static void read_children(struct source *s, yaml_event_type_t end,
                           struct mortise_yaml *node, unsigned depth)
 {
     unsigned deepest = 0;
 
-    for (next(s); s->ev.type != end; next(s)) {
-        push(s, read_node(s, depth + 1));
+    for (next_event(s); s->ev.type != end; next_event(s)) {
+        push_child(s, read_yaml_node(s, depth + 1));
         if (s->deepest > deepest)
             deepest = s->deepest;
     }
@@ -331,7 +334,7 @@ static void read_children(struct source *s, yaml_event_type_t end,
     }
 }
 
-/* A block ends where its last part does, not where the next token begins. */
+/* A block ends with its last child, not at the beginning of the next token. */
 static void end_at_last(struct mortise_yaml *node,
                         const struct mortise_yaml *last)
 {
@@ -345,7 +348,7 @@ static void end_at_last(struct mortise_yaml *node,
     node->span.end_col = end->end_col;
 }
 
-static struct mortise_yaml *sequence(struct source *s, unsigned depth)
+static struct mortise_yaml *read_yaml_list(struct source *s, unsigned depth)
 {
     struct mortise_yaml *node = new_node(s, MORTISE_YAML_SEQ);
     size_t base = s->n;
@@ -354,7 +357,7 @@ static struct mortise_yaml *sequence(struct source *s, unsigned depth)
     check_tag(s, s->ev.data.sequence_start.tag);
     read_children(s, YAML_SEQUENCE_END_EVENT, node, depth);
     node->n = s->n - base;
-    node->items = room(s, node->n, sizeof *node->items);
+    node->items = alloc_in_source(s, node->n, sizeof *node->items);
     for (size_t i = 0; i < node->n; i++)
         node->items[i] = s->stack[base + i];
     if (node->n > 0)
@@ -365,8 +368,8 @@ static struct mortise_yaml *sequence(struct source *s, unsigned depth)
 
 /* ---- mappings -------------------------------------------------------- */
 
-/* Keys become strings; what is none is reported. */
-static void check_key(struct source *s, struct mortise_yaml *key)
+/* Convert the key to a string, and report other types. */
+static void check_key_string(struct source *s, struct mortise_yaml *key)
 {
     struct mortise_diag *d;
 
@@ -399,7 +402,7 @@ static void report_duplicate(struct source *s, const struct mortise_yaml *a,
     s->n_twice++;
 }
 
-static int by_key(const void *pa, const void *pb, void *map)
+static int compare_map_keys(const void *pa, const void *pb, void *map)
 {
     struct mortise_yaml **keys = ((const struct mortise_yaml *)map)->keys;
     uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
@@ -408,9 +411,9 @@ static int by_key(const void *pa, const void *pb, void *map)
     return c != 0 ? c : (a > b) - (a < b);
 }
 
-/* Report who stands there twice, and leave the first. */
-static bool has_twice(struct source *s, struct mortise_yaml *map,
-                      const uint32_t *order)
+/* Report the duplicate keys, and remove all but the first. */
+static bool remove_duplicates(struct source *s, struct mortise_yaml *map,
+                              const uint32_t *order)
 {
     size_t first = 0, n = 0;
 
@@ -436,21 +439,21 @@ static bool has_twice(struct source *s, struct mortise_yaml *map,
     return true;
 }
 
-/* Sort the keys for lookups. */
+/* Sort the keys for searches. */
 static void index_keys(struct source *s, struct mortise_yaml *map)
 {
-    uint32_t *order = room(s, map->n, sizeof *order);
+    uint32_t *order = alloc_in_source(s, map->n, sizeof *order);
 
     do {
         for (size_t i = 0; i < map->n; i++)
             order[i] = (uint32_t)i;
-        qsort_r(order, map->n, sizeof *order, by_key, map);
-    } while (has_twice(s, map, order));
+        qsort_r(order, map->n, sizeof *order, compare_map_keys, map);
+    } while (remove_duplicates(s, map, order));
     map->order = order;
 }
 
-static struct mortise_yaml **list_of(struct mortise_arena *a,
-                                     struct mortise_yaml *const *from, size_t n)
+static struct mortise_yaml **
+copy_list(struct mortise_arena *a, struct mortise_yaml *const *from, size_t n)
 {
     struct mortise_yaml **list = mortise_arena_alloc(a, n * sizeof *list);
 
@@ -472,35 +475,36 @@ struct mortise_yaml *mortise_yaml_mapping(struct mortise_arena *a,
         return NULL;
     *map = (struct mortise_yaml){.kind = MORTISE_YAML_MAP,
                                  .span = span,
-                                 .keys = list_of(a, keys, n),
-                                 .items = list_of(a, items, n),
+                                 .keys = copy_list(a, keys, n),
+                                 .items = copy_list(a, items, n),
                                  .n = n,
                                  .order = order};
     if (map->keys == NULL || map->items == NULL)
         return NULL;
     for (size_t i = 0; i < n; i++)
         order[i] = (uint32_t)i;
-    qsort_r(order, n, sizeof *order, by_key, map);
+    qsort_r(order, n, sizeof *order, compare_map_keys, map);
     return map;
 }
 
-/* Split what read_children() pushed into keys and items. */
-static void deal_out(struct source *s, struct mortise_yaml *map, size_t base)
+/* Split the nodes that read_children() pushed into keys and items. */
+static void split_children(struct source *s, struct mortise_yaml *map,
+                           size_t base)
 {
     map->n = (s->n - base) / 2;
-    map->keys = room(s, map->n, sizeof *map->keys);
-    map->items = room(s, map->n, sizeof *map->items);
+    map->keys = alloc_in_source(s, map->n, sizeof *map->keys);
+    map->items = alloc_in_source(s, map->n, sizeof *map->items);
     for (size_t i = 0; i < map->n; i++) {
         map->keys[i] = s->stack[base + 2 * i];
         map->items[i] = s->stack[base + 2 * i + 1];
-        check_key(s, map->keys[i]);
+        check_key_string(s, map->keys[i]);
     }
     if (map->n > 0)
         end_at_last(map, map->items[map->n - 1]);
     s->n = base;
 }
 
-static struct mortise_yaml *mapping(struct source *s, unsigned depth)
+static struct mortise_yaml *read_yaml_map(struct source *s, unsigned depth)
 {
     struct mortise_yaml *map = new_node(s, MORTISE_YAML_MAP);
     size_t base = s->n;
@@ -508,7 +512,7 @@ static struct mortise_yaml *mapping(struct source *s, unsigned depth)
     map->span = event_span(s);
     check_tag(s, s->ev.data.mapping_start.tag);
     read_children(s, YAML_MAPPING_END_EVENT, map, depth);
-    deal_out(s, map, base);
+    split_children(s, map, base);
     index_keys(s, map);
     return map;
 }
@@ -527,28 +531,29 @@ static const yaml_char_t *anchor_of(const yaml_event_t *ev)
     }
 }
 
-static struct mortise_yaml *by_type(struct source *s, unsigned depth)
+static struct mortise_yaml *read_by_type(struct source *s, unsigned depth)
 {
     s->deepest = 1;
     if (depth > MAX_DEPTH) {
         mortise_diag_add(s->diags, "E0113", event_span(s),
                          "nested deeper than %d levels", MAX_DEPTH);
-        give_up(s);
+        end_reading(s);
     }
     switch (s->ev.type) {
     case YAML_ALIAS_EVENT:
         return alias(s, depth);
     case YAML_SEQUENCE_START_EVENT:
-        return sequence(s, depth);
+        return read_yaml_list(s, depth);
     case YAML_MAPPING_START_EVENT:
-        return mapping(s, depth);
+        return read_yaml_map(s, depth);
     default:
         return scalar(s);
     }
 }
 
-/* The node that starts with the last event; s->deepest is its depth then. */
-static struct mortise_yaml *read_node(struct source *s, unsigned depth)
+/* Read the node that starts with the last event, and set s->deepest to its
+ * depth. */
+static struct mortise_yaml *read_yaml_node(struct source *s, unsigned depth)
 {
     const yaml_char_t *name = anchor_of(&s->ev);
     struct anchor a = {.name = NULL};
@@ -556,16 +561,16 @@ static struct mortise_yaml *read_node(struct source *s, unsigned depth)
     size_t before = s->nodes;
 
     if (name == NULL)
-        return by_type(s, depth);
+        return read_by_type(s, depth);
     span = event_span(s);
-    a.name = copied(s, name, strlen((const char *)name));
-    a.node = by_type(s, depth);
+    a.name = copy_chars(s, name, strlen((const char *)name));
+    a.node = read_by_type(s, depth);
     a.nodes = s->nodes - before;
     a.depth = s->deepest;
     if (s->n_anchors == MAX_ANCHORS) {
         mortise_diag_add(s->diags, "E0114", span,
                          "the file has more than %d anchors", MAX_ANCHORS);
-        give_up(s);
+        end_reading(s);
     }
     s->anchors[s->n_anchors++] = a;
     return a.node;
@@ -594,11 +599,11 @@ static void report_empty(struct source *s)
                      "the file is empty");
 }
 
-/* Past the first document: nothing but the end may follow. */
-static void check_end(struct source *s)
+/* After the first document, only the end of the file is allowed. */
+static void check_document_end(struct source *s)
 {
     do {
-        next(s);
+        next_event(s);
         if (s->ev.type == YAML_DOCUMENT_START_EVENT)
             mortise_diag_add(
                 s->diags, "E0112", event_span(s),
@@ -611,22 +616,22 @@ static void read_document(void *arg)
     struct source *s = arg;
 
     do {
-        next(s);
+        next_event(s);
         if (s->ev.type == YAML_DOCUMENT_START_EVENT)
             check_directives(s);
         if (s->ev.type == YAML_STREAM_END_EVENT) {
             report_empty(s);
-            give_up(s);
+            end_reading(s);
         }
     } while (s->ev.type == YAML_STREAM_START_EVENT ||
              s->ev.type == YAML_DOCUMENT_START_EVENT);
-    s->root = read_node(s, 1);
+    s->root = read_yaml_node(s, 1);
     if (s->root->kind == MORTISE_YAML_NULL)
         report_empty(s);
-    check_end(s);
+    check_document_end(s);
 }
 
-static int run(struct source *s)
+static int parse_source(struct source *s)
 {
     const struct mortise_mem *mem = s->arena->mem;
     int rv = MORTISE_ENOMEM;
@@ -656,14 +661,15 @@ int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
     int rv = mortise_text_open(&s.text, a, path, text, n, diags);
 
     if (rv == MORTISE_OK)
-        rv = run(&s);
+        rv = parse_source(&s);
     errors = diags->n_errors - errors;
     if (rv == MORTISE_OK && errors > 0)
         rv = MORTISE_ECHECK;
     if (diags->failed)
         rv = MORTISE_ENOMEM;
     *out =
-        rv != MORTISE_ENOMEM && errors <= s.n_twice ? s.root : NULL; /* (4) */
+        /* (4) */
+        rv != MORTISE_ENOMEM && errors <= s.n_twice ? s.root : NULL;
     return rv;
 }
 

@@ -1,10 +1,10 @@
-/* tree.h -- YAML files as trees that remember where everything stood.
+/* tree.h -- YAML files as trees with the position of each value.
  *
- * libyaml's events, read with the rules of graph.md 1: YAML 1.2 core
- * typing (`no`, `on`, `1:30` are strings), UTF-8, one document, 16 MiB, depth
- * 64, bounded aliases (expanded; 100,000 nodes), no merge keys, no tags,
- * duplicate keys refused.  A tree is immutable; it and its file live in one
- * arena.  [any] */
+ * The events of libyaml are read with the rules of graph.md 1: YAML 1.2 core
+ * typing (`no`, `on`, `1:30` are strings), UTF-8, one document, 16 MiB,
+ * depth 64, limited aliases (expanded; 100,000 nodes), no merge keys, no
+ * tags, no duplicate keys.  A tree is immutable; it and its file are in one
+ * arena. [any] */
 #ifndef MORTISE_LANG_YAML_TREE_H
 #define MORTISE_LANG_YAML_TREE_H
 
@@ -24,7 +24,7 @@ enum mortise_yaml_kind {
 
 struct mortise_yaml_file {
     const char *path;  /* as given, for messages */
-    const char *alias; /* what is recorded instead; NULL: the path */
+    const char *alias; /* the name for records; NULL: the path */
     const char *text;  /* the bytes, NUL-terminated */
     size_t size;
     const uint32_t *line_at; /* offset of each line's first byte */
@@ -34,91 +34,92 @@ struct mortise_yaml_file {
 struct mortise_yaml {
     enum mortise_yaml_kind kind;
     struct mortise_span span;
-    const char *str; /* the scalar's text, for every scalar kind */
+    const char *str; /* the scalar's text, for all scalar kinds */
     size_t len;
     union {
         bool b;
         int64_t i;
         double d;
     } u;
-    /* MAP: key[i] (always a string scalar) -> item[i], in file order;
-     * SEQ: item[i] */
+    /* MAP: key[i] (always a string scalar) -> item[i], in file order; SEQ:
+     * item[i] */
     struct mortise_yaml **keys, **items;
     size_t n;
     const uint32_t *order; /* MAP: the keys' positions, sorted by key */
 };
 
-/* Parse; findings (E01xx) go to `diags`: then the result is MORTISE_ECHECK and
- * *out NULL, but where keys stand twice and nothing else is wrong: then it is
- * the tree with the first of each, to be looked at for more findings.  The text
+/* Parse; findings (E01xx) go to `diags`.  With errors, the result is
+ * MORTISE_ECHECK and *out is NULL. If all errors are duplicate keys, *out is
+ * the tree with the first of each, so that it can be checked further.  The text
  * is copied into the arena. */
 int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
                        const char *path, const char *text, size_t n,
                        struct mortise_diags *diags);
-/* What its file is called in whatever outlives this process, and must not depend
- * on how somebody came to spell the path.  The alias is lent. */
+/* The name of its file in all data that outlives this process; it must not
+ * depend on the spelling of the path.  The alias is lent. */
 void mortise_yaml_call(const struct mortise_yaml *tree, const char *alias);
 const char *mortise_yaml_called(const struct mortise_yaml_file *file);
-/* The same from a file on disk; a file that cannot be read is a finding. */
+/* Parse a file on disk; a file that cannot be read is a finding. */
 int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
                       const char *path, struct mortise_diags *diags);
 
-/* The finding that a file cannot be read, for who reads files otherwise:
+/* Report that a file cannot be read, for other readers of files:
  * MORTISE_ECHECK. */
 int mortise_yaml_unreadable(struct mortise_arena *a, const char *path,
                             const char *why, struct mortise_diags *diags);
 
-/* A mapping of keys, no two alike, and items that there are, in their order.
- * NULL: memory ran out. */
+/* A mapping of distinct keys and existing items, in their order.  NULL: memory
+ * ran out. */
 struct mortise_yaml *mortise_yaml_mapping(struct mortise_arena *a,
                                           struct mortise_span span,
                                           struct mortise_yaml *const *keys,
                                           struct mortise_yaml *const *items,
                                           size_t n);
-/* A tree does not change, but its mappings list what might. */
+/* A tree is immutable, but its mappings have lists of non-const pointers. */
 static inline struct mortise_yaml *
 mortise_yaml_unconst(const struct mortise_yaml *node)
 {
     return (struct mortise_yaml *)(uintptr_t)node;
 }
 
-/* The position of a key in a map, or SIZE_MAX (also when `map` is none). */
+/* The position of a key in a map, or SIZE_MAX (also if `map` is not a
+ * mapping). */
 size_t mortise_yaml_find(const struct mortise_yaml *map, const char *key);
 /* The value of a key, and the key itself, or NULL. */
 const struct mortise_yaml *mortise_yaml_get(const struct mortise_yaml *map,
                                             const char *key);
 const struct mortise_yaml *mortise_yaml_key(const struct mortise_yaml *map,
                                             const char *key);
-/* By RFC 6901 pointer; the deepest node on the way when it leads nowhere. */
+/* The node of an RFC 6901 pointer.  If the pointer is invalid, the deepest node
+ * on its path. */
 const struct mortise_yaml *mortise_yaml_at(const struct mortise_yaml *root,
                                            const char *pointer);
-/* The same by what a schema says of a value, "at /a/0: ..." (lang/schema/schema.h);
- * the key of a member that it does not know. */
+/* The node that a schema's message "at /a/0: ..." is about
+ * (lang/schema/schema.h); the key, if the member is unknown. */
 const struct mortise_yaml *mortise_yaml_meant(const struct mortise_yaml *root,
                                               const char *words);
-/* Is this a key that nobody reads (x-...)? */
+/* Is this a key that is ignored (x-...)? */
 bool mortise_yaml_is_x(const char *key);
-/* What an integer or another number is. */
+/* The value of an integer or a real. */
 double mortise_yaml_number(const struct mortise_yaml *scalar);
-/* As JSON, a new reference, NULL when memory ran out; `x-` keys are left out
- * when `sans_x`. */
+/* As JSON, a new reference; NULL: memory ran out.  `sans_x`: omit the `x-`
+ * keys. */
 json_t *mortise_yaml_json(const struct mortise_yaml *node, bool sans_x);
-/* The same with `unknown` in the place of each string that is_unknown() names. */
+/* The same, with `unknown` instead of each string that is_unknown() accepts. */
 json_t *
 mortise_yaml_json_partly(const struct mortise_yaml *node, json_t *unknown,
                          bool (*is_unknown)(const struct mortise_yaml *string));
 /* "a mapping", "a string" ... for messages. */
 const char *mortise_yaml_kind_name(enum mortise_yaml_kind kind);
-/* The span of bytes [offset, offset+length) of a scalar, as far as they stand
- * on one line, however it is written: plain, quoted with escapes, in a block.
- * The whole scalar's where that cannot be told. */
+/* The span of bytes [offset, offset+length) of a scalar, up to the end of the
+ * line.  All styles are supported: plain, quoted with escapes, block.  If the
+ * position cannot be determined, the span of the whole scalar. */
 struct mortise_span
 mortise_yaml_scalar_position(const struct mortise_yaml *scalar, size_t offset,
                              size_t length);
 
 /* "250ms", "30s", "10m", "2h", "7d" -> ms; "64KiB", "2MiB" -> bytes; up to
- * 2^52.  -1 when
- * it is neither (a bare number is not). */
+ * 2^52. -1 if it is neither (a number without a unit is neither). */
 int mortise_yaml_duration(const struct mortise_yaml *scalar, uint64_t *ms);
 int mortise_yaml_size(const struct mortise_yaml *scalar, uint64_t *bytes);
 

@@ -1,12 +1,12 @@
-/* write.c -- JSON values as YAML that people read and our loader reads back.
+/* write.c -- JSON values as YAML for people, which our loader can read.
  *
- *   (1) What is written is read back as the same value, by our loader and by
- *       those of YAML 1.1: a string stands plain only where no reader could
- *       take it for anything else (`no`, `1e3`, `12:30`, `<<` are quoted).
- *   (2) Nothing in it moves what is seen: characters that hide are escapes, in
- *       strings and in the notes.
- *   (3) A scalar, its key and its note are one line, so that a note can point
- *       at what stands before it.
+ *   (1) The text is read back as the same value, by our loader and by readers
+ *       of YAML 1.1.  So a string is plain only if no reader can interpret it
+ *       as anything else (`no`, `1e3`, `12:30`, `<<` are quoted).
+ *   (2) The text contains no hidden characters: they are escaped in strings and
+ *       in notes.
+ *   (3) A scalar, its key and its note are on one line, so that a note can
+ *       refer to the text before it.
  */
 #include "lang/yaml/write.h"
 
@@ -22,17 +22,17 @@ struct writer {
     struct mortise_buf pointer;
     mortise_yaml_note_fn *note;
     void *ud;
-    bool begun; /* a dash has begun the line of what comes next */
+    bool begun; /* a dash has begun the line of the next value */
 };
 
 /* ---- strings ------------------------------------------------------------ */
 
-static bool is_letter(char c)
+static bool is_ascii_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Does some YAML take this word for a null or a truth? */
+/* Does any version of YAML read this word as null or a boolean? */
 static bool is_word_of_yaml(const char *s)
 {
     static const char *const words[] = {"null", "true", "false", "yes", "no",
@@ -44,16 +44,16 @@ static bool is_word_of_yaml(const char *s)
     return false;
 }
 
-/* Letters first (or a path), so it is no number; then only what has no meaning
- * inside of plain scalars (1). */
-static bool is_plain(const char *s, size_t n)
+/* It begins with a letter (or is a path), so it is not a number.  The rest
+ * contains only characters without a meaning inside plain scalars (1). */
+static bool is_plain_scalar(const char *s, size_t n)
 {
     size_t from = strncmp(s, "./", 2) == 0 ? 2 : s[0] == '/' ? 1 : 0;
 
-    if (n == 0 || strlen(s) != n || (from == 0 && !is_letter(s[0])))
+    if (n == 0 || strlen(s) != n || (from == 0 && !is_ascii_letter(s[0])))
         return false;
     for (size_t i = from; i < n; i++) {
-        bool ok = is_letter(s[i]) || (s[i] >= '0' && s[i] <= '9') ||
+        bool ok = is_ascii_letter(s[i]) || (s[i] >= '0' && s[i] <= '9') ||
                   strchr("_-./+@", s[i]) != NULL || (s[i] == ':' && i + 1 < n);
 
         if (!ok)
@@ -79,9 +79,9 @@ static void put_character(struct mortise_buf *b, const char *p, size_t n,
         mortise_buf_put(b, p, n);
 }
 
-/* Strings are UTF-8 (jansson sees to it); notes may hold any bytes. */
-static void put_safe(struct mortise_buf *b, const char *p, size_t n,
-                     const char *escaped)
+/* Strings are UTF-8 (jansson guarantees it); notes may contain any bytes. */
+static void put_escaped(struct mortise_buf *b, const char *p, size_t n,
+                        const char *escaped)
 {
     const char *end = p + n;
 
@@ -96,34 +96,34 @@ static void put_safe(struct mortise_buf *b, const char *p, size_t n,
     }
 }
 
-static void put_string(struct mortise_buf *b, const char *s, size_t n)
+static void put_yaml_string(struct mortise_buf *b, const char *s, size_t n)
 {
-    if (is_plain(s, n)) {
+    if (is_plain_scalar(s, n)) {
         mortise_buf_put(b, s, n);
         return;
     }
     mortise_buf_puts(b, "\"");
-    put_safe(b, s, n, "\"\\");
+    put_escaped(b, s, n, "\"\\");
     mortise_buf_puts(b, "\"");
 }
 
 /* ---- values ------------------------------------------------------------- */
 
-static size_t size_of(const json_t *v)
+static size_t get_member_count(const json_t *v)
 {
     return json_is_object(v) ? json_object_size(v) : json_array_size(v);
 }
 
-static int put_scalar(struct writer *w, const json_t *v)
+static int put_yaml_scalar(struct writer *w, const json_t *v)
 {
     if (json_is_string(v))
-        put_string(w->b, json_string_value(v), json_string_length(v));
+        put_yaml_string(w->b, json_string_value(v), json_string_length(v));
     else if (mortise_json_canonical(w->b, v) != MORTISE_OK)
         return MORTISE_ENOMEM;
     return MORTISE_OK;
 }
 
-static void put_note(struct writer *w)
+static void put_line_note(struct writer *w)
 {
     const char *pointer = mortise_buf_cstr(&w->pointer), *note = NULL;
 
@@ -133,7 +133,7 @@ static void put_note(struct writer *w)
         note = w->note(w->ud, pointer);
     if (note != NULL) {
         mortise_buf_puts(w->b, "  # ");
-        put_safe(w->b, note, strlen(note), "");
+        put_escaped(w->b, note, strlen(note), "");
     }
     mortise_buf_puts(w->b, "\n");
 }
@@ -147,28 +147,28 @@ static void put_indent(struct writer *w, size_t indent)
     w->begun = false;
 }
 
-/* Behind a key or a dash; {} and [] look the same in both languages. */
+/* After a key or a dash; {} and [] are the same in both languages. */
 static int put_leaf(struct writer *w, const json_t *v)
 {
     int rv;
 
     mortise_buf_puts(w->b, " ");
-    rv = put_scalar(w, v);
-    put_note(w);
+    rv = put_yaml_scalar(w, v);
+    put_line_note(w);
     return rv;
 }
 
-static int put_member(struct writer *w, const char *key, json_t *v,
-                      size_t indent)
+static int put_yaml_member(struct writer *w, const char *key, json_t *v,
+                           size_t indent)
 {
     size_t before = w->pointer.n;
     int rv;
 
     put_indent(w, indent);
-    put_string(w->b, key, strlen(key));
+    put_yaml_string(w->b, key, strlen(key));
     mortise_buf_puts(w->b, ":");
     mortise_json_pointer(&w->pointer, key);
-    if (size_of(v) > 0) {
+    if (get_member_count(v) > 0) {
         mortise_buf_puts(w->b, "\n");
         rv = put_items(w, v, indent + INDENT);
     } else {
@@ -186,7 +186,7 @@ static int put_item(struct writer *w, size_t i, json_t *v, size_t indent)
     put_indent(w, indent);
     mortise_buf_puts(w->b, "-");
     mortise_buf_printf(&w->pointer, "/%zu", i);
-    if (size_of(v) > 0) {
+    if (get_member_count(v) > 0) {
         mortise_buf_puts(w->b, " ");
         w->begun = true;
         rv = put_items(w, v, indent + INDENT);
@@ -204,7 +204,7 @@ static int put_items(struct writer *w, const json_t *v, size_t indent)
     size_t i;
 
     json_object_foreach(value, key,
-                        item) if (put_member(w, key, item, indent) !=
+                        item) if (put_yaml_member(w, key, item, indent) !=
                                   MORTISE_OK) return MORTISE_ENOMEM;
     json_array_foreach(value, i, item) if (put_item(w, i, item, indent) !=
                                            MORTISE_OK) return MORTISE_ENOMEM;
@@ -218,11 +218,11 @@ int mortise_yaml_write(struct mortise_buf *b, const json_t *v,
     int rv;
 
     mortise_buf_init(&w.pointer, b->mem);
-    if (size_of(v) > 0) {
+    if (get_member_count(v) > 0) {
         rv = put_items(&w, v, 0);
     } else {
-        rv = put_scalar(&w, v);
-        put_note(&w);
+        rv = put_yaml_scalar(&w, v);
+        put_line_note(&w);
     }
     mortise_buf_finish(&w.pointer);
     return rv != MORTISE_OK || b->failed ? MORTISE_ENOMEM : MORTISE_OK;
