@@ -1,7 +1,7 @@
 /* ast.h -- an expression as a tree.  Internal to cel/.
  *
- * The parser makes it, the checker turns its names into places and its calls
- * into functions, the evaluator walks it.  It lives in the program's arena. */
+ * The parser makes the tree.  The checker resolves its names and functions, and
+ * the evaluator traverses it.  It is in the program's arena. */
 #ifndef MORTISE_LANG_CEL_AST_H
 #define MORTISE_LANG_CEL_AST_H
 
@@ -13,8 +13,8 @@
 enum cel_op {
     CEL_CONST,  /* u.constant */
     CEL_IDENT,  /* u.name: the checker replaces it by one of: */
-    CEL_NAME,   /* u.index into the scope */
-    CEL_LOCAL,  /* u.index into the evaluation's slots */
+    CEL_NAME,   /* u.index: into the scope */
+    CEL_LOCAL,  /* u.index: into the evaluation's slots */
     CEL_SELECT, /* [0].name */
     CEL_HAS,    /* has([0].name) */
     CEL_INDEX,  /* [0][ [1] ] */
@@ -32,13 +32,13 @@ enum cel_op {
     CEL_GT,
     CEL_GE,
     CEL_IN,
-    CEL_AND, /* two kids or more */
+    CEL_AND, /* two or more kids */
     CEL_OR,
     CEL_COND,    /* [0] ? [1] : [2] */
     CEL_NEWLIST, /* the elements */
     CEL_NEWMAP,  /* key, value, key, value */
     CEL_CALL,    /* u.call; a receiver is the first kid */
-    /* Macros: the range, a condition or NULL, what is made or NULL. */
+    /* Macros: the range, a condition or NULL, the result or NULL. */
     CEL_ALL,
     CEL_EXISTS,
     CEL_EXISTS_ONE,
@@ -47,7 +47,7 @@ enum cel_op {
 };
 
 struct cel_text {  /* borrowed from the program's text or arena */
-    const char *p; /* NUL-terminated where it is a name */
+    const char *p; /* NUL-terminated if it is a name */
     size_t n;
 };
 
@@ -57,10 +57,11 @@ struct cel_node {
     uint8_t op;       /* enum cel_op */
     bool is_receiver; /* CALL: written [0].name(...) */
     bool is_absolute; /* IDENT: written .name */
-    uint16_t height;  /* of the tree below: bounds the evaluator's recursion */
-    uint16_t kinds;   /* that it may give, a bit each, once it is checked */
+    uint16_t height;  /* of this tree: limits the recursion of the evaluator */
+    uint16_t kinds;   /* possible kinds of the result, a bit each, set by the
+                       * checker */
     uint32_t n;       /* kids */
-    uint32_t offset, length; /* where to point, in the text */
+    uint32_t offset, length; /* the part of the text that errors refer to */
     struct cel_node **kids;
     union {
         struct cel_value constant;
@@ -79,7 +80,7 @@ struct cel_node {
     } u;
 };
 
-/* ---- what the lexer, the parser and the checker share ---------------- */
+/* ---- shared by the lexer, the parser and the checker ----------------- */
 
 enum {
     CEL_TEXT_MAX = 65536, /* bytes of an expression */
@@ -90,37 +91,39 @@ struct cel_source {
     const char *text; /* in the arena */
     size_t n;
     struct mortise_arena *arena;
-    struct mortise_cel_where *where; /* filled by a failure */
-    struct mortise_escape *out;      /* how all failures leave */
+    struct mortise_cel_where *where; /* set after an error */
+    struct mortise_escape *out;      /* the exit of all errors */
 };
 
-/* Say what is wrong and where, and leave. */
+/* Set the error and its position, and leave. */
 _Noreturn void mortise_cel_fail(const struct cel_source *src, int code,
                                 size_t offset, size_t length, const char *fmt,
                                 ...) MORTISE_PRINTF(5, 6);
-/* The same of what can never work, where a node or a token stands. */
+/* The same for errors that no value can avoid, at the position of a node or a
+ * token. */
 #define CEL_FAIL_AT(src, at, ...)                                              \
     mortise_cel_fail(src, MORTISE_EINVAL, (at)->offset, (at)->length,          \
                      __VA_ARGS__)
-/* Room in the source's arena. */
+/* Allocate in the source's arena. */
 static inline void *cel_room(const struct cel_source *src, size_t n,
                              size_t size)
 {
     return mortise_escape_alloc(src->out, src->arena, n, size);
 }
 
-/* The tree of a whole text, macros expanded, names not yet looked up. */
+/* The tree of the whole text.  Macros are expanded, and names are not resolved
+ * yet. */
 struct cel_node *mortise_cel_parse(const struct cel_source *src);
 
-/* The names of macros, some of them several times; NULL: there are no more. */
+/* The names of macros, some of them several times; NULL: no more. */
 const char *mortise_cel_macro_at(size_t i);
 
-/* How a binary operator is written. */
+/* The spelling of a binary operator. */
 const char *mortise_cel_symbol(unsigned op);
 
-/* Names to places, calls to functions, types to what they can be.  *n_slots is
- * how many local variables are alive at once; what is returned has a bit for
- * each kind that the result may have. */
+/* Resolve names and functions, and check types. *n_slots is the maximum number
+ * of local variables in use at the same time.  Returns a bit for each kind that
+ * the result may have. */
 unsigned mortise_cel_check(const struct cel_source *src, struct cel_node *root,
                            const struct mortise_cel_scope *scope,
                            uint32_t *n_slots);
@@ -130,33 +133,33 @@ void mortise_cel_kinds_text(unsigned kinds, char out[MORTISE_CEL_WORDS]);
 /* ---- functions ------------------------------------------------------- */
 
 enum {
-    CEL_ARGS = 4, /* most arguments that a function takes */
+    CEL_ARGS = 4, /* maximum number of arguments of a function */
     CEL_MANY = 255
 };
 
-/* How a function may be called. */
+/* The permitted forms of a call. */
 enum {
     CEL_RECEIVER = 1, /* x.name(y) */
     CEL_GLOBAL = 2    /* name(x, y) */
 };
 
-/* A function with one number of arguments: a name may have several. */
+/* A function with one number of arguments; a name may have several. */
 struct cel_function {
-    const char *name; /* "math.abs" where it has a namespace */
-    uint8_t n_args;   /* a receiver counts; MANY: any number, as a list */
+    const char *name; /* with the namespace, as "math.abs" */
+    uint8_t n_args;   /* with the receiver; MANY: any number, as a list */
     uint8_t style;
-    uint8_t which;           /* of those that share a `call` */
-    uint16_t args[CEL_ARGS]; /* bits of the kinds that each takes */
-    uint16_t result;         /* 0: as the first argument is */
+    uint8_t which;           /* distinguishes functions with the same `call` */
+    uint16_t args[CEL_ARGS]; /* bits of the kinds that each argument may have */
+    uint16_t result;         /* 0: as the first argument */
     uint16_t items;          /* of a LIST; 0: anything */
     bool (*call)(struct cel_ctx *c, const struct cel_node *n,
                  const struct cel_value *args, struct cel_value *out);
-    /* What constant arguments allow to do once; NULL: nothing. */
+    /* Prepare the call once, if constant arguments allow it; NULL: nothing. */
     void (*prepare)(const struct cel_source *src, struct cel_node *n);
 };
 
-/* The i-th of all functions, NULL behind the last.  Those of one name follow
- * each other. */
+/* The i-th function, NULL after the last.  Functions of one name are
+ * adjacent. */
 const struct cel_function *mortise_cel_function_at(size_t i);
 
 #endif

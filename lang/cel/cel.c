@@ -1,20 +1,22 @@
 /* cel.c -- programs: compiled once, evaluated often.
  *
- * Text becomes a tree (lex.c, parse.c), its names become places and its types
- * are judged (check.c), and then the tree is walked for each evaluation
- * (eval.c, func*.c, value.c); errors.c says what is wrong.  Here is what the
- * outside sees: JSON in, JSON out, errors as words with a place.
+ * The text is parsed into a tree (lex.c, parse.c).  Then its names are
+ * resolved, and its types are checked (check.c).  Each evaluation traverses the
+ * tree (eval.c, func*.c, value.c), and errors.c makes the messages.  This file
+ * is the public interface: JSON in, JSON out, and errors as text with a
+ * position.
  *
- * Compiling leaves by one door, whatever fails (core/base/escape.h): all that it
- * makes lies in the arena, but for the one buffer that the door gives back.
+ * Each error of the compilation uses one exit (core/base/escape.h).  All
+ * allocations are in the arena, except for one buffer that is freed at that
+ * exit.
  *
- * A program lives in the arena of whoever compiles it and never changes.  An
- * evaluation has its own arena on the stack, which allocates nothing until a
- * string, list or map is made: a condition over scalars touches no heap.
+ * A program is in the caller's arena and never changes.  An evaluation has its
+ * own arena on the stack, which allocates nothing before a string, a list or a
+ * map is made.  So a condition over scalars uses no heap.
  *
- * Both take their arguments from strangers.  What bounds them: the length of
- * the text, the height of its tree (and with it our stack, some 350 KiB at
- * worst), and for an evaluation its cost, which memory follows.
+ * Texts and values come from untrusted sources.  The length of the text and the
+ * height of its tree are limited, and with it our stack (about 350 KiB at
+ * worst).  The cost limits an evaluation, and with it the memory.
  */
 #include "lang/cel/cel.h"
 
@@ -33,10 +35,10 @@ struct compiler {
     struct cel_source src;
     const struct mortise_cel_scope *scope;
     struct mortise_cel *prog;
-    struct mortise_buf path; /* of the program, as it is spelled */
+    struct mortise_buf path; /* of the program, as written in the text */
 };
 
-static void take_text(struct cel_source *src, const char *text, size_t n)
+static void copy_source_text(struct cel_source *src, const char *text, size_t n)
 {
     char *copy;
     uint32_t cp;
@@ -56,8 +58,8 @@ static void take_text(struct cel_source *src, const char *text, size_t n)
     src->text = copy;
 }
 
-/* The names, for messages at evaluation. */
-static void take_names(struct compiler *c)
+/* Copy the names, for messages during evaluation. */
+static void copy_scope_names(struct compiler *c)
 {
     size_t n = c->scope->n;
     struct mortise_cel_name *names = cel_room(&c->src, n, sizeof *names);
@@ -72,7 +74,7 @@ static void take_names(struct compiler *c)
     c->prog->n_names = n;
 }
 
-static uint32_t uses_of(const struct cel_node *n)
+static uint32_t get_used_names(const struct cel_node *n)
 {
     uint32_t bits = 0;
 
@@ -80,31 +82,31 @@ static uint32_t uses_of(const struct cel_node *n)
         bits = 1u << n->u.index;
     for (uint32_t i = 0; i < n->n; i++)
         if (n->kids[i] != NULL)
-            bits |= uses_of(n->kids[i]);
+            bits |= get_used_names(n->kids[i]);
     return bits;
 }
 
-static void spell_key(struct mortise_buf *b, const char *key, size_t n)
+static void write_path_key(struct mortise_buf *b, const char *key, size_t n)
 {
     mortise_buf_puts(b, "[\"");
     mortise_buf_escaped(b, key, n);
     mortise_buf_puts(b, "\"]");
 }
 
-/* Append one step of a path; false when it is none. */
-static bool spell_step(struct mortise_buf *b, const struct cel_node *n)
+/* Append one step of a path; false: the node is not a step. */
+static bool write_path_step(struct mortise_buf *b, const struct cel_node *n)
 {
     const struct cel_value *v;
 
     if (n->op == CEL_SELECT) {
-        spell_key(b, n->u.name.p, n->u.name.n);
+        write_path_key(b, n->u.name.p, n->u.name.n);
         return true;
     }
     v = &n->kids[1]->u.constant;
     if (n->op != CEL_INDEX || n->kids[1]->op != CEL_CONST)
         return false;
     if (v->kind == CEL_STRING)
-        spell_key(b, v->u.s.p, v->u.s.n);
+        write_path_key(b, v->u.s.p, v->u.s.n);
     else if (v->kind == CEL_INT && v->u.i >= 0)
         mortise_buf_printf(b, "[%lld]", (long long)v->u.i);
     else
@@ -112,25 +114,26 @@ static bool spell_step(struct mortise_buf *b, const struct cel_node *n)
     return true;
 }
 
-/* The steps down to a node, from its name on; false when it is no path. */
-static bool spell_path(struct mortise_buf *b, const struct mortise_cel *prog,
-                       const struct cel_node *n)
+/* Append the path from a name to the node; false: the node is not a path. */
+static bool write_node_path(struct mortise_buf *b,
+                            const struct mortise_cel *prog,
+                            const struct cel_node *n)
 {
     if (n->op == CEL_NAME) {
         mortise_buf_puts(b, prog->names[n->u.index].name);
         return true;
     }
     return (n->op == CEL_SELECT || n->op == CEL_INDEX) &&
-           spell_path(b, prog, n->kids[0]) && spell_step(b, n);
+           write_node_path(b, prog, n->kids[0]) && write_path_step(b, n);
 }
 
-/* path.c judges what we spelled, and spells it canonically. */
-static void find_path(struct compiler *c)
+/* path.c checks the text, and makes its canonical form. */
+static void derive_path(struct compiler *c)
 {
     struct mortise_path path = {.text = NULL};
     int rv;
 
-    if (!spell_path(&c->path, c->prog, c->prog->root))
+    if (!write_node_path(&c->path, c->prog, c->prog->root))
         return;
     rv = c->path.failed ? MORTISE_ENOMEM
                         : mortise_path_parse(&path, c->src.arena, c->path.p,
@@ -141,7 +144,7 @@ static void find_path(struct compiler *c)
         c->prog->path = path.text;
 }
 
-static void compile(void *arg)
+static void compile_program(void *arg)
 {
     struct compiler *c = arg;
     struct mortise_cel *prog = cel_room(&c->src, 1, sizeof *prog);
@@ -149,13 +152,13 @@ static void compile(void *arg)
 
     c->prog = prog;
     prog->mem = c->src.arena->mem;
-    take_text(&c->src, c->src.text, c->src.n);
-    take_names(c);
+    copy_source_text(&c->src, c->src.text, c->src.n);
+    copy_scope_names(c);
     root = mortise_cel_parse(&c->src);
     prog->kinds = mortise_cel_check(&c->src, root, c->scope, &prog->n_slots);
     prog->root = root;
-    prog->uses = uses_of(root);
-    find_path(c);
+    prog->uses = get_used_names(root);
+    derive_path(c);
 }
 
 int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
@@ -174,7 +177,7 @@ int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
     if (where != NULL)
         *where = (struct mortise_cel_where){0, 0};
     mortise_buf_init(&c.path, a->mem);
-    rv = mortise_escapable(&c.escape, compile, &c);
+    rv = mortise_escapable(&c.escape, compile_program, &c);
     mortise_buf_finish(&c.path);
     *out = rv == MORTISE_OK ? c.prog : NULL;
     return rv;
@@ -217,11 +220,11 @@ const char *mortise_cel_gives(const struct mortise_cel *prog,
 
 /* ---- evaluating ------------------------------------------------------ */
 
-/* To JSON, or (json NULL) as a condition. */
-static int evaluate(const struct mortise_cel *prog,
-                    const struct mortise_cel_env *env, json_t **json,
-                    bool *test, struct mortise_cel_where *where,
-                    struct mortise_err *err)
+/* The result as JSON, or (json NULL) as a condition. */
+static int evaluate_program(const struct mortise_cel *prog,
+                            const struct mortise_cel_env *env, json_t **json,
+                            bool *test, struct mortise_cel_where *where,
+                            struct mortise_err *err)
 {
     struct cel_inputs in = {.json = env->values};
     struct mortise_arena a;
@@ -251,7 +254,7 @@ int mortise_cel_eval(const struct mortise_cel *prog,
                      struct mortise_cel_where *where, struct mortise_err *err)
 {
     *out = NULL;
-    return evaluate(prog, env, out, NULL, where, err);
+    return evaluate_program(prog, env, out, NULL, where, err);
 }
 
 int mortise_cel_test(const struct mortise_cel *prog,
@@ -259,5 +262,5 @@ int mortise_cel_test(const struct mortise_cel *prog,
                      struct mortise_cel_where *where, struct mortise_err *err)
 {
     *out = false;
-    return evaluate(prog, env, NULL, out, where, err);
+    return evaluate_program(prog, env, NULL, out, where, err);
 }

@@ -1,19 +1,20 @@
-/* check.c -- what an expression's names, members, calls and types can be.
+/* check.c -- the possible meanings of an expression's names, members, calls and
+ * types.
  *
- * The evaluator trusts this pass for places (which name, which slot, which
- * function) and for nothing else: values are judged again by what they are.
- * What is refused here is what no value could repair:
+ * The evaluator relies on this pass for resolved names, slots and functions,
+ * and for nothing else: it checks the kinds of values again.  This pass refuses
+ * only errors that no value can avoid:
  *
- *   (1) names that are not in scope, functions that do not exist, members
- *       that a closed schema does not list;
- *   (2) operands of kinds for which the operator has no meaning, where the
- *       text itself or a schema says which kinds those are;
- *   (3) `==` and `!=` between kinds that are never equal, where a schema says
- *       so.  CEL compares anything with anything, so without a schema it is
- *       left alone, and null may always be compared.
+ *   (1) names that are not in scope, functions that do not exist, members that
+ *       a closed schema does not list;
+ *   (2) operands of kinds that the operator does not support, if the text
+ *       itself or a schema determines the kinds;
+ *   (3) `==` and `!=` between kinds that are never equal, if a schema
+ *       determines the kinds.  CEL can compare any two values, so without a
+ *       schema this is accepted.  A comparison with null is always accepted.
  *
- * A type here is the set of kinds that may come, and what is known of their
- * elements: from the schema it came from, or from the text that made it.
+ * A type here is the set of possible kinds and the known type of the elements:
+ * from a schema, or from the literal in the text.
  */
 #include "lang/cel/ast.h"
 
@@ -27,12 +28,12 @@
 struct type {
     unsigned kinds;
     const struct mortise_schema *schema; /* or NULL */
-    /* Of a list's elements or a map's values, where the text made it; NULL:
-     * anything. */
+    /* The type of a list's elements or a map's values, if the text makes the
+     * list or map; NULL: anything. */
     const struct type *item;
 };
 
-/* A macro's variable, while its body is checked. */
+/* A macro's variable, during the check of its body. */
 struct local {
     const struct local *up;
     struct cel_text name;
@@ -43,15 +44,15 @@ struct local {
 struct checker {
     const struct cel_source *src;
     const struct mortise_cel_scope *scope;
-    const struct local *locals; /* in sight; the innermost */
+    const struct local *locals; /* visible variables; the innermost */
     uint32_t n_live, n_slots;
 };
 
-static struct type check(struct checker *c, struct cel_node *n);
+static struct type check_cel_node(struct checker *c, struct cel_node *n);
 
 /* ---- words ----------------------------------------------------------- */
 
-/* "no name 'x'", and what was perhaps meant. */
+/* "unknown name 'x'", with the probable correct name. */
 static _Noreturn void fail_unknown(const struct checker *c,
                                    const struct cel_node *n, const char *what,
                                    const char *name, const char *near)
@@ -66,7 +67,7 @@ struct words {
     char text[MORTISE_CEL_WORDS];
 };
 
-/* All of them have room. */
+/* The text of any set fits. */
 void mortise_cel_kinds_text(unsigned kinds, char out[MORTISE_CEL_WORDS])
 {
     size_t n = 0;
@@ -87,22 +88,22 @@ static struct words kinds_text(unsigned kinds)
     return w;
 }
 
-/* Some of these kinds must be possible. */
-static void need(const struct checker *c, const struct cel_node *n,
-                 struct type t, unsigned kinds, const char *who)
+/* At least one of these kinds must be possible. */
+static void require_kinds(const struct checker *c, const struct cel_node *n,
+                          struct type t, unsigned kinds, const char *who)
 {
     if (!(t.kinds & kinds))
         CEL_FAIL_AT(c->src, n, "%s needs %s, not %s", who,
                     kinds_text(kinds).text, kinds_text(t.kinds).text);
 }
 
-/* The type of an operand that must be of some of these kinds. */
+/* The type of an operand that must have one of these kinds. */
 static struct type check_as(struct checker *c, struct cel_node *n,
                             unsigned kinds, const char *who)
 {
-    struct type t = check(c, n);
+    struct type t = check_cel_node(c, n);
 
-    need(c, n, t, kinds, who);
+    require_kinds(c, n, t, kinds, who);
     return t;
 }
 
@@ -112,12 +113,12 @@ static const struct type anything = {ANY, NULL, NULL};
 static const struct type a_string = {STRING, NULL, NULL};
 static const struct type an_int = {INT, NULL, NULL};
 
-static struct type just(unsigned kinds)
+static struct type make_kinds_type(unsigned kinds)
 {
     return (struct type){kinds, NULL, NULL};
 }
 
-static struct type type_of(const struct mortise_schema *s)
+static struct type get_schema_type(const struct mortise_schema *s)
 {
     static const struct {
         unsigned bit, kind;
@@ -138,25 +139,25 @@ static struct type type_of(const struct mortise_schema *s)
     return t;
 }
 
-/* What a list's elements or a map's values are. */
+/* The type of a list's elements or a map's values. */
 static struct type item(struct type t)
 {
     if (t.schema != NULL && !(t.kinds & MAP))
-        return type_of(mortise_schema_items(t.schema));
+        return get_schema_type(mortise_schema_items(t.schema));
     return t.schema == NULL && t.item != NULL ? *t.item : anything;
 }
 
-/* What may be either. */
-static struct type either(struct type a, struct type b)
+/* The type of a value that may have either type. */
+static struct type merge_types(struct type a, struct type b)
 {
     return (struct type){a.kinds | b.kinds,
                          a.schema == b.schema ? a.schema : NULL,
                          a.item == b.item ? a.item : NULL};
 }
 
-/* A list or map with such elements. */
-static struct type of_items(const struct checker *c, unsigned kind,
-                            struct type t)
+/* A list or map with elements of this type. */
+static struct type make_items_type(const struct checker *c, unsigned kind,
+                                   struct type t)
 {
     struct type *item = cel_room(c->src, 1, sizeof *item);
 
@@ -164,15 +165,16 @@ static struct type of_items(const struct checker *c, unsigned kind,
     return (struct type){kind, NULL, item};
 }
 
-/* The type of a member; a failure when there can be none of that name. */
-static struct type member(const struct checker *c, const struct cel_node *n,
-                          struct type base, struct cel_text name)
+/* The type of a member; an error if no member of that name can exist. */
+static struct type get_member_type(const struct checker *c,
+                                   const struct cel_node *n, struct type base,
+                                   struct cel_text name)
 {
     struct type t;
 
     if (base.schema == NULL || memchr(name.p, '\0', name.n) != NULL)
         return item(base);
-    t = type_of(mortise_schema_member(base.schema, name.p));
+    t = get_schema_type(mortise_schema_member(base.schema, name.p));
     if (t.kinds == 0)
         fail_unknown(c, n, "member", name.p,
                      mortise_schema_nearest(base.schema, name.p));
@@ -188,7 +190,7 @@ static void become_name(struct cel_node *n, size_t index)
     n->u.index = (uint32_t)index;
 }
 
-static bool is_text(struct cel_text a, const char *b, size_t n)
+static bool equals_text(struct cel_text a, const char *b, size_t n)
 {
     return a.n == n && memcmp(a.p, b, n) == 0;
 }
@@ -198,7 +200,7 @@ static const struct local *find_local(const struct checker *c,
 {
     const struct local *local = c->locals;
 
-    while (local != NULL && !is_text(local->name, name.p, name.n))
+    while (local != NULL && !equals_text(local->name, name.p, name.n))
         local = local->up;
     return local;
 }
@@ -210,8 +212,8 @@ static void become_type(struct cel_node *n, unsigned kind)
     n->u.constant = (struct cel_value){.kind = CEL_TYPE, .u.type = kind};
 }
 
-/* A type's name, as `int` in type(x) == int. */
-static bool type_constant(struct cel_node *n)
+/* The name of a type, as `int` in type(x) == int. */
+static bool resolve_type_name(struct cel_node *n)
 {
     for (unsigned k = 0; k < CEL_KINDS; k++) {
         if (strcmp(n->u.name.p, mortise_cel_type_name(k)) != 0)
@@ -222,8 +224,8 @@ static bool type_constant(struct cel_node *n)
     return false;
 }
 
-static _Noreturn void no_such_name(const struct checker *c,
-                                   const struct cel_node *n)
+static _Noreturn void fail_unknown_name(const struct checker *c,
+                                        const struct cel_node *n)
 {
     const char *near = NULL;
 
@@ -235,8 +237,8 @@ static _Noreturn void no_such_name(const struct checker *c,
     fail_unknown(c, n, "name", n->u.name.p, near);
 }
 
-/* Which name of the scope; its number of names: none. */
-static size_t find_name(const struct checker *c, const char *name)
+/* The index of the name in the scope; the number of names: not found. */
+static size_t find_scope_name(const struct checker *c, const char *name)
 {
     size_t i = 0;
 
@@ -256,42 +258,42 @@ static struct type check_ident(struct checker *c, struct cel_node *n)
         n->u.index = local->slot;
         return local->type;
     }
-    i = find_name(c, n->u.name.p);
+    i = find_scope_name(c, n->u.name.p);
     if (i < c->scope->n) {
         become_name(n, i);
-        return type_of(c->scope->names[i].schema);
+        return get_schema_type(c->scope->names[i].schema);
     }
-    if (!type_constant(n))
-        no_such_name(c, n);
-    return just(TYPE);
+    if (!resolve_type_name(n))
+        fail_unknown_name(c, n);
+    return make_kinds_type(TYPE);
 }
 
-/* Is the chain a.b.c spelled like this, and does it start in the scope? */
+/* Does the chain a.b.c equal this name, and does it start in the scope? */
 static bool is_spelled(const struct checker *c, const struct cel_node *n,
                        const char *name, size_t len)
 {
     size_t own = n->u.name.n;
 
     if (n->op == CEL_IDENT)
-        return is_text(n->u.name, name, len) &&
+        return equals_text(n->u.name, name, len) &&
                (n->is_absolute || find_local(c, n->u.name) == NULL);
     return n->op == CEL_SELECT && len > own + 1 &&
-           is_text(n->u.name, name + len - own, own) &&
+           equals_text(n->u.name, name + len - own, own) &&
            name[len - own - 1] == '.' &&
            is_spelled(c, n->kids[0], name, len - own - 1);
 }
 
-/* Names of the scope may hold points: the longest one wins, and the outermost
- * selection is looked at first. */
-static bool dotted_name(const struct checker *c, struct cel_node *n,
-                        struct type *out)
+/* Names of the scope may contain dots.  The longest one applies, because the
+ * outermost selection is checked first. */
+static bool resolve_dotted_name(const struct checker *c, struct cel_node *n,
+                                struct type *out)
 {
     for (size_t i = 0; i < c->scope->n; i++) {
         const struct mortise_cel_name *name = &c->scope->names[i];
 
         if (is_spelled(c, n, name->name, strlen(name->name))) {
             become_name(n, i);
-            *out = type_of(name->schema);
+            *out = get_schema_type(name->schema);
             return true;
         }
     }
@@ -300,7 +302,7 @@ static bool dotted_name(const struct checker *c, struct cel_node *n,
 
         if (is_spelled(c, n, name, strlen(name))) {
             become_type(n, k);
-            *out = just(TYPE);
+            *out = make_kinds_type(TYPE);
             return true;
         }
     }
@@ -312,27 +314,28 @@ static struct type check_select(struct checker *c, struct cel_node *n)
     bool has = n->op == CEL_HAS;
     struct type base, t;
 
-    if (!has && dotted_name(c, n, &t))
+    if (!has && resolve_dotted_name(c, n, &t))
         return t;
-    base = check(c, n->kids[0]);
+    base = check_cel_node(c, n->kids[0]);
     if (!(base.kinds & MAP))
         CEL_FAIL_AT(c->src, n, "cannot read member '%s': %s has no members",
                     n->u.name.p, kinds_text(base.kinds).text);
-    t = member(c, n, base, n->u.name);
-    return has ? just(BOOL) : t;
+    t = get_member_type(c, n, base, n->u.name);
+    return has ? make_kinds_type(BOOL) : t;
 }
 
 static struct type check_index(struct checker *c, struct cel_node *n)
 {
     const struct cel_node *key = n->kids[1];
-    struct type base = check(c, n->kids[0]), index = check(c, n->kids[1]);
+    struct type base = check_cel_node(c, n->kids[0]),
+                index = check_cel_node(c, n->kids[1]);
 
-    need(c, n, base, LIST | MAP, "[]");
+    require_kinds(c, n, base, LIST | MAP, "[]");
     if (!(base.kinds & MAP))
-        need(c, key, index, NUMBER, "a list's index");
+        require_kinds(c, key, index, NUMBER, "a list's index");
     else if (!(base.kinds & LIST) && key->op == CEL_CONST &&
              key->u.constant.kind == CEL_STRING)
-        return member(
+        return get_member_type(
             c, key, base,
             (struct cel_text){key->u.constant.u.s.p, key->u.constant.u.s.n});
     return item(base);
@@ -340,21 +343,22 @@ static struct type check_index(struct checker *c, struct cel_node *n)
 
 /* ---- operators ------------------------------------------------------- */
 
-static _Noreturn void clash(const struct checker *c, const struct cel_node *n,
-                            struct type a, struct type b)
+static _Noreturn void fail_operands(const struct checker *c,
+                                    const struct cel_node *n, struct type a,
+                                    struct type b)
 {
     CEL_FAIL_AT(c->src, n, "'%s' cannot be applied to %s and %s",
                 mortise_cel_symbol(n->op), kinds_text(a.kinds).text,
                 kinds_text(b.kinds).text);
 }
 
-static unsigned widened(unsigned kinds)
+static unsigned widen_kinds(unsigned kinds)
 {
     return kinds & NUMBER ? kinds | NUMBER : kinds;
 }
 
-/* The kinds that an operator takes two of. */
-static unsigned takes(unsigned op)
+/* The kinds that both operands of an operator may have. */
+static unsigned get_operand_kinds(unsigned op)
 {
     switch (op) {
     case CEL_ADD:
@@ -371,10 +375,10 @@ static unsigned takes(unsigned op)
     }
 }
 
-/* The kinds that it may give, of operands of these. */
-static unsigned gives(unsigned op, unsigned a, unsigned b)
+/* The possible kinds of the result for these kinds of operands. */
+static unsigned get_result_kinds(unsigned op, unsigned a, unsigned b)
 {
-    unsigned kinds = a & b & takes(op);
+    unsigned kinds = a & b & get_operand_kinds(op);
 
     if (op == CEL_ADD &&
         ((a & TIMESTAMP && b & DURATION) || (b & TIMESTAMP && a & DURATION)))
@@ -390,7 +394,8 @@ static void check_equality(const struct checker *c, const struct cel_node *n,
                            struct type a, struct type b)
 {
     if ((a.schema != NULL || b.schema != NULL) &&
-        !(widened(a.kinds) & widened(b.kinds)) && !((a.kinds | b.kinds) & NONE))
+        !(widen_kinds(a.kinds) & widen_kinds(b.kinds)) &&
+        !((a.kinds | b.kinds) & NONE))
         CEL_FAIL_AT(c->src, n, "%s and %s are never equal",
                     kinds_text(a.kinds).text, kinds_text(b.kinds).text);
 }
@@ -399,17 +404,19 @@ static struct type check_arithmetic(const struct checker *c,
                                     const struct cel_node *n, struct type a,
                                     struct type b)
 {
-    unsigned kinds = gives(n->op, a.kinds, b.kinds);
+    unsigned kinds = get_result_kinds(n->op, a.kinds, b.kinds);
 
     if (kinds == 0)
-        clash(c, n, a, b);
-    return kinds == LIST ? of_items(c, LIST, either(item(a), item(b)))
-                         : just(kinds);
+        fail_operands(c, n, a, b);
+    return kinds == LIST
+               ? make_items_type(c, LIST, merge_types(item(a), item(b)))
+               : make_kinds_type(kinds);
 }
 
 static struct type check_binary(struct checker *c, struct cel_node *n)
 {
-    struct type a = check(c, n->kids[0]), b = check(c, n->kids[1]);
+    struct type a = check_cel_node(c, n->kids[0]),
+                b = check_cel_node(c, n->kids[1]);
 
     switch (n->op) {
     case CEL_EQ:
@@ -417,36 +424,37 @@ static struct type check_binary(struct checker *c, struct cel_node *n)
         check_equality(c, n, a, b);
         break;
     case CEL_IN:
-        need(c, n, b, LIST | MAP, "the right side of 'in'");
+        require_kinds(c, n, b, LIST | MAP, "the right side of 'in'");
         break;
     case CEL_LT:
     case CEL_LE:
     case CEL_GT:
     case CEL_GE:
-        if (!(widened(a.kinds) & widened(b.kinds) & takes(n->op)))
-            clash(c, n, a, b);
+        if (!(widen_kinds(a.kinds) & widen_kinds(b.kinds) &
+              get_operand_kinds(n->op)))
+            fail_operands(c, n, a, b);
         break;
     default:
         return check_arithmetic(c, n, a, b);
     }
-    return just(BOOL);
+    return make_kinds_type(BOOL);
 }
 
 static struct type check_unary(struct checker *c, struct cel_node *n)
 {
     bool logical = n->op == CEL_NOT;
     unsigned kinds = logical ? BOOL : INT | DOUBLE;
-    struct type t = check(c, n->kids[0]);
+    struct type t = check_cel_node(c, n->kids[0]);
 
-    need(c, n, t, kinds, logical ? "'!'" : "'-'");
-    return just(t.kinds & kinds);
+    require_kinds(c, n, t, kinds, logical ? "'!'" : "'-'");
+    return make_kinds_type(t.kinds & kinds);
 }
 
 static struct type check_logic(struct checker *c, struct cel_node *n)
 {
     for (uint32_t i = 0; i < n->n; i++)
         check_as(c, n->kids[i], BOOL, n->op == CEL_AND ? "'&&'" : "'||'");
-    return just(BOOL);
+    return make_kinds_type(BOOL);
 }
 
 static struct type check_condition(struct checker *c, struct cel_node *n)
@@ -454,9 +462,9 @@ static struct type check_condition(struct checker *c, struct cel_node *n)
     struct type a, b;
 
     check_as(c, n->kids[0], BOOL, "'?'");
-    a = check(c, n->kids[1]);
-    b = check(c, n->kids[2]);
-    return either(a, b);
+    a = check_cel_node(c, n->kids[1]);
+    b = check_cel_node(c, n->kids[2]);
+    return merge_types(a, b);
 }
 
 static struct type check_literal(struct checker *c, struct cel_node *n)
@@ -469,16 +477,16 @@ static struct type check_literal(struct checker *c, struct cel_node *n)
 
         if (map)
             check_as(c, n->kids[i++], KEY, "a map's key");
-        t = check(c, n->kids[i]);
-        items = i <= map ? t : either(items, t);
+        t = check_cel_node(c, n->kids[i]);
+        items = i <= map ? t : merge_types(items, t);
     }
-    return of_items(c, map ? MAP : LIST, items);
+    return make_items_type(c, map ? MAP : LIST, items);
 }
 
 /* ---- calls ----------------------------------------------------------- */
 
-static _Noreturn void no_such_function(const struct checker *c,
-                                       const struct cel_node *n)
+static _Noreturn void fail_unknown_function(const struct checker *c,
+                                            const struct cel_node *n)
 {
     const char *name = n->u.call.name.p, *near = NULL;
     const struct cel_function *f;
@@ -496,10 +504,11 @@ static _Noreturn void no_such_function(const struct checker *c,
     fail_unknown(c, n, "function", name, near);
 }
 
-/* The function exists, but not so. */
-static _Noreturn void wrong_call(const struct checker *c,
-                                 const struct cel_node *n,
-                                 const struct cel_function *f, bool other_style)
+/* The function exists, but with another form of call. */
+static _Noreturn void fail_wrong_call(const struct checker *c,
+                                      const struct cel_node *n,
+                                      const struct cel_function *f,
+                                      bool other_style)
 {
     unsigned given = n->n - n->is_receiver;
 
@@ -513,8 +522,8 @@ static _Noreturn void wrong_call(const struct checker *c,
                 given == 1 ? "" : "s");
 }
 
-/* The function of that name, style and number of arguments, or how it ought to
- * be called. */
+/* The function of that name, form and number of arguments; else an error with
+ * the correct form. */
 static const struct cel_function *find_function(const struct checker *c,
                                                 const struct cel_node *n)
 {
@@ -532,11 +541,11 @@ static const struct cel_function *find_function(const struct checker *c,
             return f;
     }
     if (of_name == NULL)
-        no_such_function(c, n);
-    wrong_call(c, n, of_name, other_style);
+        fail_unknown_function(c, n);
+    fail_wrong_call(c, n, of_name, other_style);
 }
 
-/* Is there "NAMESPACE.name", or any function of the namespace (name NULL)? */
+/* Does "NAMESPACE.name" exist, or any function of the namespace (name NULL)? */
 static bool has_function(struct cel_text space, const char *name)
 {
     const struct cel_function *f;
@@ -549,9 +558,9 @@ static bool has_function(struct cel_text space, const char *name)
     return false;
 }
 
-/* math.abs(x) is written as a call on a name that is none: it becomes a call of
- * the function with its namespace. */
-static void qualify(const struct checker *c, struct cel_node *n)
+/* math.abs(x) has the form of a call on a name that does not exist.  Change it
+ * to a call of the function with its namespace. */
+static void resolve_namespace(const struct checker *c, struct cel_node *n)
 {
     const struct cel_node *of = n->kids[0];
     size_t size = of->u.name.n + n->u.call.name.n + 2;
@@ -559,7 +568,7 @@ static void qualify(const struct checker *c, struct cel_node *n)
 
     if (of->op != CEL_IDENT || find_local(c, of->u.name) != NULL)
         return;
-    if (!has_function(of->u.name, find_name(c, of->u.name.p) < c->scope->n
+    if (!has_function(of->u.name, find_scope_name(c, of->u.name.p) < c->scope->n
                                       ? n->u.call.name.p
                                       : NULL))
         return;
@@ -571,8 +580,8 @@ static void qualify(const struct checker *c, struct cel_node *n)
     n->n--;
 }
 
-/* Each argument, of the kinds that its function takes; the first's type. */
-static struct type check_args(struct checker *c, struct cel_node *n)
+/* Check the kinds of all arguments.  Returns the type of the first. */
+static struct type check_arguments(struct checker *c, struct cel_node *n)
 {
     const struct cel_function *f = n->u.call.function;
     struct type first = anything, t;
@@ -599,10 +608,10 @@ static struct type check_call(struct checker *c, struct cel_node *n)
     struct type first, t;
 
     if (n->is_receiver)
-        qualify(c, n);
+        resolve_namespace(c, n);
     f = n->u.call.function = find_function(c, n);
-    first = check_args(c, n);
-    t = just(f->result != 0 ? f->result : first.kinds & f->args[0]);
+    first = check_arguments(c, n);
+    t = make_kinds_type(f->result != 0 ? f->result : first.kinds & f->args[0]);
     if (f->items != 0)
         t.item = f->items == INT ? &an_int : &a_string;
     if (t.kinds == LIST && f->result == 0)
@@ -614,14 +623,14 @@ static struct type check_call(struct checker *c, struct cel_node *n)
 
 /* ---- macros ---------------------------------------------------------- */
 
-/* What the variables of a macro over such a range are: {first, second}. */
+/* The types of the variables of a macro over such a range: {first, second}. */
 static void variable_types(struct type range, bool two, struct type out[2])
 {
-    struct type key = just(range.schema != NULL ? STRING : KEY);
+    struct type key = make_kinds_type(range.schema != NULL ? STRING : KEY);
 
     out[0] = out[1] = anything;
     if (!(range.kinds & MAP)) {
-        out[0] = two ? just(INT) : item(range);
+        out[0] = two ? make_kinds_type(INT) : item(range);
         out[1] = item(range);
     } else if (!(range.kinds & LIST)) {
         out[0] = key;
@@ -634,10 +643,10 @@ static struct type check_fold(struct checker *c, struct cel_node *n)
     bool two = n->u.fold.var[1].p != NULL;
     const struct local *outer = c->locals;
     uint32_t live = c->n_live;
-    struct type types[2], made, range = check(c, n->kids[0]);
+    struct type types[2], made, range = check_cel_node(c, n->kids[0]);
     struct local var[2];
 
-    need(c, n, range, LIST | MAP, "this macro");
+    require_kinds(c, n, range, LIST | MAP, "this macro");
     variable_types(range, two, types);
     for (int i = 0; i < 2; i++) {
         n->u.fold.slot[i] = c->n_live++;
@@ -649,24 +658,25 @@ static struct type check_fold(struct checker *c, struct cel_node *n)
     c->locals = two ? &var[1] : &var[0];
     if (n->kids[1] != NULL)
         check_as(c, n->kids[1], BOOL, "this condition");
-    /* A filter lets its element pass. */
-    made = n->kids[2] != NULL ? check(c, n->kids[2]) : types[0];
+    /* A filter returns its elements. */
+    made = n->kids[2] != NULL ? check_cel_node(c, n->kids[2]) : types[0];
     c->n_live = live;
     c->locals = outer;
     if (n->op == CEL_MAKE_LIST)
-        return of_items(c, LIST, made);
-    return n->op == CEL_MAKE_MAP ? of_items(c, MAP, made) : just(BOOL);
+        return make_items_type(c, LIST, made);
+    return n->op == CEL_MAKE_MAP ? make_items_type(c, MAP, made)
+                                 : make_kinds_type(BOOL);
 }
 
 static struct type check_constant(struct checker *c, struct cel_node *n)
 {
     (void)c;
-    return just(BIT(n->u.constant.kind));
+    return make_kinds_type(BIT(n->u.constant.kind));
 }
 
-/* NAME and LOCAL are not among them: only check_ident() makes them, and each
- * node is seen once. */
-static struct type check(struct checker *c, struct cel_node *n)
+/* Without NAME and LOCAL: only check_ident() makes them, and each node is
+ * checked once. */
+static struct type check_cel_node(struct checker *c, struct cel_node *n)
 {
     static struct type (*const by_op[])(struct checker *, struct cel_node *) = {
         [CEL_CONST] = check_constant,  [CEL_IDENT] = check_ident,
@@ -698,7 +708,7 @@ unsigned mortise_cel_check(const struct cel_source *src, struct cel_node *root,
                            uint32_t *n_slots)
 {
     struct checker c = {.src = src, .scope = scope};
-    struct type t = check(&c, root);
+    struct type t = check_cel_node(&c, root);
 
     *n_slots = c.n_slots;
     return t.kinds;

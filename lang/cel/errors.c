@@ -1,9 +1,9 @@
-/* errors.c -- what CEL says when something is wrong.
+/* errors.c -- the error messages of CEL.
  *
- * Lexer, parser and checker fail with a place in the text and a sentence.  The
- * evaluator only notes what kind of fault it met and where, since most faults
- * are forgiven (`||`, `has`); the sentence is made here, once, for the fault
- * that is left.
+ * Lexer, parser and checker fail with a position in the text and a message.
+ * The evaluator only records the kind of a fault and its position, because most
+ * faults are absorbed (`||`, `has`).  This file makes the message once, for the
+ * final fault.
  */
 #include <stdarg.h>
 
@@ -41,8 +41,8 @@ const char *mortise_cel_symbol(unsigned op)
 }
 
 /* "no such overload: size(int)", "... string > int", "... -bool". */
-static int say_overload(const struct mortise_cel_fault *f,
-                        struct mortise_err *err)
+static int report_overload(const struct mortise_cel_fault *f,
+                           struct mortise_err *err)
 {
     const char *x = mortise_cel_kind_name(f->x);
     const char *y = f->y < CEL_KINDS ? mortise_cel_kind_name(f->y) : "";
@@ -57,7 +57,8 @@ static int say_overload(const struct mortise_cel_fault *f,
                         mortise_cel_symbol(f->at->op), y);
 }
 
-static int say_named(const struct mortise_cel_fault *f, struct mortise_err *err)
+static int report_named_fault(const struct mortise_cel_fault *f,
+                              struct mortise_err *err)
 {
     int n;
 
@@ -74,7 +75,8 @@ static int say_named(const struct mortise_cel_fault *f, struct mortise_err *err)
 }
 
 /* Faults about kinds. */
-static int say_kinds(const struct mortise_cel_fault *f, struct mortise_err *err)
+static int report_kind_fault(const struct mortise_cel_fault *f,
+                             struct mortise_err *err)
 {
     const char *x = mortise_cel_kind_name(f->x);
 
@@ -144,14 +146,14 @@ int mortise_cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
     case CEL_FINE:
         return MORTISE_OK;
     case CEL_OVERLOAD:
-        return say_overload(f, err);
+        return report_overload(f, err);
     case CEL_NO_KEY:
     case CEL_UNSET:
     case CEL_NO_ZONE:
-        return say_named(f, err);
+        return report_named_fault(f, err);
     default:
         return words[f->kind] != NULL
                    ? mortise_fail(err, code, "%s", words[f->kind])
-                   : say_kinds(f, err);
+                   : report_kind_fault(f, err);
     }
 }

@@ -1,16 +1,17 @@
-/* eval.c -- an expression's value, by walking its tree.
+/* eval.c -- evaluation of an expression by a traversal of its tree.
  *
- *   (1) It ends: every node entered costs 1 and every byte or element touched
- *       is charged by who touches it, until `left` is spent.
- *   (2) It needs little stack: the tree's height was bounded by the parser.
- *   (3) Scalars need no memory.  What is made (strings, lists, maps) lies in
- *       the context's arena, whose first block is allocated by the first need.
- *   (4) `&&`, `||`, all() and exists() absorb errors as CEL demands: what one
- *       operand decides stands, whatever the others did.  Running out of
- *       cost or memory is not an error of the expression and is never absorbed.
+ *   (1) It ends: each node costs 1, and the code that processes bytes or
+ *       elements charges for each of them, until `left` is used up.
+ *   (2) It needs little stack, because the parser limits the tree's height.
+ *   (3) Scalars need no memory.  New strings, lists and maps are in the
+ *       context's arena, whose first block is allocated at the first use.
+ *   (4) `&&`, `||`, all() and exists() absorb errors as CEL requires: if one
+ *       operand decides the result, errors of the others do not matter.  The
+ *       end of cost or memory is not an error of the expression, and is never
+ *       absorbed.
  *
- * A fault is a few words in the context (value.h); only mortise_cel_report()
- * makes sentences of it, so that an absorbed one costs next to nothing.
+ * A fault is only a small struct in the context (value.h). mortise_cel_report()
+ * makes the message, so an absorbed fault costs almost nothing.
  */
 #include "lang/cel/eval.h"
 
@@ -26,30 +27,30 @@ struct ev {
     struct cel_value *slots;
 };
 
-/* The parameters of those who evaluate: the node n, to *out. */
+/* The parameters of evaluating functions: evaluate the node n into *out. */
 #define EVAL struct ev *e, const struct cel_node *n, struct cel_value *out
 
-static bool eval(EVAL);
+static bool eval_expression(EVAL);
 
 /* ---- faults ---------------------------------------------------------- */
 
-/* A fault about one value of the wrong kind, at the node that gave it. */
-static bool wrong_kind(struct ev *e, enum cel_fault_kind kind,
-                       const struct cel_node *at, const struct cel_value *v)
+/* A fault about a value of the wrong kind, at its node. */
+static bool set_kind_fault(struct ev *e, enum cel_fault_kind kind,
+                           const struct cel_node *at, const struct cel_value *v)
 {
     mortise_cel_fault_of(e->c, kind, v->kind, 0);
     e->c->fault.at = at;
     return false;
 }
 
-static bool overload(struct ev *e, const struct cel_value *a,
-                     const struct cel_value *b)
+static bool set_overload_fault(struct ev *e, const struct cel_value *a,
+                               const struct cel_value *b)
 {
     return mortise_cel_fault_of(e->c, CEL_OVERLOAD, a->kind,
                                 b != NULL ? b->kind : CEL_KINDS);
 }
 
-static bool is_fatal(const struct ev *e)
+static bool is_fatal_fault(const struct ev *e)
 {
     return e->c->fault.kind >= CEL_COST;
 }
@@ -78,10 +79,10 @@ static bool eval_select(EVAL)
     struct cel_value of, key;
     bool found;
 
-    if (!eval(e, n->kids[0], &of))
+    if (!eval_expression(e, n->kids[0], &of))
         return false;
     if (of.kind != CEL_MAP)
-        return wrong_kind(e, CEL_NO_MEMBERS, n, &of);
+        return set_kind_fault(e, CEL_NO_MEMBERS, n, &of);
     key = cel_text(CEL_STRING, n->u.name.p, n->u.name.n);
     if (!mortise_cel_map_find(e->c, &of, &key, &found, out))
         return false;
@@ -133,13 +134,14 @@ static bool eval_index(EVAL)
 {
     struct cel_value of, key;
 
-    if (!eval(e, n->kids[0], &of) || !eval(e, n->kids[1], &key))
+    if (!eval_expression(e, n->kids[0], &of) ||
+        !eval_expression(e, n->kids[1], &key))
         return false;
     if (of.kind == CEL_LIST)
         return index_list(e, &of, &key, out);
     if (of.kind == CEL_MAP)
         return index_map(e, &of, &key, out);
-    return wrong_kind(e, CEL_NO_MEMBERS, n, &of);
+    return set_kind_fault(e, CEL_NO_MEMBERS, n, &of);
 }
 
 /* ---- arithmetic ------------------------------------------------------ */
@@ -222,7 +224,7 @@ static bool join_lists(struct ev *e, const struct cel_value *a,
     return true;
 }
 
-static bool out_of_range(struct ev *e, enum cel_kind kind)
+static bool set_range_fault(struct ev *e, enum cel_kind kind)
 {
     return mortise_cel_fault_of(e->c, CEL_RANGE, kind, 0);
 }
@@ -237,17 +239,17 @@ static bool calc_time(struct ev *e, unsigned op, const struct cel_value *a,
 
     if (op == CEL_SUBTRACT && b->kind == CEL_TIMESTAMP) {
         if (a->kind != CEL_TIMESTAMP)
-            return overload(e, a, b);
+            return set_overload_fault(e, a, b);
         fits = mortise_cel_time_difference(a->u.time, b->u.time, &ns);
         *out = cel_duration(ns);
-        return fits || out_of_range(e, CEL_DURATION);
+        return fits || set_range_fault(e, CEL_DURATION);
     }
     if (a->kind == b->kind || (op != CEL_ADD && op != CEL_SUBTRACT))
-        return overload(e, a, b);
+        return set_overload_fault(e, a, b);
     *out = cel_timestamp(when->u.time);
     fits = (op == CEL_ADD || !__builtin_sub_overflow(0, ns, &ns)) &&
            mortise_cel_time_add(when->u.time, ns, &out->u.time);
-    return fits || out_of_range(e, CEL_TIMESTAMP);
+    return fits || set_range_fault(e, CEL_TIMESTAMP);
 }
 
 static bool calc_duration(struct ev *e, unsigned op, const struct cel_value *a,
@@ -257,25 +259,27 @@ static bool calc_duration(struct ev *e, unsigned op, const struct cel_value *a,
     bool over;
 
     if (op != CEL_ADD && op != CEL_SUBTRACT)
-        return overload(e, a, b);
+        return set_overload_fault(e, a, b);
     over = op == CEL_ADD ? __builtin_add_overflow(a->u.i, b->u.i, &ns)
                          : __builtin_sub_overflow(a->u.i, b->u.i, &ns);
     *out = cel_duration(ns);
-    return !over || out_of_range(e, CEL_DURATION);
+    return !over || set_range_fault(e, CEL_DURATION);
 }
 
-/* Are they what calc_time() can take? */
-static bool is_time(const struct cel_value *a, const struct cel_value *b)
+/* Can calc_time() process them? */
+static bool are_times(const struct cel_value *a, const struct cel_value *b)
 {
     return (a->kind == CEL_TIMESTAMP || a->kind == CEL_DURATION) &&
            (b->kind == CEL_TIMESTAMP || b->kind == CEL_DURATION);
 }
 
-static bool calc(struct ev *e, unsigned op, const struct cel_value *a,
-                 const struct cel_value *b, struct cel_value *out)
+static bool eval_arithmetic(struct ev *e, unsigned op,
+                            const struct cel_value *a,
+                            const struct cel_value *b, struct cel_value *out)
 {
     if (a->kind != b->kind)
-        return is_time(a, b) ? calc_time(e, op, a, b, out) : overload(e, a, b);
+        return are_times(a, b) ? calc_time(e, op, a, b, out)
+                               : set_overload_fault(e, a, b);
     switch (a->kind) {
     case CEL_INT:
         return calc_int(e, op, a->u.i, b->u.i, out);
@@ -283,20 +287,22 @@ static bool calc(struct ev *e, unsigned op, const struct cel_value *a,
         return calc_uint(e, op, a->u.u, b->u.u, out);
     case CEL_DOUBLE:
         if (op == CEL_MODULO)
-            return overload(e, a, b);
+            return set_overload_fault(e, a, b);
         *out = cel_double(calc_double(op, a->u.d, b->u.d));
         return true;
     case CEL_STRING:
     case CEL_BYTES:
-        return op == CEL_ADD ? join_text(e, a, b, out) : overload(e, a, b);
+        return op == CEL_ADD ? join_text(e, a, b, out)
+                             : set_overload_fault(e, a, b);
     case CEL_LIST:
-        return op == CEL_ADD ? join_lists(e, a, b, out) : overload(e, a, b);
+        return op == CEL_ADD ? join_lists(e, a, b, out)
+                             : set_overload_fault(e, a, b);
     case CEL_TIMESTAMP:
         return calc_time(e, op, a, b, out);
     case CEL_DURATION:
         return calc_duration(e, op, a, b, out);
     default:
-        return overload(e, a, b);
+        return set_overload_fault(e, a, b);
     }
 }
 
@@ -306,15 +312,15 @@ static bool negate(struct ev *e, const struct cel_value *v,
     if (v->kind == CEL_INT)
         return calc_int(e, CEL_SUBTRACT, 0, v->u.i, out);
     if (v->kind != CEL_DOUBLE)
-        return overload(e, v, NULL);
+        return set_overload_fault(e, v, NULL);
     *out = cel_double(-v->u.d);
     return true;
 }
 
 /* ---- comparison ------------------------------------------------------ */
 
-static bool ordered(struct ev *e, unsigned op, const struct cel_value *a,
-                    const struct cel_value *b, struct cel_value *out)
+static bool eval_order(struct ev *e, unsigned op, const struct cel_value *a,
+                       const struct cel_value *b, struct cel_value *out)
 {
     int order;
     bool holds;
@@ -325,12 +331,12 @@ static bool ordered(struct ev *e, unsigned op, const struct cel_value *a,
             : op == CEL_LE ? order <= 0
             : op == CEL_GT ? order == 1
                            : order == 0 || order == 1;
-    *out = cel_bool(holds); /* with a NaN, order 2, none does */
+    *out = cel_bool(holds); /* with a NaN, order is 2 and no comparison holds */
     return true;
 }
 
-static bool is_in(struct ev *e, const struct cel_value *v,
-                  const struct cel_value *in, struct cel_value *out)
+static bool eval_membership(struct ev *e, const struct cel_value *v,
+                            const struct cel_value *in, struct cel_value *out)
 {
     struct cel_value item;
     bool found = false;
@@ -345,7 +351,7 @@ static bool is_in(struct ev *e, const struct cel_value *v,
                 return false;
         }
     } else {
-        return overload(e, v, in);
+        return set_overload_fault(e, v, in);
     }
     *out = cel_bool(found);
     return true;
@@ -356,7 +362,8 @@ static bool eval_binary(EVAL)
     struct cel_value a, b;
     bool same;
 
-    if (!eval(e, n->kids[0], &a) || !eval(e, n->kids[1], &b))
+    if (!eval_expression(e, n->kids[0], &a) ||
+        !eval_expression(e, n->kids[1], &b))
         return false;
     switch (n->op) {
     case CEL_EQ:
@@ -369,11 +376,11 @@ static bool eval_binary(EVAL)
     case CEL_LE:
     case CEL_GT:
     case CEL_GE:
-        return ordered(e, n->op, &a, &b, out);
+        return eval_order(e, n->op, &a, &b, out);
     case CEL_IN:
-        return is_in(e, &a, &b, out);
+        return eval_membership(e, &a, &b, out);
     default:
-        return calc(e, n->op, &a, &b, out);
+        return eval_arithmetic(e, n->op, &a, &b, out);
     }
 }
 
@@ -381,12 +388,12 @@ static bool eval_unary(EVAL)
 {
     struct cel_value v;
 
-    if (!eval(e, n->kids[0], &v))
+    if (!eval_expression(e, n->kids[0], &v))
         return false;
     if (n->op == CEL_NEGATE)
         return negate(e, &v, out);
     if (v.kind != CEL_BOOL)
-        return overload(e, &v, NULL);
+        return set_overload_fault(e, &v, NULL);
     *out = cel_bool(!v.u.b);
     return true;
 }
@@ -397,24 +404,25 @@ static bool eval_bool(struct ev *e, const struct cel_node *n, bool *out)
 {
     struct cel_value v;
 
-    if (!eval(e, n, &v))
+    if (!eval_expression(e, n, &v))
         return false;
     if (v.kind != CEL_BOOL)
-        return wrong_kind(e, CEL_NOT_BOOL, n, &v);
+        return set_kind_fault(e, CEL_NOT_BOOL, n, &v);
     *out = v.u.b;
     return true;
 }
 
-/* Many booleans of which one may decide (false for a conjunction, true for a
- * disjunction), whatever errors the others are. */
+/* Several booleans, of which one can decide (false for a conjunction, true for
+ * a disjunction) in spite of errors of the others. */
 struct verdict {
     bool decisive; /* the value that decides */
     bool decided, failed;
-    struct mortise_cel_fault first; /* where it failed */
+    struct mortise_cel_fault first; /* the first fault */
 };
 
-/* Hear one more; false when nothing more can be heard. */
-static bool hear(struct ev *e, struct verdict *v, const struct cel_node *n)
+/* Add one more operand; false: a fatal fault. */
+static bool add_operand(struct ev *e, struct verdict *v,
+                        const struct cel_node *n)
 {
     bool b;
 
@@ -422,7 +430,7 @@ static bool hear(struct ev *e, struct verdict *v, const struct cel_node *n)
         v->decided = b == v->decisive;
         return true;
     }
-    if (is_fatal(e))
+    if (is_fatal_fault(e))
         return false;
     if (!v->failed)
         v->first = e->c->fault;
@@ -431,8 +439,8 @@ static bool hear(struct ev *e, struct verdict *v, const struct cel_node *n)
     return true;
 }
 
-static bool conclude(struct ev *e, const struct verdict *v,
-                     struct cel_value *out)
+static bool finish_verdict(struct ev *e, const struct verdict *v,
+                           struct cel_value *out)
 {
     if (!v->decided && v->failed) {
         e->c->fault = v->first;
@@ -447,9 +455,9 @@ static bool eval_logic(EVAL)
     struct verdict v = {.decisive = n->op == CEL_OR};
 
     for (uint32_t i = 0; i < n->n && !v.decided; i++)
-        if (!hear(e, &v, n->kids[i]))
+        if (!add_operand(e, &v, n->kids[i]))
             return false;
-    return conclude(e, &v, out);
+    return finish_verdict(e, &v, out);
 }
 
 static bool eval_condition(EVAL)
@@ -457,7 +465,7 @@ static bool eval_condition(EVAL)
     bool test;
 
     return eval_bool(e, n->kids[0], &test) &&
-           eval(e, n->kids[test ? 1 : 2], out);
+           eval_expression(e, n->kids[test ? 1 : 2], out);
 }
 
 /* ---- making and calling ---------------------------------------------- */
@@ -469,7 +477,7 @@ static bool eval_list(EVAL)
     if (list == NULL)
         return false;
     for (; list->n < n->n; list->n++)
-        if (!eval(e, n->kids[list->n], &list->items[list->n]))
+        if (!eval_expression(e, n->kids[list->n], &list->items[list->n]))
             return false;
     *out = cel_list_value(list);
     return true;
@@ -483,7 +491,8 @@ static bool eval_map(EVAL)
     if (map == NULL)
         return false;
     for (uint32_t i = 0; i < n->n; i += 2)
-        if (!eval(e, n->kids[i], &key) || !eval(e, n->kids[i + 1], &value) ||
+        if (!eval_expression(e, n->kids[i], &key) ||
+            !eval_expression(e, n->kids[i + 1], &value) ||
             !mortise_cel_map_add(e->c, map, &key, &value))
             return false;
     *out = (struct cel_value){.kind = CEL_MAP, .u.map = map};
@@ -498,7 +507,7 @@ static bool eval_call(EVAL)
     if (f->n_args == CEL_MANY && n->n > 1)
         return eval_list(e, n, &args[0]) && f->call(e->c, n, args, out);
     for (uint32_t i = 0; i < n->n; i++)
-        if (!eval(e, n->kids[i], &args[i]))
+        if (!eval_expression(e, n->kids[i], &args[i]))
             return false;
     for (uint32_t i = 0; i < n->n; i++)
         if (!(f->args[i] & BIT(args[i].kind)))
@@ -508,26 +517,26 @@ static bool eval_call(EVAL)
 
 /* ---- macros ---------------------------------------------------------- */
 
-/* A walk over the range, with the variables in their slots. */
+/* An iteration over the range, with the variables in their slots. */
 struct walk {
     const struct cel_node *node;
     struct cel_value range;
     struct cel_cursor cursor;
 };
 
-static bool walk_init(struct ev *e, struct walk *w, const struct cel_node *n)
+static bool begin_walk(struct ev *e, struct walk *w, const struct cel_node *n)
 {
     w->node = n;
-    if (!eval(e, n->kids[0], &w->range))
+    if (!eval_expression(e, n->kids[0], &w->range))
         return false;
     if (w->range.kind != CEL_LIST && w->range.kind != CEL_MAP)
-        return wrong_kind(e, CEL_NO_MEMBERS, n, &w->range);
+        return set_kind_fault(e, CEL_NO_MEMBERS, n, &w->range);
     mortise_cel_cursor_init(&w->cursor, &w->range);
     return true;
 }
 
 /* One variable is a list's element or a map's key; two are both. */
-static bool walk_next(struct ev *e, struct walk *w)
+static bool advance_walk(struct ev *e, struct walk *w)
 {
     struct cel_value key, value;
     const uint32_t *slot = w->node->u.fold.slot;
@@ -543,8 +552,8 @@ static bool walk_next(struct ev *e, struct walk *w)
     return true;
 }
 
-/* Does the condition, where there is one, hold here? */
-static bool wanted(struct ev *e, const struct cel_node *n, bool *out)
+/* Does the condition hold here?  It holds if there is none. */
+static bool test_condition(struct ev *e, const struct cel_node *n, bool *out)
 {
     *out = true;
     return n->kids[1] == NULL || eval_bool(e, n->kids[1], out);
@@ -555,12 +564,12 @@ static bool eval_quantifier(EVAL)
     struct verdict v = {.decisive = n->op == CEL_EXISTS};
     struct walk w;
 
-    if (!walk_init(e, &w, n))
+    if (!begin_walk(e, &w, n))
         return false;
-    while (!v.decided && walk_next(e, &w))
-        if (!hear(e, &v, n->kids[1]))
+    while (!v.decided && advance_walk(e, &w))
+        if (!add_operand(e, &v, n->kids[1]))
             return false;
-    return conclude(e, &v, out);
+    return finish_verdict(e, &v, out);
 }
 
 static bool eval_exists_one(EVAL)
@@ -569,10 +578,10 @@ static bool eval_exists_one(EVAL)
     struct walk w;
     bool holds;
 
-    if (!walk_init(e, &w, n))
+    if (!begin_walk(e, &w, n))
         return false;
-    while (walk_next(e, &w)) {
-        if (!wanted(e, n, &holds))
+    while (advance_walk(e, &w)) {
+        if (!test_condition(e, n, &holds))
             return false;
         count += holds;
     }
@@ -580,11 +589,12 @@ static bool eval_exists_one(EVAL)
     return true;
 }
 
-/* What the macro makes here: its body, or the element itself. */
-static bool product(EVAL)
+/* The element of the macro's result: the value of its body, or the element of
+ * the range. */
+static bool eval_product(EVAL)
 {
     if (n->kids[2] != NULL)
-        return eval(e, n->kids[2], out);
+        return eval_expression(e, n->kids[2], out);
     *out = e->slots[n->u.fold.slot[0]];
     return true;
 }
@@ -595,14 +605,14 @@ static bool eval_make_list(EVAL)
     struct walk w;
     bool holds;
 
-    if (!walk_init(e, &w, n))
+    if (!begin_walk(e, &w, n))
         return false;
     list = mortise_cel_list_new(e->c, w.cursor.n);
     if (list == NULL)
         return false;
-    while (walk_next(e, &w)) {
-        if (!wanted(e, n, &holds) ||
-            (holds && !product(e, n, &list->items[list->n])))
+    while (advance_walk(e, &w)) {
+        if (!test_condition(e, n, &holds) ||
+            (holds && !eval_product(e, n, &list->items[list->n])))
             return false;
         list->n += holds;
     }
@@ -617,15 +627,15 @@ static bool eval_make_map(EVAL)
     struct walk w;
     bool holds;
 
-    if (!walk_init(e, &w, n))
+    if (!begin_walk(e, &w, n))
         return false;
     map = mortise_cel_map_new(e->c, w.cursor.n);
     if (map == NULL)
         return false;
-    while (walk_next(e, &w)) {
-        if (!wanted(e, n, &holds))
+    while (advance_walk(e, &w)) {
+        if (!test_condition(e, n, &holds))
             return false;
-        if (holds && (!product(e, n, &made) ||
+        if (holds && (!eval_product(e, n, &made) ||
                       !mortise_cel_map_add(
                           e->c, map, &e->slots[n->u.fold.slot[0]], &made)))
             return false;
@@ -634,7 +644,7 @@ static bool eval_make_map(EVAL)
     return true;
 }
 
-/* ---- the walk -------------------------------------------------------- */
+/* ---- the traversal --------------------------------------------------- */
 
 static bool eval_constant(EVAL)
 {
@@ -649,7 +659,7 @@ static bool eval_local(EVAL)
     return true;
 }
 
-/* IDENT is not among them: the checker leaves none. */
+/* Without IDENT: the checker replaces all of them. */
 static bool eval_node(EVAL)
 {
     static bool (*const by_op[])(EVAL) = {
@@ -674,7 +684,7 @@ static bool eval_node(EVAL)
     return by_op[n->op](e, n, out);
 }
 
-static bool eval(EVAL)
+static bool eval_expression(EVAL)
 {
     if (cel_charge(e->c, 1) && eval_node(e, n, out))
         return true;
@@ -697,5 +707,5 @@ bool mortise_cel_run(const struct mortise_cel *prog,
             mortise_arena_alloc(c->arena, prog->n_slots * sizeof *e.slots);
     if (e.slots == NULL)
         return mortise_cel_fault(c, CEL_MEMORY);
-    return eval(&e, prog->root, out);
+    return eval_expression(&e, prog->root, out);
 }

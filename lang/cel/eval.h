@@ -4,18 +4,18 @@
 
 #include "lang/cel/ast.h"
 
-struct mortise_cel {               /* in the arena that it was compiled into */
+struct mortise_cel {               /* in the arena of the compilation */
     const struct mortise_mem *mem; /* the arena's: for evaluations */
     const struct cel_node *root;
-    struct mortise_cel_name *names; /* the scope's, copied */
+    struct mortise_cel_name *names; /* copy of the scope's names */
     size_t n_names;
-    uint32_t n_slots; /* local variables alive at once */
+    uint32_t n_slots; /* maximum number of local variables at the same time */
     uint32_t uses;
-    unsigned kinds;   /* bits of what the result may be */
+    unsigned kinds;   /* bits of the possible kinds of the result */
     const char *path; /* or NULL */
 };
 
-/* What an evaluation may cost. */
+/* The cost limit of an evaluation. */
 static inline uint64_t cel_budget(const struct mortise_cel_env *env)
 {
     return env->cost_limit != 0 ? env->cost_limit : MORTISE_COST;

@@ -1,9 +1,9 @@
-/* func.c -- what the functions of the language share.
+/* func.c -- common parts of the functions of the language.
  *
- * Each function is handed values in the number and of the kinds that its row
- * says, and answers with a value or a fault.  What it reads it is charged for,
- * and what it makes lies in the evaluation's arena.  The rows are in the file
- * of their subject.
+ * A function receives values in the number and of the kinds of its row.  It
+ * returns a value or a fault.  It charges for the input that it reads, and its
+ * output is in the evaluation's arena.  The rows are in the files of their
+ * subjects.
  */
 #include "lang/cel/func.h"
 

@@ -1,26 +1,26 @@
-/* func.h -- what the files of functions share.  Internal to cel/. */
+/* func.h -- common declarations of the function files.  Internal to cel/. */
 #ifndef MORTISE_LANG_CEL_FUNC_H
 #define MORTISE_LANG_CEL_FUNC_H
 
 #include "lang/cel/ast.h"
 #include "lang/cel/kinds.h"
 
-/* The parameters of every function, not each of which needs all of them.  The
- * arguments are of the kinds that its row says. */
+/* The parameters of all functions; not every function needs all of them.  The
+ * arguments have the kinds of the row. */
 #define CEL_PARAMS                                                             \
     __attribute__((unused)) struct cel_ctx *c,                                 \
         __attribute__((unused)) const struct cel_node *n,                      \
         const struct cel_value *args, struct cel_value *out
 
-/* A row.  `which` tells those apart that share a call; then the kinds that each
- * argument takes. */
+/* A row.  `which` distinguishes functions with the same call; the last
+ * arguments are the kinds of each argument. */
 #define CEL_FUNCTION(name_, n_, style_, which_, result_, call_, prepare_, ...) \
     {                                                                          \
         .name = name_, .n_args = n_, .style = style_, .which = which_,         \
         .args = {__VA_ARGS__}, .result = result_, .call = call_,               \
         .prepare = prepare_                                                    \
     }
-/* One that gives a list with items of these kinds. */
+/* A function whose result is a list with items of these kinds. */
 #define CEL_LISTS(name_, n_, style_, items_, call_, ...)                       \
     {                                                                          \
         .name = name_, .n_args = n_, .style = style_, .args = {__VA_ARGS__},   \
@@ -34,7 +34,7 @@ struct cel_functions {
     size_t n;
 };
 
-/* One table a file. */
+/* One table per file. */
 extern const struct cel_functions mortise_cel_text_functions;
 extern const struct cel_functions mortise_cel_convert_functions;
 extern const struct cel_functions mortise_cel_time_functions;
@@ -44,7 +44,8 @@ extern const struct cel_functions mortise_cel_math_functions;
 extern const struct cel_functions mortise_cel_list_functions;
 extern const struct cel_functions mortise_cel_encode_functions;
 
-/* Faults: no such overload for these arguments; this value is none of those. */
+/* Faults: no such overload for these arguments; the value cannot be
+ * converted. */
 bool mortise_cel_overload(struct cel_ctx *c, const struct cel_node *n,
                           const struct cel_value *args);
 bool mortise_cel_cannot_convert(struct cel_ctx *c, const struct cel_value *from,
@@ -53,12 +54,13 @@ bool mortise_cel_cannot_convert(struct cel_ctx *c, const struct cel_value *from,
 bool mortise_cel_copy(struct cel_ctx *c, const char *text, size_t n,
                       struct cel_value *out);
 
-/* A list with the elements of `list`, the last one first. */
+/* A list with the elements of `list` in reverse order. */
 bool mortise_cel_reversed(struct cel_ctx *c, const struct cel_value *list,
                           struct cel_value *out);
 
-/* For `prepare`: when the only argument is a constant string, the call becomes
- * the constant that it gives, and what fails is said now, at the argument. */
+/* For `prepare`: if the only argument is a constant string, the result
+ * replaces the call as a constant.  An error is reported immediately, at the
+ * argument. */
 void mortise_cel_fold(const struct cel_source *src, struct cel_node *n);
 
 #endif

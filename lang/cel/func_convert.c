@@ -1,7 +1,7 @@
-/* func_convert.c -- from one kind of value to another.
+/* func_convert.c -- conversion between kinds of values.
  *
- * A conversion gives the very value or fails: what does not fit is never cut
- * or wrapped, except that a double loses its fraction on the way to an int.
+ * A conversion returns the exact value or fails.  Values are never cut or
+ * wrapped, except that a conversion from double to int drops the fraction.
  */
 #include "lang/cel/func.h"
 
@@ -17,7 +17,8 @@ _Static_assert((int)CEL_TIME_TEXT >= (int)MORTISE_REAL_TEXT,
                "call_string() shares it");
 
 /* [sign]digits, as a magnitude; false for anything else. */
-static bool read_integer(const struct cel_value *s, bool *negative, uint64_t *v)
+static bool parse_magnitude(const struct cel_value *s, bool *negative,
+                            uint64_t *v)
 {
     const char *p = s->u.s.p, *end = p + s->u.s.n;
 
@@ -39,7 +40,8 @@ static bool string_to_int(const struct cel_value *s, int64_t *i)
     bool negative;
     uint64_t v;
 
-    if (!read_integer(s, &negative, &v) || v > (uint64_t)INT64_MAX + negative)
+    if (!parse_magnitude(s, &negative, &v) ||
+        v > (uint64_t)INT64_MAX + negative)
         return false;
     *i = (int64_t)(negative ? 0 - v : v);
     return true;
@@ -58,7 +60,7 @@ static bool call_int(CEL_PARAMS)
         ok = args->u.u <= INT64_MAX;
         i = ok ? (int64_t)args->u.u : 0;
         break;
-    case CEL_DOUBLE: /* the suite wants both ends outside */
+    case CEL_DOUBLE: /* the conformance tests exclude both ends */
         ok = args->u.d > -0x1p63 && args->u.d < 0x1p63;
         i = ok ? (int64_t)args->u.d : 0;
         break;
@@ -94,13 +96,13 @@ static bool call_uint(CEL_PARAMS)
     default: /* a string */
         if (!cel_charge(c, args->u.s.n))
             return false;
-        ok = read_integer(args, &negative, &u) && !negative;
+        ok = parse_magnitude(args, &negative, &u) && !negative;
     }
     *out = cel_uint(u);
     return ok || mortise_cel_cannot_convert(c, args, CEL_UINT);
 }
 
-/* Also the names of what is no decimal. */
+/* Accepts the names of infinities and NaN, too. */
 static bool string_to_double(const struct cel_value *s, double *d)
 {
     static const struct {
@@ -121,7 +123,7 @@ static bool string_to_double(const struct cel_value *s, double *d)
     return false;
 }
 
-static bool call_double(CEL_PARAMS)
+static bool call_to_double(CEL_PARAMS)
 {
     double d;
     bool ok;
@@ -151,7 +153,7 @@ size_t mortise_cel_number_text(char out[MORTISE_REAL_TEXT],
 
 static bool call_string(CEL_PARAMS)
 {
-    char text[CEL_TIME_TEXT]; /* of a number, too */
+    char text[CEL_TIME_TEXT]; /* large enough for a number */
 
     switch (args->kind) {
     case CEL_STRING:
@@ -223,7 +225,7 @@ static bool call_dyn(CEL_PARAMS)
 static const struct cel_function rows[] = {
     OF("int", INT, call_int, NUMBER | STRING | TIMESTAMP),
     OF("uint", UINT, call_uint, NUMBER | STRING),
-    OF("double", DOUBLE, call_double, NUMBER | STRING),
+    OF("double", DOUBLE, call_to_double, NUMBER | STRING),
     OF("string", STRING, call_string,
        NUMBER | STRING | BOOL | BYTES | TIMESTAMP | DURATION),
     OF("bytes", BYTES, call_bytes, STRING | BYTES),

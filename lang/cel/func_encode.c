@@ -1,9 +1,12 @@
-/* func_encode.c -- values as texts, and back: the encoder extension.
+/* func_encode.c -- values as text and back: the encoder extension.
  *
  *   base64.encode(bytes)   string   as in cel-go's extension `encoders`
  *   base64.decode(string)  bytes
- *   json.marshal(x)        string   compact JSON; cel-go has none: the names are
- *   json.unmarshal(string) x        those of Open Policy Agent and Kyverno
+ *   json.marshal(x)        string   compact JSON
+ *   json.unmarshal(string) x
+ *
+ * cel-go has no JSON functions.  The names are those of Open Policy Agent and
+ * Kyverno.
  */
 #include "lang/cel/func.h"
 
@@ -49,26 +52,27 @@ static bool call_base64_decode(CEL_PARAMS)
 
 /* ---- JSON -------------------------------------------------------------- */
 
-/* What it takes to write the value, whose parts may be shared. */
-static bool charge_for(struct cel_ctx *c, const json_t *v)
+/* Charge for writing the value.  Its parts may be shared. */
+static bool charge_json(struct cel_ctx *c, const json_t *v)
 {
     if (!cel_charge(c, 1 + json_string_length(v)))
         return false;
     MORTISE_JSON_MEMBERS (name, one, v)
-        if (!cel_charge(c, strlen(name)) || !charge_for(c, one))
+        if (!cel_charge(c, strlen(name)) || !charge_json(c, one))
             return false;
     MORTISE_JSON_EACH (one, i, v)
-        if (!charge_for(c, one))
+        if (!charge_json(c, one))
             return false;
     return true;
 }
 
-static bool write(struct cel_ctx *c, const json_t *v, struct cel_value *out)
+static bool write_json_text(struct cel_ctx *c, const json_t *v,
+                            struct cel_value *out)
 {
     struct mortise_buf b;
     bool good = false;
 
-    if (!charge_for(c, v))
+    if (!charge_json(c, v))
         return false;
     mortise_buf_init(&b, c->arena->mem);
     switch (mortise_json_write(&b, v)) {
@@ -92,12 +96,12 @@ static bool call_json_marshal(CEL_PARAMS)
 
     if (!mortise_cel_to_json(c, args, &v))
         return false;
-    good = write(c, v, out);
+    good = write_json_text(c, v, out);
     json_decref(v);
     return good;
 }
 
-static void drop(void *json)
+static void release_json(void *json)
 {
     json_decref(json);
 }
@@ -111,7 +115,7 @@ static bool call_json_unmarshal(CEL_PARAMS)
         return false;
     rv = mortise_json_parse(&v, args->u.s.p, args->u.s.n, NULL);
     if (rv == MORTISE_OK) {
-        rv = mortise_arena_cleanup(c->arena, drop, v);
+        rv = mortise_arena_cleanup(c->arena, release_json, v);
         if (rv != MORTISE_OK)
             json_decref(v);
     }

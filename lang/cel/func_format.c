@@ -1,13 +1,13 @@
 /* func_format.c -- "%d of %s".format([2, 'three']).
  *
  * Clauses: %s anything, %d decimal, %f and %e fixed and scientific (six digits,
- * or %.Nf), %b binary, %o octal, %x and %X hexadecimal (of strings and bytes,
- * too), %% a percent sign.  Maps are shown in the order of their keys' texts,
- * so that equal maps look alike.
+ * or %.Nf), %b binary, %o octal, %x and %X hexadecimal (also of strings and
+ * bytes), %% a percent sign.  Map entries are sorted by the text of their keys,
+ * so that equal maps have equal texts.
  *
- * Where the template stands in the text, its clauses are looked at when it is
- * compiled, and where the list stands there, too, how many values it has and of
- * which kinds: what could never be shown is refused then.
+ * If the template is a constant in the expression, its clauses are checked at
+ * the compilation.  If the list is a literal, too, the number and kinds of its
+ * values are checked then.  Values that can never be formatted are refused.
  */
 #include "lang/cel/func.h"
 
@@ -22,16 +22,17 @@
 enum {
     PRECISION_MAX = 1000,
     LONGEST = 400 + PRECISION_MAX, /* -1.8e308 with all its digits */
-    DEPTH = 64                     /* of lists and maps that are shown */
+    /* nesting depth of formatted lists and maps */
+    DEPTH = 64
 };
 
-/* What is being written.  Every byte is charged for when it is put. */
+/* The output.  Each byte is charged for when it is written. */
 struct writer {
     struct cel_ctx *c;
     struct mortise_buf b;
 };
 
-static bool put(struct writer *w, const char *p, size_t n)
+static bool put_charged(struct writer *w, const char *p, size_t n)
 {
     if (!cel_charge(w->c, n + 1))
         return false;
@@ -39,36 +40,38 @@ static bool put(struct writer *w, const char *p, size_t n)
     return !w->b.failed || mortise_cel_fault(w->c, CEL_MEMORY);
 }
 
-static bool say(struct writer *w, const char *text)
+static bool put_charged_text(struct writer *w, const char *text)
 {
-    return put(w, text, strlen(text));
+    return put_charged(w, text, strlen(text));
 }
 
 /* ---- anything ---------------------------------------------------------- */
 
-static bool show(struct writer *w, const struct cel_value *v, size_t depth);
+static bool show_value(struct writer *w, const struct cel_value *v,
+                       size_t depth);
 
 static bool show_list(struct writer *w, const struct cel_value *v, size_t depth)
 {
-    if (!say(w, "["))
+    if (!put_charged_text(w, "["))
         return false;
     for (size_t i = 0; i < mortise_cel_count(v); i++) {
         struct cel_value item = mortise_cel_item(v, i);
 
-        if ((i > 0 && !say(w, ", ")) || !show(w, &item, depth))
+        if ((i > 0 && !put_charged_text(w, ", ")) ||
+            !show_value(w, &item, depth))
             return false;
     }
-    return say(w, "]");
+    return put_charged_text(w, "]");
 }
 
-/* A key as text, and the value that stands there. */
+/* A key as text, and its value. */
 struct shown {
     const char *key;
     size_t n;
     struct cel_value value;
 };
 
-static int by_key(const void *a, const void *b)
+static int compare_shown(const void *a, const void *b)
 {
     const struct shown *x = a, *y = b;
     size_t n = x->n < y->n ? x->n : y->n;
@@ -84,7 +87,7 @@ static bool show_key(struct writer *w, const struct cel_value *key,
     size_t from = w->b.n;
     struct cel_value text;
 
-    if (!show(w, key, 0) ||
+    if (!show_value(w, key, 0) ||
         !mortise_cel_copy(w->c, w->b.p + from, w->b.n - from, &text))
         return false;
     w->b.n = from;
@@ -100,22 +103,24 @@ static bool show_map(struct writer *w, const struct cel_value *v, size_t depth)
     struct cel_value key;
     struct cel_cursor cur;
 
-    if (list == NULL || !say(w, "{"))
+    if (list == NULL || !put_charged_text(w, "{"))
         return false;
     mortise_cel_cursor_init(&cur, v);
     for (; mortise_cel_next(&cur, &key, &list[i].value); i++)
         if (!show_key(w, &key, &list[i]))
             return false;
-    qsort(list, n, sizeof *list, by_key);
+    qsort(list, n, sizeof *list, compare_shown);
     for (i = 0; i < n; i++)
-        if ((i > 0 && !say(w, ", ")) || !put(w, list[i].key, list[i].n) ||
-            !say(w, ": ") || !show(w, &list[i].value, depth))
+        if ((i > 0 && !put_charged_text(w, ", ")) ||
+            !put_charged(w, list[i].key, list[i].n) ||
+            !put_charged_text(w, ": ") || !show_value(w, &list[i].value, depth))
             return false;
-    return say(w, "}");
+    return put_charged_text(w, "}");
 }
 
-/* NaN and the infinities, which every clause writes so; NULL: none of them. */
-static const char *special(double d)
+/* NaN and the infinities have the same text in all clauses; NULL: another
+ * number. */
+static const char *get_special_name(double d)
 {
     return isnan(d)    ? "NaN"
            : !isinf(d) ? NULL
@@ -127,25 +132,26 @@ static bool show_number(struct writer *w, const struct cel_value *v)
 {
     char text[MORTISE_REAL_TEXT];
 
-    if (v->kind == CEL_DOUBLE && special(v->u.d) != NULL)
-        return say(w, special(v->u.d));
-    return put(w, text, mortise_cel_number_text(text, v));
+    if (v->kind == CEL_DOUBLE && get_special_name(v->u.d) != NULL)
+        return put_charged_text(w, get_special_name(v->u.d));
+    return put_charged(w, text, mortise_cel_number_text(text, v));
 }
 
 static bool show_when(struct writer *w, const struct cel_value *v)
 {
     char text[CEL_TIME_TEXT];
 
-    return put(w, text, mortise_cel_when_text(text, v));
+    return put_charged(w, text, mortise_cel_when_text(text, v));
 }
 
-static bool show(struct writer *w, const struct cel_value *v, size_t depth)
+static bool show_value(struct writer *w, const struct cel_value *v,
+                       size_t depth)
 {
     switch ((enum cel_kind)v->kind) {
     case CEL_NULL:
-        return say(w, "null");
+        return put_charged_text(w, "null");
     case CEL_BOOL:
-        return say(w, v->u.b ? "true" : "false");
+        return put_charged_text(w, v->u.b ? "true" : "false");
     case CEL_INT:
     case CEL_UINT:
     case CEL_DOUBLE:
@@ -153,14 +159,14 @@ static bool show(struct writer *w, const struct cel_value *v, size_t depth)
     case CEL_BYTES:
         if (!mortise_utf8_valid(v->u.s.p, v->u.s.n))
             return mortise_cel_fault(w->c, CEL_NOT_UTF8);
-        return put(w, v->u.s.p, v->u.s.n);
+        return put_charged(w, v->u.s.p, v->u.s.n);
     case CEL_STRING:
-        return put(w, v->u.s.p, v->u.s.n);
+        return put_charged(w, v->u.s.p, v->u.s.n);
     case CEL_TIMESTAMP:
     case CEL_DURATION:
         return show_when(w, v);
     case CEL_TYPE:
-        return say(w, mortise_cel_type_name(v->u.type));
+        return put_charged_text(w, mortise_cel_type_name(v->u.type));
     case CEL_LIST:
     case CEL_MAP:
         if (depth == 0)
@@ -175,13 +181,13 @@ static bool show(struct writer *w, const struct cel_value *v, size_t depth)
 
 /* ---- clauses ----------------------------------------------------------- */
 
-/* One clause of the template, and the value it shows. */
+/* One clause of the template. */
 struct clause {
     char letter;
-    int precision; /* 6 where none is given */
+    int precision; /* default: 6 */
 };
 
-/* The kinds that each clause shows. */
+/* The kinds that each clause can format. */
 static const struct {
     char letter;
     unsigned kinds;
@@ -196,8 +202,8 @@ static const struct {
     {'X', WHOLE | STRING | BYTES},
 };
 
-/* 0: there is no such clause. */
-static unsigned shown_by(char letter)
+/* 0: the clause does not exist. */
+static unsigned get_shown_kinds(char letter)
 {
     for (size_t i = 0; i < sizeof clauses / sizeof clauses[0]; i++)
         if (clauses[i].letter == letter)
@@ -212,12 +218,12 @@ static bool cannot_show(struct writer *w, const struct clause *k,
                                 (unsigned char)k->letter);
 }
 
-static const char *digits_of(char letter)
+static const char *get_digit_chars(char letter)
 {
     return letter == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
 }
 
-/* In base 2, 8 or 16, with a sign before it. */
+/* In base 2, 8 or 16, with a sign if negative. */
 static bool show_in_base(struct writer *w, uint64_t v, bool negative,
                          unsigned shift, const char *digits)
 {
@@ -228,7 +234,7 @@ static bool show_in_base(struct writer *w, uint64_t v, bool negative,
     while ((v >>= shift) > 0);
     if (negative)
         *--p = '-';
-    return put(w, p, (size_t)(text + sizeof text - p));
+    return put_charged(w, p, (size_t)(text + sizeof text - p));
 }
 
 static bool show_whole(struct writer *w, const struct clause *k,
@@ -238,22 +244,23 @@ static bool show_whole(struct writer *w, const struct clause *k,
     bool negative = v->kind == CEL_INT && v->u.i < 0;
 
     if (v->kind == CEL_BOOL && k->letter == 'b')
-        return say(w, v->u.b ? "1" : "0");
+        return put_charged_text(w, v->u.b ? "1" : "0");
     return show_in_base(w, negative ? 0 - v->u.u : v->u.u, negative, shift,
-                        digits_of(k->letter));
+                        get_digit_chars(k->letter));
 }
 
 static bool show_hex(struct writer *w, const struct clause *k,
                      const struct cel_value *v)
 {
-    const char *digits = digits_of(k->letter);
+    const char *digits = get_digit_chars(k->letter);
 
     if (v->kind != CEL_STRING && v->kind != CEL_BYTES)
         return show_whole(w, k, v);
     for (size_t i = 0; i < v->u.s.n; i++) {
         uint8_t b = (uint8_t)v->u.s.p[i];
 
-        if (!put(w, &digits[b >> 4], 1) || !put(w, &digits[b & 15], 1))
+        if (!put_charged(w, &digits[b >> 4], 1) ||
+            !put_charged(w, &digits[b & 15], 1))
             return false;
     }
     return true;
@@ -265,9 +272,9 @@ static bool show_real(struct writer *w, const struct clause *k,
     char text[LONGEST];
     double d = cel_as_double(v);
 
-    if (special(d) != NULL)
-        return say(w, special(d));
-    return put(
+    if (get_special_name(d) != NULL)
+        return put_charged_text(w, get_special_name(d));
+    return put_charged(
         w, text,
         mortise_real_digits(text, sizeof text, d, k->letter, k->precision));
 }
@@ -275,11 +282,11 @@ static bool show_real(struct writer *w, const struct clause *k,
 static bool show_clause(struct writer *w, const struct clause *k,
                         const struct cel_value *v)
 {
-    if (!(shown_by(k->letter) & BIT(v->kind)))
+    if (!(get_shown_kinds(k->letter) & BIT(v->kind)))
         return cannot_show(w, k, v);
     switch (k->letter) {
     case 's':
-        return show(w, v, DEPTH);
+        return show_value(w, v, DEPTH);
     case 'd':
         return show_number(w, v);
     case 'f':
@@ -293,7 +300,7 @@ static bool show_clause(struct writer *w, const struct clause *k,
     }
 }
 
-/* Behind a percent sign: [.digits]letter. */
+/* After a percent sign: [.digits]letter. */
 static bool read_clause(const char **p, const char *end, struct clause *k)
 {
     k->precision = 6;
@@ -303,13 +310,13 @@ static bool read_clause(const char **p, const char *end, struct clause *k)
             if (k->precision <= PRECISION_MAX)
                 k->precision = k->precision * 10 + (**p - '0');
     }
-    if (*p == end || k->precision > PRECISION_MAX || shown_by(**p) == 0)
+    if (*p == end || k->precision > PRECISION_MAX || get_shown_kinds(**p) == 0)
         return false;
     k->letter = *(*p)++;
     return true;
 }
 
-/* One clause; `i` counts the values that were shown. */
+/* Format one clause; `i` counts the formatted values. */
 static bool format_one(struct writer *w, const char **p, const char *end,
                        const struct cel_value *list, size_t *i)
 {
@@ -318,7 +325,7 @@ static bool format_one(struct writer *w, const char **p, const char *end,
 
     if (*p < end && **p == '%') {
         ++*p;
-        return say(w, "%");
+        return put_charged_text(w, "%");
     }
     if (!read_clause(p, end, &k))
         return mortise_cel_fault(w->c, CEL_NO_CLAUSE);
@@ -338,7 +345,7 @@ static bool format_all(struct writer *w, const struct cel_value *text,
         const char *percent = memchr(p, '%', (size_t)(end - p));
         size_t plain = (size_t)((percent != NULL ? percent : end) - p);
 
-        if (!put(w, p, plain))
+        if (!put_charged(w, p, plain))
             return false;
         p += plain;
         if (p < end && (p++, !format_one(w, &p, end, list, &i)))
@@ -359,10 +366,9 @@ static bool call_format(CEL_PARAMS)
     return ok;
 }
 
-/* ---- before it is called ----------------------------------------------- */
+/* ---- preparation ------------------------------------------------------- */
 
-/* The next clause that shows a value, behind plain text and %%; false: there is
- * none. */
+/* The next clause with a value, after plain text and %%; false: none. */
 static bool next_clause(const struct cel_source *src, const struct cel_node *at,
                         const char **p, const char *end, struct clause *k)
 {
@@ -381,15 +387,15 @@ static bool next_clause(const struct cel_source *src, const struct cel_node *at,
     return false;
 }
 
-/* Can the clause show what stands there? */
+/* Can the clause format this value? */
 static void check_shown(const struct cel_source *src, const struct clause *k,
                         const struct cel_node *value)
 {
     char takes[MORTISE_CEL_WORDS], is[MORTISE_CEL_WORDS];
 
-    if (value->kinds & shown_by(k->letter))
+    if (value->kinds & get_shown_kinds(k->letter))
         return;
-    mortise_cel_kinds_text(shown_by(k->letter), takes);
+    mortise_cel_kinds_text(get_shown_kinds(k->letter), takes);
     mortise_cel_kinds_text(value->kinds, is);
     CEL_FAIL_AT(src, value, "%%%c formats %s, not %s", k->letter, takes, is);
 }

@@ -1,21 +1,22 @@
-/* func_list.c -- the list extension: parts of lists, made anew.
+/* func_list.c -- the list extension: functions that make new lists.
  *
  * The names and meanings are those of cel-go's extension `lists`: slice(),
  * flatten(), distinct(), sort(), reverse() (func_string.c has that of strings)
- * and lists.range().  sum() is that of Kubernetes' library.
+ * and lists.range(). sum() is that of Kubernetes' library.
  *
- * JSON has one kind of numbers, and here a list from JSON may hold ints and
- * doubles: sort() and sum() take them together, where cel-go has lists of one
- * kind alone.
+ * JSON has only one kind of numbers, so a list from JSON may contain ints and
+ * doubles. sort() and sum() accept both kinds in one list. cel-go's lists have
+ * only one kind.
  */
 #include "lang/cel/func.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The elements from `from` up to `to`; NULL with the fault set. */
-static struct cel_list *part_of(struct cel_ctx *c, const struct cel_value *list,
-                                size_t from, size_t to)
+/* The elements from `from` up to `to`; NULL: the fault is set. */
+static struct cel_list *copy_list_range(struct cel_ctx *c,
+                                        const struct cel_value *list,
+                                        size_t from, size_t to)
 {
     struct cel_list *made = mortise_cel_list_new(c, to - from);
 
@@ -32,7 +33,7 @@ static bool call_slice(CEL_PARAMS)
 
     if (from < 0 || from > to || (uint64_t)to > mortise_cel_count(args))
         return mortise_cel_fault(c, CEL_NO_INDEX);
-    made = part_of(c, args, (size_t)from, (size_t)to);
+    made = copy_list_range(c, args, (size_t)from, (size_t)to);
     if (made != NULL)
         *out = cel_list_value(made);
     return made != NULL;
@@ -54,7 +55,7 @@ static bool call_range(CEL_PARAMS)
 
 /* ---- flatten() --------------------------------------------------------- */
 
-enum { DEPTH = 300 }; /* of lists in lists: no value has more */
+enum { DEPTH = 300 }; /* of lists in lists: the maximum of all values */
 
 /* Count the elements that are not lists, down to `levels`, or (into not NULL)
  * append them. */
@@ -100,15 +101,14 @@ static bool call_flatten(CEL_PARAMS)
 
 /* ---- distinct() -------------------------------------------------------- */
 
-/* What was found: in a map what may be a key, in a list what may not. */
+/* The values that were found: possible keys in a map, the others in a list. */
 struct found {
     struct cel_map *keys;
     struct cel_list *others;
 };
 
-/* The key that stands for the value: numbers find each other by it, whatever
- * their kinds. */
-static bool key_of(const struct cel_value *v, struct cel_value *key)
+/* The key for a value.  Equal numbers of different kinds have the same key. */
+static bool normalize_key(const struct cel_value *v, struct cel_value *key)
 {
     const int64_t exact = (int64_t)1 << 53;
 
@@ -123,8 +123,8 @@ static bool key_of(const struct cel_value *v, struct cel_value *key)
     return key->kind == CEL_BOOL || key->kind == CEL_STRING;
 }
 
-static bool find_key(struct cel_ctx *c, struct found *f,
-                     const struct cel_value *key, bool *known)
+static bool find_known_key(struct cel_ctx *c, struct found *f,
+                           const struct cel_value *key, bool *known)
 {
     struct cel_value map = {.kind = CEL_MAP, .u.map = f->keys}, value;
 
@@ -132,8 +132,8 @@ static bool find_key(struct cel_ctx *c, struct found *f,
            (*known || mortise_cel_map_add(c, f->keys, key, key));
 }
 
-static bool find_other(struct cel_ctx *c, struct found *f,
-                       const struct cel_value *v, bool *known)
+static bool find_known_other(struct cel_ctx *c, struct found *f,
+                             const struct cel_value *v, bool *known)
 {
     *known = false;
     for (size_t i = 0; i < f->others->n && !*known; i++)
@@ -160,8 +160,9 @@ static bool call_distinct(CEL_PARAMS)
         struct cel_value item = mortise_cel_item(args, i), key;
         bool known;
 
-        if (!(key_of(&item, &key) ? find_key(c, &f, &key, &known)
-                                  : find_other(c, &f, &item, &known)))
+        if (!(normalize_key(&item, &key)
+                  ? find_known_key(c, &f, &key, &known)
+                  : find_known_other(c, &f, &item, &known)))
             return false;
         if (!known)
             made->items[made->n++] = item;
@@ -172,14 +173,15 @@ static bool call_distinct(CEL_PARAMS)
 
 /* ---- sort() ------------------------------------------------------------ */
 
-/* A number that is none comes last. */
+/* NaN comes last. */
 static bool is_nan(const struct cel_value *v)
 {
     return v->kind == CEL_DOUBLE && isnan(v->u.d);
 }
 
-/* For qsort_r(): a fault stays in the context, and ends the comparing. */
-static int by_order(const void *a, const void *b, void *arg)
+/* For qsort_r(): a fault stays in the context, and no more values are
+ * compared. */
+static int compare_items(const void *a, const void *b, void *arg)
 {
     struct cel_ctx *c = arg;
     int order = 0;
@@ -190,7 +192,7 @@ static int by_order(const void *a, const void *b, void *arg)
     return order != 2 ? order : is_nan(a) - is_nan(b);
 }
 
-/* All numbers, or all of one kind that has an order. */
+/* Are they all numbers, or all of one kind with an order? */
 static bool are_comparable(struct cel_ctx *c, const struct cel_list *list)
 {
     const unsigned ordered =
@@ -209,11 +211,12 @@ static bool are_comparable(struct cel_ctx *c, const struct cel_list *list)
 
 static bool call_sort(CEL_PARAMS)
 {
-    struct cel_list *made = part_of(c, args, 0, mortise_cel_count(args));
+    struct cel_list *made =
+        copy_list_range(c, args, 0, mortise_cel_count(args));
 
     if (made == NULL || !are_comparable(c, made))
         return false;
-    qsort_r(made->items, made->n, sizeof made->items[0], by_order, c);
+    qsort_r(made->items, made->n, sizeof made->items[0], compare_items, c);
     *out = cel_list_value(made);
     return c->fault.kind == CEL_FINE;
 }
@@ -234,9 +237,9 @@ bool mortise_cel_reversed(struct cel_ctx *c, const struct cel_value *list,
 
 /* ---- sum() ------------------------------------------------------------- */
 
-/* The sum of two of one kind. */
-static bool add(struct cel_ctx *c, struct cel_value *sum,
-                const struct cel_value *v)
+/* Add a value of the same kind. */
+static bool add_to_sum(struct cel_ctx *c, struct cel_value *sum,
+                       const struct cel_value *v)
 {
     bool over = false;
 
@@ -249,9 +252,9 @@ static bool add(struct cel_ctx *c, struct cel_value *sum,
     return !over || mortise_cel_fault(c, CEL_OVERFLOW);
 }
 
-/* Ints and doubles have a sum that is a double; else all are of one kind. */
-static bool kind_of_sum(struct cel_ctx *c, const struct cel_value *list,
-                        uint8_t *kind)
+/* The sum of ints and doubles is a double; else all must be of one kind. */
+static bool get_sum_kind(struct cel_ctx *c, const struct cel_value *list,
+                         uint8_t *kind)
 {
     unsigned kinds = 0;
 
@@ -274,14 +277,14 @@ static bool call_sum(CEL_PARAMS)
 {
     struct cel_value sum = cel_int(0);
 
-    if (!kind_of_sum(c, args, &sum.kind))
+    if (!get_sum_kind(c, args, &sum.kind))
         return false;
     if (sum.kind == CEL_DOUBLE)
         sum.u.d = 0;
     for (size_t i = 0; i < mortise_cel_count(args); i++) {
         struct cel_value item = mortise_cel_item(args, i);
 
-        if (!add(c, &sum, &item))
+        if (!add_to_sum(c, &sum, &item))
             return false;
     }
     *out = sum;

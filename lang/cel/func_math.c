@@ -1,14 +1,14 @@
-/* func_math.c -- the math extension: math.greatest() and the like.
+/* func_math.c -- the math extension: math.greatest() and similar functions.
  *
- * Numbers of different kinds compare by value, and what comes first of equal
- * ones is given.  Bits are those of 64-bit numbers: a right shift of an int
- * fills with zeros, and whoever shifts by 64 or more has none left.
+ * Numbers of different kinds are compared by value, and of equal numbers the
+ * first is returned.  Bit functions operate on 64-bit numbers: a right shift of
+ * an int fills with zeros, and a shift by 64 or more returns 0.
  */
 #include "lang/cel/func.h"
 
 #include <math.h>
 
-static bool is_number(const struct cel_value *v)
+static bool is_number_kind(const struct cel_value *v)
 {
     return (NUMBER & BIT(v->kind)) != 0;
 }
@@ -17,12 +17,12 @@ static bool is_number(const struct cel_value *v)
 
 enum { GREATEST, LEAST };
 
-static bool pick(struct cel_ctx *c, const struct cel_node *n,
-                 const struct cel_value *v, struct cel_value *best)
+static bool keep_extreme(struct cel_ctx *c, const struct cel_node *n,
+                         const struct cel_value *v, struct cel_value *best)
 {
     int order, wanted = n->u.call.function->which == GREATEST ? 1 : -1;
 
-    if (!is_number(v))
+    if (!is_number_kind(v))
         return mortise_cel_fault_of(c, CEL_ELEMENT, v->kind, 0);
     if (!cel_charge(c, 1) || !mortise_cel_compare(c, v, best, &order))
         return false;
@@ -31,12 +31,13 @@ static bool pick(struct cel_ctx *c, const struct cel_node *n,
     return true;
 }
 
-/* One number is its own; else it is a list, perhaps of many arguments. */
+/* A single number is returned itself.  Otherwise the argument is a list,
+ * perhaps made from several arguments. */
 static bool call_extreme(CEL_PARAMS)
 {
     struct cel_value item;
 
-    if (is_number(args)) {
+    if (is_number_kind(args)) {
         *out = *args;
         return true;
     }
@@ -45,9 +46,9 @@ static bool call_extreme(CEL_PARAMS)
     *out = mortise_cel_item(args, 0);
     for (size_t i = 0; i < mortise_cel_count(args); i++) {
         item = mortise_cel_item(args, i);
-        if (!is_number(out))
-            *out = item; /* which pick() refuses */
-        if (!pick(c, n, &item, out))
+        if (!is_number_kind(out))
+            *out = item; /* keep_extreme() refuses it */
+        if (!keep_extreme(c, n, &item, out))
             return false;
     }
     return true;
@@ -57,9 +58,9 @@ static bool call_extreme(CEL_PARAMS)
 
 enum { CEIL, FLOOR, ROUND, TRUNC, IS_NAN, IS_INF, IS_FINITE };
 
-static bool call_double(CEL_PARAMS)
+static bool call_on_double(CEL_PARAMS)
 {
-    /* round(): halves away from zero */
+    /* round(): halves are rounded away from zero */
     static double (*const whole[])(double) = {
         [CEIL] = ceil, [FLOOR] = floor, [ROUND] = round, [TRUNC] = trunc};
     const uint8_t which = n->u.call.function->which;
@@ -110,8 +111,8 @@ static bool call_sqrt(CEL_PARAMS)
 
 enum { AND, OR, XOR, LEFT, RIGHT };
 
-/* An int and a uint lie in the same bits. */
-static struct cel_value bits(const struct cel_value *like, uint64_t u)
+/* An int and a uint use the same bits. */
+static struct cel_value make_bits(const struct cel_value *like, uint64_t u)
 {
     return (struct cel_value){.kind = like->kind, .u.u = u};
 }
@@ -123,13 +124,13 @@ static bool call_bits(CEL_PARAMS)
 
     if (args[1].kind != args[0].kind)
         return mortise_cel_overload(c, n, args);
-    *out = bits(args, which == AND ? a & b : which == OR ? a | b : a ^ b);
+    *out = make_bits(args, which == AND ? a & b : which == OR ? a | b : a ^ b);
     return true;
 }
 
 static bool call_bit_not(CEL_PARAMS)
 {
-    *out = bits(args, ~args->u.u);
+    *out = make_bits(args, ~args->u.u);
     return true;
 }
 
@@ -140,13 +141,13 @@ static bool call_shift(CEL_PARAMS)
 
     if (by < 0)
         return mortise_cel_fault(c, CEL_SHIFT);
-    *out = bits(args, by > 63                              ? 0
-                      : n->u.call.function->which == RIGHT ? a >> by
-                                                           : a << by);
+    *out = make_bits(args, by > 63                              ? 0
+                           : n->u.call.function->which == RIGHT ? a >> by
+                                                                : a << by);
     return true;
 }
 
-/* result 0: as the argument. */
+/* result 0: the kind of the argument. */
 #define MATH(name, n, which, result, call, ...)                                \
     CEL_FUNCTION("math." name, n, CEL_GLOBAL, which, result, call, NULL,       \
                  __VA_ARGS__)
@@ -154,13 +155,13 @@ static bool call_shift(CEL_PARAMS)
 static const struct cel_function rows[] = {
     MATH("greatest", CEL_MANY, GREATEST, NUMBER, call_extreme, NUMBER | LIST),
     MATH("least", CEL_MANY, LEAST, NUMBER, call_extreme, NUMBER | LIST),
-    MATH("ceil", 1, CEIL, DOUBLE, call_double, DOUBLE),
-    MATH("floor", 1, FLOOR, DOUBLE, call_double, DOUBLE),
-    MATH("round", 1, ROUND, DOUBLE, call_double, DOUBLE),
-    MATH("trunc", 1, TRUNC, DOUBLE, call_double, DOUBLE),
-    MATH("isNaN", 1, IS_NAN, BOOL, call_double, DOUBLE),
-    MATH("isInf", 1, IS_INF, BOOL, call_double, DOUBLE),
-    MATH("isFinite", 1, IS_FINITE, BOOL, call_double, DOUBLE),
+    MATH("ceil", 1, CEIL, DOUBLE, call_on_double, DOUBLE),
+    MATH("floor", 1, FLOOR, DOUBLE, call_on_double, DOUBLE),
+    MATH("round", 1, ROUND, DOUBLE, call_on_double, DOUBLE),
+    MATH("trunc", 1, TRUNC, DOUBLE, call_on_double, DOUBLE),
+    MATH("isNaN", 1, IS_NAN, BOOL, call_on_double, DOUBLE),
+    MATH("isInf", 1, IS_INF, BOOL, call_on_double, DOUBLE),
+    MATH("isFinite", 1, IS_FINITE, BOOL, call_on_double, DOUBLE),
     MATH("abs", 1, 0, 0, call_abs, NUMBER),
     MATH("sign", 1, 0, 0, call_sign, NUMBER),
     MATH("sqrt", 1, 0, DOUBLE, call_sqrt, NUMBER),

@@ -1,8 +1,8 @@
-/* func_string.c -- the string extension: parts of strings, made anew.
+/* func_string.c -- the string extension: parts of strings, and new strings.
  *
- * Positions count code points, as size() does; searching goes by bytes, which
- * finds the same, since no character of UTF-8 begins inside another.  What can
- * be a part of the argument is lent from it and not copied.
+ * Positions count code points, as size() does.  A search compares bytes; the
+ * result is the same, because no UTF-8 character begins inside another.  A
+ * result that is a part of the argument is lent, and not copied.
  */
 #include "lang/cel/func.h"
 
@@ -15,9 +15,9 @@ static struct cel_value string(const char *p, size_t n)
     return cel_text(CEL_STRING, p, n);
 }
 
-/* The arguments are paid for, strings by the byte. */
-static bool pay(struct cel_ctx *c, const struct cel_node *n,
-                const struct cel_value *args)
+/* Charge for each byte of the string arguments. */
+static bool charge_strings(struct cel_ctx *c, const struct cel_node *n,
+                           const struct cel_value *args)
 {
     for (uint32_t i = 0; i < n->n; i++)
         if (args[i].kind == CEL_STRING && !cel_charge(c, args[i].u.s.n))
@@ -25,23 +25,23 @@ static bool pay(struct cel_ctx *c, const struct cel_node *n,
     return true;
 }
 
-/* Behind the character at p. */
-static const char *next(const char *p, const char *end)
+/* The position after the character at p. */
+static const char *skip_character(const char *p, const char *end)
 {
     uint32_t cp;
 
     return p + mortise_utf8_decode(p, end, &cp);
 }
 
-/* Where the i-th character of s stands, or its end; a fault beyond that. */
-static bool position(struct cel_ctx *c, const struct cel_value *s,
-                     const struct cel_value *i, const char **out)
+/* The position of the i-th character of s, or its end; a fault after that. */
+static bool find_position(struct cel_ctx *c, const struct cel_value *s,
+                          const struct cel_value *i, const char **out)
 {
     const char *p = s->u.s.p, *end = p + s->u.s.n;
     int64_t left = i->u.i;
 
     for (; left > 0 && p < end; left--)
-        p = next(p, end);
+        p = skip_character(p, end);
     *out = p;
     return left == 0 || mortise_cel_fault(c, CEL_NO_INDEX);
 }
@@ -52,9 +52,10 @@ static bool call_char_at(CEL_PARAMS)
 {
     const char *p, *end = args->u.s.p + args->u.s.n;
 
-    if (!pay(c, n, args) || !position(c, &args[0], &args[1], &p))
+    if (!charge_strings(c, n, args) ||
+        !find_position(c, &args[0], &args[1], &p))
         return false;
-    *out = string(p, p < end ? (size_t)(next(p, end) - p) : 0);
+    *out = string(p, p < end ? (size_t)(skip_character(p, end) - p) : 0);
     return true;
 }
 
@@ -63,8 +64,9 @@ static bool call_substring(CEL_PARAMS)
 {
     const char *from, *to = args->u.s.p + args->u.s.n;
 
-    if (!pay(c, n, args) || !position(c, &args[0], &args[1], &from) ||
-        (n->n == 3 && !position(c, &args[0], &args[2], &to)))
+    if (!charge_strings(c, n, args) ||
+        !find_position(c, &args[0], &args[1], &from) ||
+        (n->n == 3 && !find_position(c, &args[0], &args[2], &to)))
         return false;
     if (to < from)
         return mortise_cel_fault(c, CEL_NO_INDEX);
@@ -84,7 +86,7 @@ static bool call_trim(CEL_PARAMS)
     const char *from = args->u.s.p, *end, *to, *p;
     bool begun = false;
 
-    if (!pay(c, n, args))
+    if (!charge_strings(c, n, args))
         return false;
     end = from + args->u.s.n;
     to = from;
@@ -118,15 +120,15 @@ static bool call_index_of(CEL_PARAMS)
 {
     const char *from = args->u.s.p, *end = from + args->u.s.n;
 
-    if (!pay(c, n, args) ||
-        (n->n == 3 && !position(c, &args[0], &args[2], &from)))
+    if (!charge_strings(c, n, args) ||
+        (n->n == 3 && !find_position(c, &args[0], &args[2], &from)))
         return false;
     *out = count_to(&args[0], memmem(from, (size_t)(end - from), args[1].u.s.p,
                                      args[1].u.s.n));
     return true;
 }
 
-/* The last place not behind `from` where `part` stands. */
+/* The last occurrence of `part` that does not begin after `from`. */
 static bool find_last(struct cel_ctx *c, const struct cel_value *s,
                       const struct cel_value *part, const char *from,
                       const char **out)
@@ -153,15 +155,15 @@ static bool call_last_index_of(CEL_PARAMS)
 {
     const char *from = args->u.s.p + args->u.s.n, *at;
 
-    if (!pay(c, n, args) ||
-        (n->n == 3 && !position(c, &args[0], &args[2], &from)) ||
+    if (!charge_strings(c, n, args) ||
+        (n->n == 3 && !find_position(c, &args[0], &args[2], &from)) ||
         !find_last(c, &args[0], &args[1], from, &at))
         return false;
     *out = count_to(&args[0], at);
     return true;
 }
 
-/* ---- anew -------------------------------------------------------------- */
+/* ---- new strings ------------------------------------------------------- */
 
 enum { LOWER, UPPER };
 
@@ -169,7 +171,7 @@ static bool call_case(CEL_PARAMS)
 {
     char first = n->u.call.function->which == LOWER ? 'A' : 'a', *text;
 
-    if (!pay(c, n, args))
+    if (!charge_strings(c, n, args))
         return false;
     text = mortise_cel_alloc(c, args->u.s.n, 1);
     if (text == NULL)
@@ -190,14 +192,14 @@ static bool call_reverse(CEL_PARAMS)
 
     if (args->kind == CEL_LIST)
         return mortise_cel_reversed(c, args, out);
-    if (!pay(c, n, args))
+    if (!charge_strings(c, n, args))
         return false;
     end = p + args->u.s.n;
     text = mortise_cel_alloc(c, args->u.s.n, 1);
     if (text == NULL)
         return false;
     while (p < end) {
-        const char *behind = next(p, end);
+        const char *behind = skip_character(p, end);
 
         memcpy(text + (end - behind), p, (size_t)(behind - p));
         p = behind;
@@ -206,8 +208,8 @@ static bool call_reverse(CEL_PARAMS)
     return true;
 }
 
-/* How a byte is written between the quotes of quote(), or NULL: as it is. */
-static const char *escape_of(char b)
+/* The escape of a byte between the quotes of quote(), or NULL: none. */
+static const char *get_escape(char b)
 {
     static const char *const controls[] = {"\\a", "\\b", "\\t", "\\n",
                                            "\\v", "\\f", "\\r"};
@@ -221,14 +223,14 @@ static bool call_quote(CEL_PARAMS)
 {
     char *text, *to;
 
-    if (!pay(c, n, args))
+    if (!charge_strings(c, n, args))
         return false;
     text = to = mortise_cel_alloc(c, 2 * args->u.s.n + 2, 1);
     if (text == NULL)
         return false;
     *to++ = '"';
     for (size_t i = 0; i < args->u.s.n; i++) {
-        const char *escape = escape_of(args->u.s.p[i]);
+        const char *escape = get_escape(args->u.s.p[i]);
 
         if (escape != NULL)
             *to++ = *escape;
@@ -241,10 +243,10 @@ static bool call_quote(CEL_PARAMS)
 
 /* ---- at a separator ---------------------------------------------------- */
 
-/* Walks over s from one occurrence of `part` to the next.  An empty part
- * stands before, between and behind all characters. */
+/* An iteration over the occurrences of `part` in s.  An empty part occurs
+ * before and after each character. */
 struct walk {
-    const char *p, *end; /* what was not looked at */
+    const char *p, *end; /* the part that was not searched */
     const struct cel_value *part;
     bool begun;
 };
@@ -255,8 +257,8 @@ static struct walk walk_over(const struct cel_value *s,
     return (struct walk){s->u.s.p, s->u.s.p + s->u.s.n, part, false};
 }
 
-/* The next occurrence, or NULL; the walk stands behind it. */
-static const char *walk_next(struct walk *w)
+/* The next occurrence, or NULL; the iteration continues after it. */
+static const char *find_occurrence(struct walk *w)
 {
     const char *at;
 
@@ -264,7 +266,7 @@ static const char *walk_next(struct walk *w)
         if (w->begun && w->p == w->end)
             return NULL;
         if (w->begun)
-            w->p = next(w->p, w->end);
+            w->p = skip_character(w->p, w->end);
         w->begun = true;
         return w->p;
     }
@@ -274,24 +276,24 @@ static const char *walk_next(struct walk *w)
     return at;
 }
 
-/* How many there are, `most` of them counted at most. */
-static size_t occurrences(struct walk w, uint64_t most)
+/* The number of occurrences, at most `most`. */
+static size_t count_occurrences(struct walk w, uint64_t most)
 {
     size_t n = 0;
 
-    while (n < most && walk_next(&w) != NULL)
+    while (n < most && find_occurrence(&w) != NULL)
         n++;
     return n;
 }
 
-/* The i-th argument as a limit: below zero, or not there, is none. */
-static uint64_t limit_of(const struct cel_node *n, const struct cel_value *args,
-                         uint32_t i)
+/* The i-th argument as a limit; negative or missing: none. */
+static uint64_t get_limit(const struct cel_node *n,
+                          const struct cel_value *args, uint32_t i)
 {
     return n->n > i && args[i].u.i >= 0 ? (uint64_t)args[i].u.i : UINT64_MAX;
 }
 
-static char *put(char *to, const char *from, size_t n)
+static char *append_bytes(char *to, const char *from, size_t n)
 {
     memcpy(to, from, n);
     return to + n;
@@ -306,27 +308,27 @@ static bool call_replace(CEL_PARAMS)
     struct walk w;
     char *text, *to;
 
-    if (!pay(c, n, args))
+    if (!charge_strings(c, n, args))
         return false;
     w = walk_over(&args[0], &args[1]);
-    count = occurrences(w, limit_of(n, args, 3));
+    count = count_occurrences(w, get_limit(n, args, 3));
     if (__builtin_mul_overflow(count, by->u.s.n, &grown))
         return mortise_cel_fault(c, CEL_COST);
     text = to = mortise_cel_alloc(c, args->u.s.n + grown, 1);
     if (text == NULL)
         return false;
     for (; count > 0; count--) {
-        at = walk_next(&w);
-        to = put(to, from, (size_t)(at - from));
-        to = put(to, by->u.s.p, by->u.s.n);
+        at = find_occurrence(&w);
+        to = append_bytes(to, from, (size_t)(at - from));
+        to = append_bytes(to, by->u.s.p, by->u.s.n);
         from = at + args[1].u.s.n;
     }
-    to = put(to, from, (size_t)(w.end - from));
+    to = append_bytes(to, from, (size_t)(w.end - from));
     *out = string(text, (size_t)(to - text));
     return true;
 }
 
-/* Into its characters, `most` parts at most. */
+/* Split into characters, at most `most` parts. */
 static bool split_characters(struct cel_ctx *c, const struct cel_value *s,
                              uint64_t most, struct cel_value *out)
 {
@@ -338,7 +340,7 @@ static bool split_characters(struct cel_ctx *c, const struct cel_value *s,
     if (list == NULL)
         return false;
     while (p < end && list->n < most) {
-        const char *behind = list->n + 1 == most ? end : next(p, end);
+        const char *behind = list->n + 1 == most ? end : skip_character(p, end);
 
         list->items[list->n++] = string(p, (size_t)(behind - p));
         p = behind;
@@ -350,20 +352,21 @@ static bool split_characters(struct cel_ctx *c, const struct cel_value *s,
 /* split(separator), split(separator, limit) */
 static bool call_split(CEL_PARAMS)
 {
-    uint64_t most = limit_of(n, args, 2);
+    uint64_t most = get_limit(n, args, 2);
     struct cel_list *list;
     const char *from, *at;
     struct walk w;
 
-    if (!pay(c, n, args))
+    if (!charge_strings(c, n, args))
         return false;
     if (args[1].u.s.n == 0)
         return split_characters(c, &args[0], most, out);
     w = walk_over(&args[0], &args[1]);
-    list = mortise_cel_list_new(c, most > 0 ? occurrences(w, most - 1) + 1 : 0);
+    list = mortise_cel_list_new(c, most > 0 ? count_occurrences(w, most - 1) + 1
+                                            : 0);
     if (list == NULL)
         return false;
-    for (from = w.p; list->n + 1 < most && (at = walk_next(&w)) != NULL;
+    for (from = w.p; list->n + 1 < most && (at = find_occurrence(&w)) != NULL;
          from = w.p)
         list->items[list->n++] = string(from, (size_t)(at - from));
     if (most > 0)
@@ -372,7 +375,7 @@ static bool call_split(CEL_PARAMS)
     return true;
 }
 
-/* The bytes of all elements of a list of strings. */
+/* The total length in bytes of the strings in a list. */
 static bool measure(struct cel_ctx *c, const struct cel_value *list,
                     size_t *total)
 {
@@ -396,7 +399,7 @@ static bool call_join(CEL_PARAMS)
     size_t total, count, gaps;
     char *text, *to;
 
-    if (!pay(c, n, args) || !measure(c, args, &total))
+    if (!charge_strings(c, n, args) || !measure(c, args, &total))
         return false;
     count = mortise_cel_count(args);
     if (__builtin_mul_overflow(count > 0 ? count - 1 : 0, between.u.s.n, &gaps))
@@ -408,8 +411,8 @@ static bool call_join(CEL_PARAMS)
         struct cel_value item = mortise_cel_item(args, i);
 
         if (i > 0)
-            to = put(to, between.u.s.p, between.u.s.n);
-        to = put(to, item.u.s.p, item.u.s.n);
+            to = append_bytes(to, between.u.s.p, between.u.s.n);
+        to = append_bytes(to, item.u.s.p, item.u.s.n);
     }
     *out = string(text, (size_t)(to - text));
     return true;

@@ -1,7 +1,7 @@
 /* func_text.c -- the standard functions of strings: size() and searching.
  *
- * A string is searched byte by byte, which for UTF-8 finds what characters
- * would; it is measured in code points.
+ * A search compares bytes, which gives the same result as comparing characters
+ * in UTF-8.  The size counts code points.
  */
 #include "lang/cel/func.h"
 
@@ -63,7 +63,7 @@ static bool call_ends_with(CEL_PARAMS)
     return true;
 }
 
-/* A pattern that does not stand in the text, for this search alone. */
+/* Search with a pattern that is not constant, compiled only for this search. */
 static int search_with(const struct cel_value *pattern,
                        const struct cel_value *s, uint64_t *left,
                        const struct mortise_mem *mem, bool *found)
@@ -101,7 +101,7 @@ static bool call_matches(CEL_PARAMS)
                                                        : CEL_REGEX);
 }
 
-/* A pattern that stands in the text is compiled once. */
+/* A constant pattern is compiled once. */
 static void prepare_matches(const struct cel_source *src, struct cel_node *n)
 {
     const struct cel_node *p = n->kids[n->n - 1];

@@ -1,19 +1,18 @@
 /* func_time.c -- timestamps and durations.
  *
- * Of a timestamp the getters give a field of the calendar, in UTC or in the
- * zone that is named: an offset ("+05:45") or a place of the machine's time
- * zone database ("Asia/Kathmandu").  A place that stands in the text is looked
- * up once, when the expression is compiled; one that is computed costs a file
- * that is read.
+ * The getters of a timestamp return a field of the calendar, in UTC or in a
+ * given zone: an offset ("+05:45") or a place in the machine's time zone
+ * database ("Asia/Kathmandu").  A constant place is read once, when the
+ * expression is compiled.  A computed place costs the reading of a file.
  *
- * Of a duration they give all of it in that unit; getMilliseconds() alone is
- * the part below a second, as CEL has it.
+ * The getters of a duration return the whole duration in that unit.  Only
+ * getMilliseconds() returns the part below a second, as CEL specifies.
  */
 #include "lang/cel/func.h"
 
 #include <string.h>
 
-enum { ZONE_COST = 2000 }; /* about the bytes of a zone's file */
+enum { ZONE_COST = 2000 }; /* approximate number of bytes of a zone's file */
 
 static bool call_timestamp(CEL_PARAMS)
 {
@@ -56,9 +55,9 @@ static bool call_duration(CEL_PARAMS)
 
 /* ---- zones ------------------------------------------------------------- */
 
-/* A place whose name was computed, for this moment alone. */
-static bool offset_of_place(struct cel_ctx *c, const struct cel_value *name,
-                            int64_t at, int32_t *offset)
+/* A place with a computed name, read only for this call. */
+static bool get_place_offset(struct cel_ctx *c, const struct cel_value *name,
+                             int64_t at, int32_t *offset)
 {
     struct mortise_zone *zone;
     struct mortise_arena own;
@@ -77,9 +76,9 @@ static bool offset_of_place(struct cel_ctx *c, const struct cel_value *name,
            mortise_cel_fault_named(c, CEL_NO_ZONE, name->u.s.p, name->u.s.n);
 }
 
-/* How far from UTC the second argument, if there is one, wants us to be. */
-static bool offset_of(struct cel_ctx *c, const struct cel_node *n,
-                      const struct cel_value *args, int32_t *offset)
+/* The offset from UTC that the second argument gives; 0: there is none. */
+static bool get_offset(struct cel_ctx *c, const struct cel_node *n,
+                       const struct cel_value *args, int32_t *offset)
 {
     *offset = 0;
     if (n->n < 2)
@@ -90,10 +89,10 @@ static bool offset_of(struct cel_ctx *c, const struct cel_node *n,
     }
     if (mortise_cel_time_offset(args[1].u.s.p, args[1].u.s.n, offset))
         return true;
-    return offset_of_place(c, &args[1], args->u.time.s, offset);
+    return get_place_offset(c, &args[1], args->u.time.s, offset);
 }
 
-/* A place that stands in the text is looked up now. */
+/* Read a constant place at the compilation. */
 static void prepare_zone(const struct cel_source *src, struct cel_node *n)
 {
     const struct cel_node *name = n->n == 2 ? n->kids[1] : NULL;
@@ -132,7 +131,7 @@ enum field {
     MILLISECONDS
 };
 
-static int64_t field_of_date(enum field field, const struct cel_date *d)
+static int64_t get_date_field(enum field field, const struct cel_date *d)
 {
     const int64_t fields[] = {
         [FULL_YEAR] = d->year,
@@ -150,7 +149,7 @@ static int64_t field_of_date(enum field field, const struct cel_date *d)
     return fields[field];
 }
 
-static int64_t field_of_duration(enum field field, int64_t ns)
+static int64_t get_duration_field(enum field field, int64_t ns)
 {
     const int64_t seconds = ns / CEL_SECOND;
     const int64_t fields[] = {
@@ -170,13 +169,13 @@ static bool call_get(CEL_PARAMS)
     int32_t offset;
 
     if (args->kind == CEL_DURATION) {
-        *out = cel_int(field_of_duration(field, args->u.i));
+        *out = cel_int(get_duration_field(field, args->u.i));
         return true;
     }
-    if (!offset_of(c, n, args, &offset))
+    if (!get_offset(c, n, args, &offset))
         return false;
     date = mortise_cel_time_date(args->u.time, offset);
-    *out = cel_int(field_of_date(field, &date));
+    *out = cel_int(get_date_field(field, &date));
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* functions.c -- the functions of the language as one table, made of those of
+/* functions.c -- one table of all functions of the language, from the tables of
  * each subject (func_*.c). */
 #include "lang/cel/func.h"
 

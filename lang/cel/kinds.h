@@ -1,4 +1,4 @@
-/* kinds.h -- sets of kinds of values.  For the checker and the functions. */
+/* kinds.h -- sets of kinds of values, for the checker and the functions. */
 #ifndef MORTISE_LANG_CEL_KINDS_H
 #define MORTISE_LANG_CEL_KINDS_H
 

@@ -1,12 +1,12 @@
 /* lex.c -- tokens of an expression.
  *
- * The lexis of CEL's language definition, whole: comments, raw, triple and
- * bytes strings with every escape, hexadecimal and unsigned integers, quoted
- * identifiers.  A string's escapes are code points, those of bytes are bytes;
- * decoding never makes a text longer, so one allocation holds it.
+ * The complete lexis of CEL's language definition: comments; raw, triple-quoted
+ * and bytes strings with all escapes; hexadecimal and unsigned integers; quoted
+ * identifiers.  Escapes in strings are code points, and escapes in bytes are
+ * bytes.  Decoded text is never longer, so one allocation is sufficient.
  *
- * The text is UTF-8 as a whole (cel.c has seen to that); what a string holds
- * is UTF-8 again, because \x and octal escapes in it name code points too.
+ * The whole text is UTF-8 (cel.c checks it).  The contents of strings are
+ * UTF-8, too, because \x and octal escapes in strings are code points.
  */
 #include "lang/cel/lex.h"
 
@@ -32,28 +32,28 @@ static _Noreturn void fail_at(const struct lexer *lx, const char *from,
                      length < rest ? length : rest, "%s", words);
 }
 
-static bool is_digit(char c)
+static bool is_decimal_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool is_letter(char c)
+static bool is_name_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static char peek(const struct lexer *lx, size_t ahead)
+static char peek_char(const struct lexer *lx, size_t ahead)
 {
     return (size_t)(lx->end - lx->p) > ahead ? lx->p[ahead] : '\0';
 }
 
-static void skip_blanks(struct lexer *lx)
+static void skip_token_space(struct lexer *lx)
 {
     for (;;) {
         while (lx->p < lx->end && strchr(" \t\n\r\f", *lx->p) != NULL &&
                *lx->p != '\0')
             lx->p++;
-        if (peek(lx, 0) != '/' || peek(lx, 1) != '/')
+        if (peek_char(lx, 0) != '/' || peek_char(lx, 1) != '/')
             return;
         while (lx->p < lx->end && *lx->p != '\n')
             lx->p++;
@@ -62,31 +62,31 @@ static void skip_blanks(struct lexer *lx)
 
 /* ---- numbers --------------------------------------------------------- */
 
-static const char *skip_digits(const struct lexer *lx, const char *p)
+static const char *skip_decimals(const struct lexer *lx, const char *p)
 {
-    while (p < lx->end && is_digit(*p))
+    while (p < lx->end && is_decimal_digit(*p))
         p++;
     return p;
 }
 
-/* Behind digits[.digits][e[+-]digits], or NULL where that is no double. */
-static const char *end_of_double(const struct lexer *lx)
+/* The end of digits[.digits][e[+-]digits], or NULL if it is not a double. */
+static const char *find_double_end(const struct lexer *lx)
 {
-    const char *p = skip_digits(lx, lx->p);
+    const char *p = skip_decimals(lx, lx->p);
     bool real = false;
 
-    if (lx->end - p > 1 && *p == '.' && is_digit(p[1])) {
+    if (lx->end - p > 1 && *p == '.' && is_decimal_digit(p[1])) {
         real = true;
-        p = skip_digits(lx, p + 1);
+        p = skip_decimals(lx, p + 1);
     }
     if (p < lx->end && (*p == 'e' || *p == 'E')) {
         const char *e = p + 1;
 
         if (e < lx->end && (*e == '+' || *e == '-'))
             e++;
-        if (e < lx->end && is_digit(*e)) {
+        if (e < lx->end && is_decimal_digit(*e)) {
             real = true;
-            p = skip_digits(lx, e);
+            p = skip_decimals(lx, e);
         }
     }
     return real ? p : NULL;
@@ -106,7 +106,7 @@ static void lex_double(struct lexer *lx, const char *end)
 
 static void lex_integer(struct lexer *lx)
 {
-    bool hex = peek(lx, 0) == '0' && (peek(lx, 1) | 0x20) == 'x';
+    bool hex = peek_char(lx, 0) == '0' && (peek_char(lx, 1) | 0x20) == 'x';
     uint64_t base = hex ? 16 : 10, v = 0;
     const char *from = lx->p, *digits = hex ? lx->p + 2 : lx->p;
     bool over = false;
@@ -123,7 +123,7 @@ static void lex_integer(struct lexer *lx)
         fail_at(lx, from, 2, "0x needs hexadecimal digits");
     lx->out->kind = CEL_T_INT;
     lx->out->magnitude = v;
-    if ((peek(lx, 0) | 0x20) == 'u') {
+    if ((peek_char(lx, 0) | 0x20) == 'u') {
         lx->out->kind = CEL_T_UINT;
         lx->p++;
     }
@@ -134,13 +134,13 @@ static void lex_integer(struct lexer *lx)
 
 static void lex_number(struct lexer *lx)
 {
-    const char *from = lx->p, *end = end_of_double(lx);
+    const char *from = lx->p, *end = find_double_end(lx);
 
     if (end != NULL)
         lex_double(lx, end);
     else
         lex_integer(lx);
-    if (is_letter(peek(lx, 0)))
+    if (is_name_letter(peek_char(lx, 0)))
         fail_at(lx, from, (size_t)(lx->p - from) + 1,
                 "a name cannot follow a number directly");
 }
@@ -150,7 +150,7 @@ static void lex_number(struct lexer *lx)
 struct string {
     bool raw, bytes, triple;
     char quote;
-    char *to; /* where the next byte goes */
+    char *to; /* the position of the next byte */
 };
 
 static void put_code_point(struct string *s, uint32_t cp)
@@ -161,12 +161,12 @@ static void put_code_point(struct string *s, uint32_t cp)
         s->to += mortise_utf8_encode(s->to, cp);
 }
 
-/* Exactly n digits of a base, from the p-th byte on. */
+/* Exactly n digits of a base, from the current position. */
 static bool read_digits(struct lexer *lx, size_t n, unsigned base, uint32_t *v)
 {
     *v = 0;
     for (size_t i = 0; i < n; i++) {
-        unsigned d = mortise_digit(peek(lx, i));
+        unsigned d = mortise_digit(peek_char(lx, i));
 
         if (d >= base)
             return false;
@@ -176,7 +176,7 @@ static bool read_digits(struct lexer *lx, size_t n, unsigned base, uint32_t *v)
     return true;
 }
 
-/* Behind "\x", "\u" or "\U", or at the first octal digit. */
+/* After "\x", "\u" or "\U", or at the first octal digit. */
 static void lex_coded(struct lexer *lx, struct string *s, char kind)
 {
     const char *from = lx->p;
@@ -196,11 +196,11 @@ static void lex_coded(struct lexer *lx, struct string *s, char kind)
     put_code_point(s, cp);
 }
 
-/* Behind the backslash. */
+/* After the backslash. */
 static void lex_escape(struct lexer *lx, struct string *s)
 {
     static const char plain[] = "\\\\??\"\"''``a\ab\bf\fn\nr\rt\tv\v";
-    char c = peek(lx, 0);
+    char c = peek_char(lx, 0);
 
     for (const char *p = plain; *p != '\0'; p += 2) {
         if (*p == c) {
@@ -221,15 +221,16 @@ static void lex_escape(struct lexer *lx, struct string *s)
 
 static bool at_closing(const struct lexer *lx, const struct string *s)
 {
-    if (peek(lx, 0) != s->quote)
+    if (peek_char(lx, 0) != s->quote)
         return false;
-    return !s->triple || (peek(lx, 1) == s->quote && peek(lx, 2) == s->quote);
+    return !s->triple ||
+           (peek_char(lx, 1) == s->quote && peek_char(lx, 2) == s->quote);
 }
 
 static void lex_body(struct lexer *lx, struct string *s, const char *from)
 {
     while (!at_closing(lx, s)) {
-        char c = peek(lx, 0);
+        char c = peek_char(lx, 0);
 
         if (lx->p == lx->end || (!s->triple && (c == '\n' || c == '\r')))
             fail_at(lx, from, 1, "this string is not closed");
@@ -242,9 +243,9 @@ static void lex_body(struct lexer *lx, struct string *s, const char *from)
     lx->p += s->triple ? 3 : 1;
 }
 
-/* How many bytes of text stand before the closing quote, or before where it
- * should have stood: room enough for what they decode to. */
-static size_t body_length(struct lexer lx, const struct string *s)
+/* Number of bytes before the closing quote, or before the end of the text if it
+ * is missing.  The decoded text is not longer. */
+static size_t get_body_length(struct lexer lx, const struct string *s)
 {
     const char *from = lx.p;
 
@@ -253,29 +254,30 @@ static size_t body_length(struct lexer lx, const struct string *s)
     return (size_t)(lx.p - from);
 }
 
-/* At the quote, behind the prefixes. */
+/* At the quote, after the prefixes. */
 static void lex_string(struct lexer *lx, struct string s, const char *from)
 {
     char *text;
 
     s.quote = *lx->p;
-    s.triple = peek(lx, 1) == s.quote && peek(lx, 2) == s.quote;
+    s.triple = peek_char(lx, 1) == s.quote && peek_char(lx, 2) == s.quote;
     lx->p += s.triple ? 3 : 1;
-    s.to = text = cel_room(lx->src, body_length(*lx, &s) + 1, 1);
+    s.to = text = cel_room(lx->src, get_body_length(*lx, &s) + 1, 1);
     lex_body(lx, &s, from);
     lx->out->kind = s.bytes ? CEL_T_BYTES : CEL_T_STRING;
     lx->out->text = (struct cel_text){text, (size_t)(s.to - text)};
 }
 
-/* r, b, br in either case, and a quote behind: then a string starts.  The
- * grammar has b before a whole string, so rb is none; it once was. */
-static bool string_prefix(const struct lexer *lx, struct string *s, size_t *n)
+/* A string starts with r, b or br in either case, and a quote.  In the grammar
+ * b precedes a whole string, so rb is invalid.  Earlier versions of the grammar
+ * allowed it. */
+static bool read_prefix(const struct lexer *lx, struct string *s, size_t *n)
 {
     bool swapped = false;
 
     *s = (struct string){.raw = false};
     for (*n = 0; *n < 2; ++*n) {
-        char c = (char)(peek(lx, *n) | 0x20);
+        char c = (char)(peek_char(lx, *n) | 0x20);
 
         swapped |= c == 'b' && s->raw;
         if (c == 'r' && !s->raw)
@@ -285,7 +287,7 @@ static bool string_prefix(const struct lexer *lx, struct string *s, size_t *n)
         else
             break;
     }
-    if (peek(lx, *n) != '"' && peek(lx, *n) != '\'')
+    if (peek_char(lx, *n) != '"' && peek_char(lx, *n) != '\'')
         return false;
     if (swapped && s->bytes)
         fail_at(lx, lx->p, *n,
@@ -308,7 +310,8 @@ static void lex_ident(struct lexer *lx)
 {
     const char *from = lx->p;
 
-    while (is_letter(peek(lx, 0)) || is_digit(peek(lx, 0)))
+    while (is_name_letter(peek_char(lx, 0)) ||
+           is_decimal_digit(peek_char(lx, 0)))
         lx->p++;
     lx->out->kind = CEL_T_IDENT;
     lex_name(lx, from, lx->p);
@@ -318,10 +321,12 @@ static void lex_quoted(struct lexer *lx)
 {
     const char *from = lx->p++;
 
-    while (is_letter(peek(lx, 0)) || is_digit(peek(lx, 0)) ||
-           (peek(lx, 0) != '\0' && strchr(".-/ ", peek(lx, 0)) != NULL))
+    while (
+        is_name_letter(peek_char(lx, 0)) ||
+        is_decimal_digit(peek_char(lx, 0)) ||
+        (peek_char(lx, 0) != '\0' && strchr(".-/ ", peek_char(lx, 0)) != NULL))
         lx->p++;
-    if (peek(lx, 0) != '`' || lx->p == from + 1)
+    if (peek_char(lx, 0) != '`' || lx->p == from + 1)
         fail_at(lx, from, 1,
                 "only letters, digits, spaces and _.-/ are allowed between ``");
     lx->p++;
@@ -341,7 +346,7 @@ static void lex_punct(struct lexer *lx)
 
     lx->out->kind = CEL_T_PUNCT;
     for (size_t i = 0; i < sizeof twos / sizeof twos[0]; i++) {
-        if (c == twos[i].text[0] && peek(lx, 1) == twos[i].text[1]) {
+        if (c == twos[i].text[0] && peek_char(lx, 1) == twos[i].text[1]) {
             lx->out->op = twos[i].op;
             lx->p += 2;
             return;
@@ -366,18 +371,19 @@ static void lex_token(struct lexer *lx)
     const char *from = lx->p;
     struct string s;
     size_t prefix;
-    char c = peek(lx, 0);
+    char c = peek_char(lx, 0);
 
     if (lx->p == lx->end)
-        return; /* the token is the end already */
-    if (string_prefix(lx, &s, &prefix)) {
+        return; /* the token is already CEL_T_END */
+    if (read_prefix(lx, &s, &prefix)) {
         lx->p += prefix;
         lex_string(lx, s, from);
-    } else if (is_letter(c)) {
+    } else if (is_name_letter(c)) {
         lex_ident(lx);
     } else if (c == '`') {
         lex_quoted(lx);
-    } else if (is_digit(c) || (c == '.' && is_digit(peek(lx, 1)))) {
+    } else if (is_decimal_digit(c) ||
+               (c == '.' && is_decimal_digit(peek_char(lx, 1)))) {
         lex_number(lx);
     } else {
         lex_punct(lx);
@@ -390,7 +396,7 @@ void mortise_cel_lex(const struct cel_source *src, size_t *offset,
     struct lexer lx = {src, src->text + *offset, src->text + src->n, out};
 
     *out = (struct cel_token){.kind = CEL_T_END};
-    skip_blanks(&lx);
+    skip_token_space(&lx);
     out->offset = (size_t)(lx.p - src->text);
     lex_token(&lx);
     *offset = (size_t)(lx.p - src->text);

@@ -33,7 +33,7 @@ struct cel_token {
     struct cel_text text; /* of names, strings, bytes: decoded */
 };
 
-/* The token at *offset, which moves behind it. */
+/* Read the token at *offset, and move *offset to its end. */
 void mortise_cel_lex(const struct cel_source *src, size_t *offset,
                      struct cel_token *out);
 

@@ -1,15 +1,16 @@
-/* look.c -- what an expression takes of its names.
+/* look.c -- the members that an expression uses of its names.
  *
- * The checker refuses what no value could repair, by types.  Whoever knows more
- * of the names than their types (which of them are ever set, and by whom) walks
- * over a compiled program here: from each name down its members, into lists by
- * indexes and by the variables of macros.  What such a place is, only the caller
- * knows; here it is a pointer, and NULL is a place of which nothing is known.
+ * The checker refuses errors that are visible from types.  A caller that knows
+ * more than the types (whether names are ever set, and by which node) can
+ * analyze a compiled program with this module.  The analysis follows each name
+ * to its members, and into lists by indexes and by the variables of macros.
+ * The meaning of a place is known only to the caller.  Here it is a pointer,
+ * and NULL is an unknown place.
  *
- *   (1) Each member that the text selects by a constant name, has() included, is
- *       asked for once, after what it is a member of.
- *   (2) A place is followed where the value is the very same: selected, indexed,
- *       filtered, an element given to a macro's variable.  What is computed is
+ *   (1) The callback is called once for each member that the text selects by a
+ *       constant name, also in has(), after the call for its parent.
+ *   (2) A place is followed while the value is identical: selected, indexed,
+ *       filtered, or an element in a macro's variable.  A computed value is
  *       NULL.
  */
 #include "lang/cel/ast.h"
@@ -19,7 +20,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* A tree is CEL_HEIGHT high, and a macro has two variables. */
+/* A tree has at most CEL_HEIGHT levels, and a macro has two variables. */
 enum { SLOTS = 2 * CEL_HEIGHT };
 
 struct look {
@@ -58,7 +59,7 @@ static const void *look_index(struct look *l, const struct cel_node *n)
     return of != NULL ? l->by->item(l->by->ctx, of) : NULL;
 }
 
-/* A filter gives what it goes over, less of it. */
+/* A filter returns a part of its range. */
 static const void *look_fold(struct look *l, const struct cel_node *n)
 {
     bool two = n->u.fold.var[1].p != NULL;

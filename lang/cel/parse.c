@@ -1,17 +1,17 @@
 /* parse.c -- the tree of an expression, by recursive descent.
  *
- * Binary operators climb precedences in one loop, so that a parenthesis costs
- * a handful of stack frames; CEL_HEIGHT bounds how many may be open and
- * how high the tree may grow, so neither we nor the evaluator can run out of
- * stack, whatever the text.  Chains of && and || are one node each, however
- * long.
+ * One loop processes the precedences of binary operators, so that a parenthesis
+ * needs only a few stack frames.  CEL_HEIGHT limits the number of open
+ * parentheses and the height of the tree.  So neither the parser nor the
+ * evaluator can exhaust the stack, whatever the text.  A chain of && or of ||
+ * is one node, whatever its length.
  *
- * Macros are recognised here, by name and number of arguments as the language
- * definition says, and become nodes of their own: a fold over accumulating
- * lists, as other implementations expand them, would cost the square.
+ * Macros are recognized here, by name and number of arguments as in the
+ * language definition, and become nodes of their own.  Other implementations
+ * expand them to a fold over growing lists, which would cost quadratic time.
  *
- * What is wrong leaves by mortise_cel_fail(), from wherever it is seen; so does
- * the end of memory.  A function that returns has read what its name says.
+ * Errors leave through mortise_cel_fail() from any depth, and so does a lack of
+ * memory.  A function that returns has parsed the construct in its name.
  */
 #include "lang/cel/lex.h"
 
@@ -21,12 +21,12 @@
 
 struct parser {
     const struct cel_source *src;
-    struct cel_token tok; /* the next one, not yet taken */
-    size_t offset;        /* behind it */
+    struct cel_token tok; /* the next token, not yet consumed */
+    size_t offset;        /* after that token */
     size_t depth;
 };
 
-/* Kids while their number is not known: room in the arena, doubled. */
+/* A growing list of kids in the arena, doubled when it is full. */
 struct kids {
     struct cel_node **p;
     uint32_t n, cap;
@@ -36,17 +36,17 @@ static struct cel_node *parse_expr(struct parser *ps);
 
 /* ---- tokens ---------------------------------------------------------- */
 
-static void advance(struct parser *ps)
+static void advance_token(struct parser *ps)
 {
     mortise_cel_lex(ps->src, &ps->offset, &ps->tok);
 }
 
-static bool at(const struct parser *ps, int op)
+static bool is_at_token(const struct parser *ps, int op)
 {
     return ps->tok.kind == CEL_T_PUNCT && ps->tok.op == op;
 }
 
-static _Noreturn void unexpected(struct parser *ps, const char *wanted)
+static _Noreturn void fail_unexpected(struct parser *ps, const char *wanted)
 {
     const char *found = ps->src->text + ps->tok.offset;
 
@@ -57,35 +57,35 @@ static _Noreturn void unexpected(struct parser *ps, const char *wanted)
                 (int)mortise_utf8_cut(found, ps->tok.length, 40), found);
 }
 
-static void expect(struct parser *ps, int op, const char *name)
+static void expect_token(struct parser *ps, int op, const char *name)
 {
-    if (!at(ps, op))
-        unexpected(ps, name);
-    advance(ps);
+    if (!is_at_token(ps, op))
+        fail_unexpected(ps, name);
+    advance_token(ps);
 }
 
-static _Noreturn void later(struct parser *ps, const char *what)
+static _Noreturn void fail_unsupported(struct parser *ps, const char *what)
 {
     mortise_cel_fail(ps->src, MORTISE_EUNAVAILABLE, ps->tok.offset,
                      ps->tok.length,
                      "%s of CEL are not available in this build", what);
 }
 
-/* What other implementations read behind a '?'. */
+/* Refuse the extensions of other implementations that begin with '?'. */
 static void refuse_optional(struct parser *ps, const char *what)
 {
-    if (at(ps, '?'))
-        later(ps, what);
+    if (is_at_token(ps, '?'))
+        fail_unsupported(ps, what);
 }
 
-/* One level more is open; who closes it counts it back. */
-static void deeper(struct parser *ps)
+/* Enter one more level; the caller decrements the depth. */
+static void enter_level(struct parser *ps)
 {
     if (++ps->depth > CEL_HEIGHT)
         CEL_FAIL_AT(ps->src, &ps->tok, "the expression is nested too deeply");
 }
 
-static bool is_one_of(const char *name, const char *const *words)
+static bool is_word_in(const char *name, const char *const *words)
 {
     for (; *words != NULL; words++)
         if (strcmp(name, *words) == 0)
@@ -97,7 +97,7 @@ static bool is_keyword(const char *name)
 {
     static const char *const words[] = {"in", "true", "false", "null", NULL};
 
-    return is_one_of(name, words);
+    return is_word_in(name, words);
 }
 
 static bool is_reserved(const char *name)
@@ -107,15 +107,15 @@ static bool is_reserved(const char *name)
         "function", "if",     "import", "let",      "loop",  "namespace",
         "package",  "return", "var",    "void",     "while", NULL};
 
-    return is_one_of(name, words);
+    return is_word_in(name, words);
 }
 
 /* ---- nodes ----------------------------------------------------------- */
 
-/* A node over n kids that points at `tok`. */
-static struct cel_node *make(struct parser *ps, enum cel_op op,
-                             const struct cel_token *tok, uint32_t n,
-                             struct cel_node *const *kids)
+/* A node over n kids with the position of `tok`. */
+static struct cel_node *make_cel_node(struct parser *ps, enum cel_op op,
+                                      const struct cel_token *tok, uint32_t n,
+                                      struct cel_node *const *kids)
 {
     struct cel_node *node = cel_room(ps->src, 1, sizeof *node);
 
@@ -150,7 +150,7 @@ static void kids_add(struct parser *ps, struct kids *k, struct cel_node *node)
 static struct cel_node *
 make_const(struct parser *ps, const struct cel_token *tok, struct cel_value v)
 {
-    struct cel_node *node = make(ps, CEL_CONST, tok, 0, NULL);
+    struct cel_node *node = make_cel_node(ps, CEL_CONST, tok, 0, NULL);
 
     node->u.constant = v;
     return node;
@@ -162,7 +162,7 @@ struct macro {
     const char *name;
     uint8_t n_args, n_vars;
     enum cel_op op;
-    int8_t condition, body; /* which argument, or -1 */
+    int8_t condition, body; /* index of the argument, or -1 */
 };
 
 static const struct macro macros[] = {
@@ -190,8 +190,8 @@ const char *mortise_cel_macro_at(size_t i)
     return i < n ? macros[i].name : i == n ? "has" : NULL;
 }
 
-/* The macro of that name and number of arguments; *known if there is one of
- * the name. */
+/* The macro of that name and number of arguments; *known is set if a macro of
+ * the name exists. */
 static const struct macro *find_macro(const char *name, uint32_t n, bool *known)
 {
     *known = false;
@@ -223,7 +223,7 @@ static struct cel_node *expand_macro(struct parser *ps, const struct macro *m,
     if (m->n_vars == 2 && strcmp(args[0]->u.name.p, args[1]->u.name.p) == 0)
         CEL_FAIL_AT(ps->src, args[1],
                     "the two variables of %s() need different names", m->name);
-    node = make(ps, m->op, tok, 3, kids);
+    node = make_cel_node(ps, m->op, tok, 3, kids);
     for (int i = 0; i < m->n_vars; i++)
         node->u.fold.var[i] = args[i]->u.name;
     return node;
@@ -239,12 +239,12 @@ static struct cel_node *expand_has(struct parser *ps,
     return call->kids[0];
 }
 
-/* A call as it was written; macros become what they stand for. */
+/* A call as written, or the expansion of a macro. */
 static struct cel_node *make_call(struct parser *ps,
                                   const struct cel_token *tok,
                                   const struct kids *k, bool is_receiver)
 {
-    struct cel_node *call = make(ps, CEL_CALL, tok, k->n, k->p);
+    struct cel_node *call = make_cel_node(ps, CEL_CALL, tok, k->n, k->p);
     const struct macro *m;
     bool known;
 
@@ -264,22 +264,22 @@ static struct cel_node *make_call(struct parser *ps,
 
 /* ---- primaries ------------------------------------------------------- */
 
-/* Expressions up to the closing token, which is taken.  A comma may end a
- * list, not arguments. */
+/* Expressions up to the closing token, which is consumed.  A trailing comma is
+ * allowed in a list, but not in arguments. */
 static void parse_list(struct parser *ps, int close, const char *close_name,
                        bool may_trail, struct kids *k)
 {
-    advance(ps);
-    while (!at(ps, close)) {
+    advance_token(ps);
+    while (!is_at_token(ps, close)) {
         refuse_optional(ps, "optional elements");
         kids_add(ps, k, parse_expr(ps));
-        if (!at(ps, ','))
+        if (!is_at_token(ps, ','))
             break;
-        advance(ps);
-        if (at(ps, close) && !may_trail)
-            unexpected(ps, "an argument");
+        advance_token(ps);
+        if (is_at_token(ps, close) && !may_trail)
+            fail_unexpected(ps, "an argument");
     }
-    expect(ps, close, close_name);
+    expect_token(ps, close, close_name);
 }
 
 static struct cel_node *parse_map(struct parser *ps)
@@ -287,18 +287,18 @@ static struct cel_node *parse_map(struct parser *ps)
     struct cel_token tok = ps->tok;
     struct kids k = {NULL, 0, 0};
 
-    advance(ps);
-    while (!at(ps, '}')) {
+    advance_token(ps);
+    while (!is_at_token(ps, '}')) {
         refuse_optional(ps, "optional entries");
         kids_add(ps, &k, parse_expr(ps));
-        expect(ps, ':', "':'");
+        expect_token(ps, ':', "':'");
         kids_add(ps, &k, parse_expr(ps));
-        if (!at(ps, ','))
+        if (!is_at_token(ps, ','))
             break;
-        advance(ps);
+        advance_token(ps);
     }
-    expect(ps, '}', "',' or '}'");
-    return make(ps, CEL_NEWMAP, &tok, k.n, k.p);
+    expect_token(ps, '}', "',' or '}'");
+    return make_cel_node(ps, CEL_NEWMAP, &tok, k.n, k.p);
 }
 
 static struct cel_node *parse_array(struct parser *ps)
@@ -307,21 +307,21 @@ static struct cel_node *parse_array(struct parser *ps)
     struct kids k = {NULL, 0, 0};
 
     parse_list(ps, ']', "',' or ']'", true, &k);
-    return make(ps, CEL_NEWLIST, &tok, k.n, k.p);
+    return make_cel_node(ps, CEL_NEWLIST, &tok, k.n, k.p);
 }
 
 static struct cel_node *parse_parens(struct parser *ps)
 {
     struct cel_node *node;
 
-    advance(ps);
+    advance_token(ps);
     node = parse_expr(ps);
-    expect(ps, ')', "')'");
+    expect_token(ps, ')', "')'");
     return node;
 }
 
-/* The literal under the cursor, negated where a minus stands before it: only
- * so the least int can be written. */
+/* The literal at the current token, negated after a minus.  Otherwise the least
+ * int could not be written. */
 static struct cel_node *parse_literal(struct parser *ps, bool negative,
                                       struct cel_token tok)
 {
@@ -347,7 +347,7 @@ static struct cel_node *parse_literal(struct parser *ps, bool negative,
                      ps->tok.text.p, ps->tok.text.n);
     }
     tok.length = ps->tok.offset + ps->tok.length - tok.offset;
-    advance(ps);
+    advance_token(ps);
     return make_const(ps, &tok, v);
 }
 
@@ -357,10 +357,10 @@ static struct cel_node *parse_keyword(struct parser *ps)
     struct cel_value v = {.kind = CEL_NULL};
 
     if (strcmp(tok.text.p, "in") == 0)
-        unexpected(ps, "a value");
+        fail_unexpected(ps, "a value");
     if (strcmp(tok.text.p, "null") != 0)
         v = cel_bool(strcmp(tok.text.p, "true") == 0);
-    advance(ps);
+    advance_token(ps);
     return make_const(ps, &tok, v);
 }
 
@@ -375,12 +375,12 @@ static struct cel_node *parse_name(struct parser *ps, bool absolute)
         return parse_keyword(ps);
     if (is_reserved(tok.text.p) || is_keyword(tok.text.p))
         CEL_FAIL_AT(ps->src, &tok, "'%s' is a reserved word", tok.text.p);
-    advance(ps);
-    if (at(ps, '(')) {
+    advance_token(ps);
+    if (is_at_token(ps, '(')) {
         parse_list(ps, ')', "',' or ')'", false, &k);
         return make_call(ps, &tok, &k, false);
     }
-    node = make(ps, CEL_IDENT, &tok, 0, NULL);
+    node = make_cel_node(ps, CEL_IDENT, &tok, 0, NULL);
     node->u.name = tok.text;
     node->is_absolute = absolute;
     return node;
@@ -400,76 +400,77 @@ static struct cel_node *parse_primary(struct parser *ps)
     default:
         break;
     }
-    if (at(ps, '('))
+    if (is_at_token(ps, '('))
         return parse_parens(ps);
-    if (at(ps, '['))
+    if (is_at_token(ps, '['))
         return parse_array(ps);
-    if (at(ps, '{'))
+    if (is_at_token(ps, '{'))
         return parse_map(ps);
-    expect(ps, '.', "a value");
+    expect_token(ps, '.', "a value");
     if (ps->tok.kind != CEL_T_IDENT)
-        unexpected(ps, "a name");
+        fail_unexpected(ps, "a name");
     return parse_name(ps, true);
 }
 
 /* ---- members --------------------------------------------------------- */
 
-/* Behind `of`, at the point: a member or a call on it. */
+/* After `of`, at the dot: a member or a method call. */
 static struct cel_node *parse_select(struct parser *ps, struct cel_node *of)
 {
     struct cel_token tok;
     struct kids k = {NULL, 0, 0};
 
-    advance(ps);
+    advance_token(ps);
     refuse_optional(ps, "optional members");
     tok = ps->tok;
     if (tok.kind != CEL_T_QUOTED &&
         (tok.kind != CEL_T_IDENT || is_keyword(tok.text.p)))
-        unexpected(ps, "a member's name");
-    advance(ps);
-    if (at(ps, '(') && tok.kind == CEL_T_IDENT) {
+        fail_unexpected(ps, "a member's name");
+    advance_token(ps);
+    if (is_at_token(ps, '(') && tok.kind == CEL_T_IDENT) {
         kids_add(ps, &k, of);
         parse_list(ps, ')', "',' or ')'", false, &k);
         return make_call(ps, &tok, &k, true);
     }
-    of = make(ps, CEL_SELECT, &tok, 1, &of);
+    of = make_cel_node(ps, CEL_SELECT, &tok, 1, &of);
     of->u.name = tok.text;
     return of;
 }
 
-static struct cel_node *parse_index(struct parser *ps, struct cel_node *of)
+static struct cel_node *parse_index_suffix(struct parser *ps,
+                                           struct cel_node *of)
 {
     struct cel_token tok = ps->tok;
     struct cel_node *kids[2] = {of, NULL};
 
-    advance(ps);
+    advance_token(ps);
     refuse_optional(ps, "optional elements");
     kids[1] = parse_expr(ps);
     tok.length = ps->tok.offset + ps->tok.length - tok.offset;
-    expect(ps, ']', "']'");
-    return make(ps, CEL_INDEX, &tok, 2, kids);
+    expect_token(ps, ']', "']'");
+    return make_cel_node(ps, CEL_INDEX, &tok, 2, kids);
 }
 
 /* a.b.C{...}: a message. */
 static bool is_message(const struct parser *ps, const struct cel_node *node)
 {
-    if (!at(ps, '{'))
+    if (!is_at_token(ps, '{'))
         return false;
     while (node->op == CEL_SELECT)
         node = node->kids[0];
     return node->op == CEL_IDENT;
 }
 
-/* What is selected of the node, called on it or indexed in it. */
+/* All selections, method calls and indexes after the node. */
 static struct cel_node *parse_suffixes(struct parser *ps, struct cel_node *node)
 {
     for (;;) {
-        if (at(ps, '.'))
+        if (is_at_token(ps, '.'))
             node = parse_select(ps, node);
-        else if (at(ps, '['))
-            node = parse_index(ps, node);
+        else if (is_at_token(ps, '['))
+            node = parse_index_suffix(ps, node);
         else if (is_message(ps, node))
-            later(ps, "message literals");
+            fail_unsupported(ps, "message literals");
         else
             return node;
     }
@@ -477,8 +478,8 @@ static struct cel_node *parse_suffixes(struct parser *ps, struct cel_node *node)
 
 /* ---- operators ------------------------------------------------------- */
 
-/* Is a number literal next, so that a minus belongs to it? */
-static bool at_number(const struct parser *ps)
+/* Is the next token a number literal, so that a minus is part of it? */
+static bool is_at_number(const struct parser *ps)
 {
     return ps->tok.kind == CEL_T_INT || ps->tok.kind == CEL_T_DOUBLE;
 }
@@ -486,18 +487,18 @@ static bool at_number(const struct parser *ps)
 static struct cel_node *parse_unary(struct parser *ps)
 {
     struct cel_token tok = ps->tok;
-    bool minus = at(ps, '-');
+    bool minus = is_at_token(ps, '-');
     struct cel_node *node;
 
-    if (!minus && !at(ps, '!'))
+    if (!minus && !is_at_token(ps, '!'))
         return parse_suffixes(ps, parse_primary(ps));
-    deeper(ps);
-    advance(ps);
-    if (minus && at_number(ps)) {
+    enter_level(ps);
+    advance_token(ps);
+    if (minus && is_at_number(ps)) {
         node = parse_suffixes(ps, parse_literal(ps, true, tok));
     } else {
         node = parse_unary(ps);
-        node = make(ps, minus ? CEL_NEGATE : CEL_NOT, &tok, 1, &node);
+        node = make_cel_node(ps, minus ? CEL_NEGATE : CEL_NOT, &tok, 1, &node);
     }
     ps->depth--;
     return node;
@@ -525,12 +526,12 @@ static struct binary operator_here(const struct parser *ps)
     if (ps->tok.kind == CEL_T_IDENT && strcmp(ps->tok.text.p, "in") == 0)
         return (struct binary){CEL_IN, 1};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (at(ps, table[i].token))
+        if (is_at_token(ps, table[i].token))
             return table[i].is;
     return (struct binary){CEL_CONST, 0};
 }
 
-/* Operators of at least that precedence, all of them left-associative. */
+/* Operators of at least that precedence, all left-associative. */
 static struct cel_node *parse_binary(struct parser *ps, int least)
 {
     struct cel_node *node = parse_unary(ps);
@@ -542,9 +543,9 @@ static struct cel_node *parse_binary(struct parser *ps, int least)
 
         if (is.precedence == 0 || is.precedence < least)
             return node;
-        advance(ps);
+        advance_token(ps);
         kids[1] = parse_binary(ps, is.precedence + 1);
-        node = make(ps, is.op, &tok, 2, kids);
+        node = make_cel_node(ps, is.op, &tok, 2, kids);
     }
 }
 
@@ -559,14 +560,14 @@ static struct cel_node *parse_chain(struct parser *ps, bool of_or)
         struct cel_node *node =
             of_or ? parse_chain(ps, false) : parse_binary(ps, 1);
 
-        if (k.n == 0 && !at(ps, token))
+        if (k.n == 0 && !is_at_token(ps, token))
             return node;
         if (k.n == 0)
             tok = ps->tok;
         kids_add(ps, &k, node);
-        if (!at(ps, token))
-            return make(ps, of_or ? CEL_OR : CEL_AND, &tok, k.n, k.p);
-        advance(ps);
+        if (!is_at_token(ps, token))
+            return make_cel_node(ps, of_or ? CEL_OR : CEL_AND, &tok, k.n, k.p);
+        advance_token(ps);
     }
 }
 
@@ -575,15 +576,15 @@ static struct cel_node *parse_expr(struct parser *ps)
     struct cel_node *kids[3];
     struct cel_token tok;
 
-    deeper(ps);
+    enter_level(ps);
     kids[0] = parse_chain(ps, true);
-    if (at(ps, '?')) {
+    if (is_at_token(ps, '?')) {
         tok = ps->tok;
-        advance(ps);
+        advance_token(ps);
         kids[1] = parse_chain(ps, true);
-        expect(ps, ':', "':'");
+        expect_token(ps, ':', "':'");
         kids[2] = parse_expr(ps);
-        kids[0] = make(ps, CEL_COND, &tok, 3, kids);
+        kids[0] = make_cel_node(ps, CEL_COND, &tok, 3, kids);
     }
     ps->depth--;
     return kids[0];
@@ -594,11 +595,11 @@ struct cel_node *mortise_cel_parse(const struct cel_source *src)
     struct parser ps = {.src = src};
     struct cel_node *root;
 
-    advance(&ps);
+    advance_token(&ps);
     if (ps.tok.kind == CEL_T_END)
         CEL_FAIL_AT(src, &ps.tok, "the expression is empty");
     root = parse_expr(&ps);
     if (ps.tok.kind != CEL_T_END)
-        unexpected(&ps, "an operator");
+        fail_unexpected(&ps, "an operator");
     return root;
 }

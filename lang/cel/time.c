@@ -1,9 +1,8 @@
 /* time.c -- timestamps and durations as text and as dates.
  *
- * Text is read strictly and with integers alone, so that each nanosecond that
- * was written is the one that is meant: "0.1s" is 100,000,000 of them.  What
- * does not fit into its range is refused; nothing wraps and nothing is cut but
- * digits below a nanosecond.
+ * Parsing is strict and uses only integers, so that each nanosecond in the text
+ * is exact: "0.1s" is 100,000,000 nanoseconds.  Values out of range are
+ * refused.  Nothing wraps, and only digits below a nanosecond are dropped.
  */
 #include "lang/cel/time.h"
 
@@ -28,7 +27,7 @@ struct text {
     const char *p, *end;
 };
 
-static bool take(struct text *t, char c)
+static bool take_char(struct text *t, char c)
 {
     if (t->p == t->end || *t->p != c)
         return false;
@@ -42,7 +41,7 @@ static bool at_digit(const struct text *t)
 }
 
 /* Exactly n digits. */
-static bool digits(struct text *t, unsigned n, unsigned *out)
+static bool read_fixed_digits(struct text *t, unsigned n, unsigned *out)
 {
     *out = 0;
     for (; n > 0 && at_digit(t); n--)
@@ -50,8 +49,8 @@ static bool digits(struct text *t, unsigned n, unsigned *out)
     return n == 0;
 }
 
-/* Behind a point: digits as so many billionths. */
-static bool fraction(struct text *t, int64_t *out)
+/* After a dot: digits as nanoseconds. */
+static bool read_fraction(struct text *t, int64_t *out)
 {
     int64_t unit = CEL_SECOND / 10;
     const char *from = t->p;
@@ -62,7 +61,7 @@ static bool fraction(struct text *t, int64_t *out)
     return t->p > from;
 }
 
-static unsigned days_of(unsigned year, unsigned month)
+static unsigned get_month_days(unsigned year, unsigned month)
 {
     int64_t next = month == 12 ? mortise_zone_days(year + 1, 1, 1)
                                : mortise_zone_days(year, month + 1, 1);
@@ -71,12 +70,12 @@ static unsigned days_of(unsigned year, unsigned month)
 }
 
 /* hh:mm, as seconds. */
-static bool hours_minutes(struct text *t, int32_t *out)
+static bool read_hours_minutes(struct text *t, int32_t *out)
 {
     unsigned hour, minute;
 
-    if (!digits(t, 2, &hour) || !take(t, ':') || !digits(t, 2, &minute) ||
-        hour > 23 || minute > 59)
+    if (!read_fixed_digits(t, 2, &hour) || !take_char(t, ':') ||
+        !read_fixed_digits(t, 2, &minute) || hour > 23 || minute > 59)
         return false;
     *out = (int32_t)(hour * HOUR + minute * MINUTE);
     return true;
@@ -84,11 +83,11 @@ static bool hours_minutes(struct text *t, int32_t *out)
 
 static bool read_offset(struct text *t, int32_t *out)
 {
-    bool west = take(t, '-');
+    bool west = take_char(t, '-');
 
     if (!west)
-        take(t, '+');
-    if (!hours_minutes(t, out))
+        take_char(t, '+');
+    if (!read_hours_minutes(t, out))
         return false;
     if (west)
         *out = -*out;
@@ -107,25 +106,26 @@ static bool read_date(struct text *t, int64_t *days)
 {
     unsigned year, month, day;
 
-    if (!digits(t, 4, &year) || !take(t, '-') || !digits(t, 2, &month) ||
-        !take(t, '-') || !digits(t, 2, &day) || month < 1 || month > 12 ||
-        day < 1 || day > days_of(year, month))
+    if (!read_fixed_digits(t, 4, &year) || !take_char(t, '-') ||
+        !read_fixed_digits(t, 2, &month) || !take_char(t, '-') ||
+        !read_fixed_digits(t, 2, &day) || month < 1 || month > 12 || day < 1 ||
+        day > get_month_days(year, month))
         return false;
     *days = mortise_zone_days(year, month, day);
     return true;
 }
 
 /* hh:mm:ss[.digits] */
-static bool read_clock(struct text *t, int32_t *seconds, int64_t *ns)
+static bool read_clock_time(struct text *t, int32_t *seconds, int64_t *ns)
 {
     unsigned second;
 
     *ns = 0;
-    if (!hours_minutes(t, seconds) || !take(t, ':') || !digits(t, 2, &second) ||
-        second > 59)
+    if (!read_hours_minutes(t, seconds) || !take_char(t, ':') ||
+        !read_fixed_digits(t, 2, &second) || second > 59)
         return false;
     *seconds += (int32_t)second;
-    return !take(t, '.') || fraction(t, ns);
+    return !take_char(t, '.') || read_fraction(t, ns);
 }
 
 bool mortise_cel_time_parse(struct cel_time *out, const char *p, size_t n)
@@ -134,20 +134,21 @@ bool mortise_cel_time_parse(struct cel_time *out, const char *p, size_t n)
     int64_t days, ns;
     int32_t clock, offset = 0;
 
-    if (!read_date(&t, &days) || !take(&t, 'T') || !read_clock(&t, &clock, &ns))
+    if (!read_date(&t, &days) || !take_char(&t, 'T') ||
+        !read_clock_time(&t, &clock, &ns))
         return false;
-    if (!take(&t, 'Z') && (t.p == t.end || (*t.p != '+' && *t.p != '-') ||
-                           !read_offset(&t, &offset)))
+    if (!take_char(&t, 'Z') && (t.p == t.end || (*t.p != '+' && *t.p != '-') ||
+                                !read_offset(&t, &offset)))
         return false;
     *out = (struct cel_time){days * DAY + clock - offset, (int32_t)ns};
     return t.p == t.end && mortise_cel_time_in_range(*out);
 }
 
-/* The unit of a part of a duration, in nanoseconds; 0 when it is none. */
+/* The unit of a part of a duration, in nanoseconds; 0: invalid. */
 static int64_t read_unit(struct text *t)
 {
     static const struct {
-        const char *name; /* longer ones before what they begin with */
+        const char *name; /* longer names before their prefixes */
         int64_t ns;
     } units[] = {{"ns", 1},
                  {"us", 1000},
@@ -170,7 +171,8 @@ static int64_t read_unit(struct text *t)
     return 0;
 }
 
-/* digits[.digits]unit, as nanoseconds below zero: there is one more of them. */
+/* digits[.digits]unit, as negative nanoseconds, because their range is larger
+ * by one. */
 static bool read_part(struct text *t, int64_t *ns)
 {
     int64_t whole = 0, part = 0, unit;
@@ -180,8 +182,8 @@ static bool read_part(struct text *t, int64_t *ns)
         if (__builtin_mul_overflow(whole, 10, &whole) ||
             __builtin_sub_overflow(whole, *t->p - '0', &whole))
             return false;
-    if (take(t, '.'))
-        any = fraction(t, &part) || any;
+    if (take_char(t, '.'))
+        any = read_fraction(t, &part) || any;
     unit = read_unit(t);
     if (!any || unit == 0 || __builtin_mul_overflow(whole, unit, ns))
         return false;
@@ -195,11 +197,11 @@ static bool read_part(struct text *t, int64_t *ns)
 bool mortise_cel_duration_parse(int64_t *out, const char *p, size_t n)
 {
     struct text t = {p, p + n};
-    bool negative = take(&t, '-');
+    bool negative = take_char(&t, '-');
     int64_t sum = 0, part;
 
     if (!negative)
-        take(&t, '+');
+        take_char(&t, '+');
     if (t.end - t.p == 1 && *t.p == '0') {
         *out = 0;
         return true;
@@ -215,7 +217,7 @@ bool mortise_cel_duration_parse(int64_t *out, const char *p, size_t n)
 
 /* ---- writing ----------------------------------------------------------- */
 
-/* ".5", or nothing: billionths without the zeros behind. */
+/* ".5", or nothing: nanoseconds without trailing zeros. */
 static size_t put_fraction(char *out, uint32_t ns)
 {
     size_t n;
@@ -252,7 +254,7 @@ size_t mortise_cel_duration_text(char out[CEL_TIME_TEXT], int64_t ns)
     return n;
 }
 
-/* ---- reckoning --------------------------------------------------------- */
+/* ---- arithmetic -------------------------------------------------------- */
 
 bool mortise_cel_time_add(struct cel_time t, int64_t ns, struct cel_time *out)
 {
@@ -284,7 +286,8 @@ struct cel_date mortise_cel_time_date(struct cel_time t, int32_t offset)
                          .millisecond = (unsigned)t.ns / 1000000};
 
     mortise_zone_date(days, &d.year, &d.month, &d.day);
-    d.weekday = (unsigned)(((days + 4) % 7 + 7) % 7); /* 1970: a Thursday */
+    /* 1970 began on a Thursday */
+    d.weekday = (unsigned)(((days + 4) % 7 + 7) % 7);
     d.day_of_year = (unsigned)(days - mortise_zone_days(d.year, 1, 1));
     return d;
 }

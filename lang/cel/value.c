@@ -1,18 +1,20 @@
-/* value.c -- CEL's values: equality, order, maps, and the way to JSON.
+/* value.c -- CEL's values: equality, order, maps, and conversion to JSON.
  *
- *   (1) Nothing here takes longer than it was charged for: each element and
- *       byte looked at is paid from the context, also inside equality and on
- *       the way out to JSON, since a small value may hold one part many times.
- *   (2) Recursion is bounded by DEPTH, whatever nests.
- *   (3) Equality is CEL's: numbers compare by value across their kinds, NaN
- *       equals nothing, and unlike kinds are unequal, not an error.
+ *   (1) Each element and byte that is read is charged to the context before, so
+ *       no operation takes longer than its cost.  This includes equality and
+ *       the conversion to JSON, because a small value may contain one part many
+ *       times.
+ *   (2) DEPTH limits recursion in all nested values.
+ *   (3) Equality is that of CEL: numbers of different kinds are compared by
+ *       value, NaN equals nothing, and values of different kinds are unequal,
+ *       which is not an error.
  *
- * An int or uint meets a double as a double, as in the other implementations
- * of CEL; above 2^53 that rounds.  Map keys are exact: a double finds an
- * integer key only if it is that integer.
+ * For a comparison with a double, an int or uint is converted to double, as in
+ * other implementations of CEL. Above 2^53 this rounds.  Map keys are exact: a
+ * double finds an integer key only if it is exactly that integer.
  *
- * A timestamp or duration goes out to JSON as the string that string() gives,
- * as CEL maps them everywhere; bytes and the like have no such form.
+ * In JSON, a timestamp or duration is the string that string() returns, as CEL
+ * specifies. bytes and some other kinds have no form in JSON.
  */
 #include "lang/cel/value.h"
 
@@ -63,7 +65,7 @@ const char *mortise_cel_kind_name(unsigned kind)
         "null",  "bool", "int", "uint",      "double",   "string",
         "bytes", "list", "map", "timestamp", "duration", "type"};
 
-    assert(kind < CEL_KINDS); /* no other is ever made */
+    assert(kind < CEL_KINDS); /* there are no other kinds */
     return names[kind];
 }
 
@@ -109,24 +111,24 @@ struct cel_value mortise_cel_from_json(const json_t *v)
     return (struct cel_value){.kind = CEL_NULL};
 }
 
-/* A value that jansson made, or what its absence means. */
-static bool made(struct cel_ctx *c, json_t *v, json_t **out)
+/* Check a value that jansson returned; NULL: out of memory. */
+static bool check_json_value(struct cel_ctx *c, json_t *v, json_t **out)
 {
     *out = v;
     return v != NULL || mortise_cel_fault(c, CEL_MEMORY);
 }
 
-static bool to_json(struct cel_ctx *c, const struct cel_value *v, size_t depth,
-                    json_t **out);
+static bool value_to_json(struct cel_ctx *c, const struct cel_value *v,
+                          size_t depth, json_t **out);
 
 static bool string_to_json(struct cel_ctx *c, const struct cel_value *v,
                            json_t **out)
 {
-    return made(c,
-                v->u.s.json != NULL
-                    ? json_incref(mortise_json_unconst(v->u.s.json))
-                    : mortise_json_strn(v->u.s.p, v->u.s.n),
-                out);
+    return check_json_value(c,
+                            v->u.s.json != NULL
+                                ? json_incref(mortise_json_unconst(v->u.s.json))
+                                : mortise_json_strn(v->u.s.p, v->u.s.n),
+                            out);
 }
 
 /* An element of a list, or an entry of a map. */
@@ -141,7 +143,7 @@ static bool entry_to_json(struct cel_ctx *c, const struct cel_value *key,
     if (!is_list && (key->kind != CEL_STRING ||
                      memchr(key->u.s.p, '\0', key->u.s.n) != NULL))
         return mortise_cel_fault(c, CEL_NOT_JSON_KEY);
-    if (!to_json(c, value, depth, &item))
+    if (!value_to_json(c, value, depth, &item))
         return false;
     rv = is_list ? json_array_append_new(out, item)
                  : json_object_setn_new(out, key->u.s.p, key->u.s.n, item);
@@ -161,7 +163,8 @@ static bool container_to_json(struct cel_ctx *c, const struct cel_value *v,
     }
     if (depth == 0)
         return mortise_cel_fault(c, CEL_DEPTH);
-    ok = made(c, v->kind == CEL_LIST ? json_array() : json_object(), out);
+    ok = check_json_value(c, v->kind == CEL_LIST ? json_array() : json_object(),
+                          out);
     mortise_cel_cursor_init(&cur, v);
     while (ok && mortise_cel_next(&cur, &key, &value))
         ok = entry_to_json(c, &key, &value, depth - 1, *out);
@@ -182,29 +185,29 @@ static bool when_to_json(struct cel_ctx *c, const struct cel_value *v,
     char text[CEL_TIME_TEXT];
     size_t n = mortise_cel_when_text(text, v);
 
-    return made(c, mortise_json_strn(text, n), out);
+    return check_json_value(c, mortise_json_strn(text, n), out);
 }
 
-static bool to_json(struct cel_ctx *c, const struct cel_value *v, size_t depth,
-                    json_t **out)
+static bool value_to_json(struct cel_ctx *c, const struct cel_value *v,
+                          size_t depth, json_t **out)
 {
     if (!cel_charge(c, 1))
         return false;
     switch (v->kind) {
     case CEL_NULL:
-        return made(c, json_null(), out);
+        return check_json_value(c, json_null(), out);
     case CEL_BOOL:
-        return made(c, json_boolean(v->u.b), out);
+        return check_json_value(c, json_boolean(v->u.b), out);
     case CEL_INT:
-        return made(c, json_integer(v->u.i), out);
+        return check_json_value(c, json_integer(v->u.i), out);
     case CEL_UINT:
         if (v->u.u > INT64_MAX)
             return mortise_cel_fault_of(c, CEL_NOT_JSON, v->kind, 0);
-        return made(c, json_integer((json_int_t)v->u.u), out);
+        return check_json_value(c, json_integer((json_int_t)v->u.u), out);
     case CEL_DOUBLE:
         if (!isfinite(v->u.d))
             return mortise_cel_fault_of(c, CEL_NOT_JSON, v->kind, 0);
-        return made(c, json_real(v->u.d), out);
+        return check_json_value(c, json_real(v->u.d), out);
     case CEL_STRING:
         return cel_charge(c, v->u.s.n) && string_to_json(c, v, out);
     case CEL_LIST:
@@ -221,10 +224,10 @@ static bool to_json(struct cel_ctx *c, const struct cel_value *v, size_t depth,
 bool mortise_cel_to_json(struct cel_ctx *c, const struct cel_value *v,
                          json_t **out)
 {
-    /* Alone, what came from JSON goes back as it is, however long. */
+    /* A single string from JSON is returned itself, whatever its length. */
     if (v->kind == CEL_STRING && v->u.s.json != NULL)
         return cel_charge(c, 1) && string_to_json(c, v, out);
-    if (to_json(c, v, MORTISE_JSON_DEPTH, out))
+    if (value_to_json(c, v, MORTISE_JSON_DEPTH, out))
         return true;
     *out = NULL;
     return false;
@@ -253,7 +256,7 @@ struct cel_list *mortise_cel_list_new(struct cel_ctx *c, size_t n)
     if (!cel_charge(c, 1))
         return NULL;
     if (n > SIZE_MAX / 4 / sizeof list->items[0])
-        n = SIZE_MAX / 4 / sizeof list->items[0]; /* more than can be paid */
+        n = SIZE_MAX / 4 / sizeof list->items[0]; /* more than any budget */
     if (!cel_charge(c, n))
         return NULL;
     list =
@@ -295,8 +298,8 @@ bool mortise_cel_next(struct cel_cursor *cur, struct cel_value *key,
     return true;
 }
 
-/* The one spelling of a key: numbers as int where they are one, else uint.
- * Doubles that are no integer stay and find nothing. */
+/* The canonical form of a key: int if the number fits, else uint.  A double
+ * that is not an integer is unchanged, and matches no key. */
 static struct cel_value plain_key(const struct cel_value *key)
 {
     if (key->kind == CEL_UINT && key->u.u <= INT64_MAX)
@@ -310,13 +313,13 @@ static struct cel_value plain_key(const struct cel_value *key)
     return *key;
 }
 
-static bool is_key(const struct cel_value *key)
+static bool is_map_key(const struct cel_value *key)
 {
     return key->kind == CEL_BOOL || key->kind == CEL_INT ||
            key->kind == CEL_UINT || key->kind == CEL_STRING;
 }
 
-/* Both plain. */
+/* Both keys are canonical. */
 static bool same_key(const struct cel_value *a, const struct cel_value *b)
 {
     if (a->kind != b->kind)
@@ -327,8 +330,8 @@ static bool same_key(const struct cel_value *a, const struct cel_value *b)
     return a->kind == CEL_BOOL ? a->u.b == b->u.b : a->u.u == b->u.u;
 }
 
-/* FNV-1a.  Who finds many keys of one hash only meets the cost bound sooner:
- * every probe is charged. */
+/* FNV-1a.  Many keys with the same hash only reach the cost limit earlier,
+ * because each probe is charged. */
 static uint64_t hash_key(const struct cel_value *key)
 {
     uint64_t h = 14695981039346656037u ^ key->kind;
@@ -362,12 +365,12 @@ struct cel_map *mortise_cel_map_new(struct cel_ctx *c, size_t cap)
     return m->slots != NULL ? m : NULL;
 }
 
-static struct cel_entry *entry_in(const struct cel_map *m, size_t slot)
+static struct cel_entry *get_slot_entry(const struct cel_map *m, size_t slot)
 {
     return m->slots[slot] != 0 ? &m->entries[m->slots[slot] - 1] : NULL;
 }
 
-/* Is `key` (plain) the key of the entry?  Charged for. */
+/* Is `key` (canonical) the key of the entry?  Charged for. */
 static bool is_entry(struct cel_ctx *c, const struct cel_entry *e,
                      const struct cel_value *key, bool *same)
 {
@@ -392,7 +395,7 @@ static bool find_linear(struct cel_ctx *c, const struct cel_map *m,
     return true;
 }
 
-/* *slot is where the key stands or would stand. */
+/* *slot is the slot of the key, or the slot for inserting it. */
 static bool find_hashed(struct cel_ctx *c, const struct cel_map *m,
                         const struct cel_value *key, size_t *slot,
                         struct cel_entry **out)
@@ -400,7 +403,7 @@ static bool find_hashed(struct cel_ctx *c, const struct cel_map *m,
     bool same = false;
 
     *slot = hash_key(key) & (m->n_slots - 1);
-    while ((*out = entry_in(m, *slot)) != NULL) {
+    while ((*out = get_slot_entry(m, *slot)) != NULL) {
         if (!is_entry(c, *out, key, &same))
             return false;
         if (same)
@@ -410,16 +413,16 @@ static bool find_hashed(struct cel_ctx *c, const struct cel_map *m,
     return true;
 }
 
-/* To hash or to compare a key reads it. */
+/* Hashing or comparing a key reads it. */
 static bool charge_key(struct cel_ctx *c, const struct cel_value *key)
 {
     return cel_charge(c, key->kind == CEL_STRING ? key->u.s.n + 1 : 1);
 }
 
-/* The entry of a plain key, or NULL. */
-static bool find_entry(struct cel_ctx *c, const struct cel_map *m,
-                       const struct cel_value *key, size_t *slot,
-                       struct cel_entry **out)
+/* The entry of a canonical key, or NULL. */
+static bool find_map_entry(struct cel_ctx *c, const struct cel_map *m,
+                           const struct cel_value *key, size_t *slot,
+                           struct cel_entry **out)
 {
     *slot = 0;
     return m->slots != NULL ? find_hashed(c, m, key, slot, out)
@@ -434,13 +437,14 @@ bool mortise_cel_map_add(struct cel_ctx *c, struct cel_map *m,
     struct cel_entry *there;
     size_t slot;
 
-    if (!is_key(key))
+    if (!is_map_key(key))
         return mortise_cel_fault_of(c, CEL_KEY_KIND, key->kind, 0);
-    if (!charge_key(c, key) || !find_entry(c, m, &plain, &slot, &there))
+    if (!charge_key(c, key) || !find_map_entry(c, m, &plain, &slot, &there))
         return false;
     if (there != NULL)
         return mortise_cel_fault(c, CEL_KEY_TWICE);
-    assert(m->n < m->cap); /* map_new() was told how many come */
+    /* the caller of map_new() gives the number of entries */
+    assert(m->n < m->cap);
     m->entries[m->n++] = (struct cel_entry){*key, *value};
     if (m->slots != NULL)
         m->slots[slot] = (uint32_t)m->n;
@@ -470,9 +474,9 @@ bool mortise_cel_map_find(struct cel_ctx *c, const struct cel_value *map,
     }
     plain = plain_key(key);
     *found = false;
-    if (!is_key(&plain))
+    if (!is_map_key(&plain))
         return true;
-    if (!find_entry(c, map->u.map, &plain, &slot, &e))
+    if (!find_map_entry(c, map->u.map, &plain, &slot, &e))
         return false;
     *found = e != NULL;
     if (e != NULL)
@@ -482,8 +486,8 @@ bool mortise_cel_map_find(struct cel_ctx *c, const struct cel_value *map,
 
 /* ---- equality and order ---------------------------------------------- */
 
-static int order_of_numbers(const struct cel_value *a,
-                            const struct cel_value *b)
+static int compare_two_numbers(const struct cel_value *a,
+                               const struct cel_value *b)
 {
     if (a->kind == CEL_DOUBLE || b->kind == CEL_DOUBLE) {
         double x = cel_as_double(a), y = cel_as_double(b);
@@ -494,14 +498,15 @@ static int order_of_numbers(const struct cel_value *a,
         return a->kind == CEL_INT ? (a->u.i > b->u.i) - (a->u.i < b->u.i)
                                   : (a->u.u > b->u.u) - (a->u.u < b->u.u);
     if (a->kind == CEL_UINT)
-        return -order_of_numbers(b, a);
+        return -compare_two_numbers(b, a);
     if (a->u.i < 0)
         return -1;
     return ((uint64_t)a->u.i > b->u.u) - ((uint64_t)a->u.i < b->u.u);
 }
 
-/* By bytes, which for UTF-8 is by code points. */
-static int order_of_text(const struct cel_value *a, const struct cel_value *b)
+/* By bytes, which is the order of code points in UTF-8. */
+static int compare_two_texts(const struct cel_value *a,
+                             const struct cel_value *b)
 {
     size_t n = a->u.s.n < b->u.s.n ? a->u.s.n : b->u.s.n;
     int d = memcmp(a->u.s.p, b->u.s.p, n);
@@ -511,12 +516,12 @@ static int order_of_text(const struct cel_value *a, const struct cel_value *b)
     return (d > 0) - (d < 0);
 }
 
-static bool is_number(const struct cel_value *v)
+static bool is_number_value(const struct cel_value *v)
 {
     return v->kind >= CEL_INT && v->kind <= CEL_DOUBLE;
 }
 
-static bool is_text(const struct cel_value *v)
+static bool is_text_value(const struct cel_value *v)
 {
     return v->kind == CEL_STRING || v->kind == CEL_BYTES;
 }
@@ -528,8 +533,8 @@ static bool is_scalar(const struct cel_value *v)
 }
 
 /* Of two bools, timestamps or durations. */
-static int order_of_scalars(const struct cel_value *a,
-                            const struct cel_value *b)
+static int compare_two_scalars(const struct cel_value *a,
+                               const struct cel_value *b)
 {
     const struct cel_time *s = &a->u.time, *t = &b->u.time;
 
@@ -545,25 +550,25 @@ static int order_of_scalars(const struct cel_value *a,
 bool mortise_cel_compare(struct cel_ctx *c, const struct cel_value *a,
                          const struct cel_value *b, int *order)
 {
-    if (is_number(a) && is_number(b)) {
-        *order = order_of_numbers(a, b);
+    if (is_number_value(a) && is_number_value(b)) {
+        *order = compare_two_numbers(a, b);
         return true;
     }
-    if (a->kind == b->kind && is_text(a)) {
+    if (a->kind == b->kind && is_text_value(a)) {
         if (!cel_charge(c, a->u.s.n < b->u.s.n ? a->u.s.n : b->u.s.n))
             return false;
-        *order = order_of_text(a, b);
+        *order = compare_two_texts(a, b);
         return true;
     }
     if (a->kind == b->kind && is_scalar(a)) {
-        *order = order_of_scalars(a, b);
+        *order = compare_two_scalars(a, b);
         return true;
     }
     return mortise_cel_fault_of(c, CEL_OVERLOAD, a->kind, b->kind);
 }
 
-static bool equal(struct cel_ctx *c, const struct cel_value *a,
-                  const struct cel_value *b, size_t depth, bool *out);
+static bool equal_values(struct cel_ctx *c, const struct cel_value *a,
+                         const struct cel_value *b, size_t depth, bool *out);
 
 static bool equal_lists(struct cel_ctx *c, const struct cel_value *a,
                         const struct cel_value *b, size_t depth, bool *out)
@@ -574,7 +579,7 @@ static bool equal_lists(struct cel_ctx *c, const struct cel_value *a,
     for (size_t i = 0; i < n && *out; i++) {
         struct cel_value x = mortise_cel_item(a, i), y = mortise_cel_item(b, i);
 
-        if (!equal(c, &x, &y, depth, out))
+        if (!equal_values(c, &x, &y, depth, out))
             return false;
     }
     return true;
@@ -591,20 +596,20 @@ static bool equal_maps(struct cel_ctx *c, const struct cel_value *a,
     while (*out && mortise_cel_next(&cur, &key, &value)) {
         if (!mortise_cel_map_find(c, b, &key, out, &other))
             return false;
-        if (*out && !equal(c, &value, &other, depth, out))
+        if (*out && !equal_values(c, &value, &other, depth, out))
             return false;
     }
     return true;
 }
 
-static bool equal(struct cel_ctx *c, const struct cel_value *a,
-                  const struct cel_value *b, size_t depth, bool *out)
+static bool equal_values(struct cel_ctx *c, const struct cel_value *a,
+                         const struct cel_value *b, size_t depth, bool *out)
 {
     if (!cel_charge(c, 1))
         return false;
     *out = false;
-    if (is_number(a) && is_number(b)) {
-        *out = order_of_numbers(a, b) == 0;
+    if (is_number_value(a) && is_number_value(b)) {
+        *out = compare_two_numbers(a, b) == 0;
         return true;
     }
     if (a->kind != b->kind)
@@ -615,7 +620,7 @@ static bool equal(struct cel_ctx *c, const struct cel_value *a,
     case CEL_BOOL:
     case CEL_TIMESTAMP:
     case CEL_DURATION:
-        *out = order_of_scalars(a, b) == 0;
+        *out = compare_two_scalars(a, b) == 0;
         return true;
     case CEL_STRING:
     case CEL_BYTES:
@@ -631,7 +636,7 @@ static bool equal(struct cel_ctx *c, const struct cel_value *a,
         *out = a->u.type == b->u.type;
         return true;
     default:
-        *out = true; /* null is null */
+        *out = true; /* null equals null */
         return true;
     }
 }
@@ -639,5 +644,5 @@ static bool equal(struct cel_ctx *c, const struct cel_value *a,
 bool mortise_cel_equal(struct cel_ctx *c, const struct cel_value *a,
                        const struct cel_value *b, bool *out)
 {
-    return equal(c, a, b, DEPTH, out);
+    return equal_values(c, a, b, DEPTH, out);
 }

@@ -1,9 +1,9 @@
-/* value.h -- CEL's values while an expression is evaluated.  Internal to cel/,
- * and the entry for its tests, which have values that JSON cannot say.
+/* value.h -- CEL's values during evaluation.  Internal to cel/, and the
+ * interface for its tests, which use values that JSON cannot express.
  *
- * A value is 24 bytes and never owns anything: strings, lists and maps are
- * borrowed from the JSON that was put in, from the program, or from the arena
- * of the evaluation.  JSON arrays and objects are used as they are. */
+ * A value has 24 bytes and never owns memory: strings, lists and maps are
+ * borrowed from the input JSON, from the program, or from the arena of the
+ * evaluation.  JSON arrays and objects are used directly. */
 #ifndef MORTISE_LANG_CEL_VALUE_H
 #define MORTISE_LANG_CEL_VALUE_H
 
@@ -29,7 +29,7 @@ enum cel_kind {
 
 struct cel_value {
     uint8_t kind; /* enum cel_kind */
-    bool is_json; /* a list or map is u.json */
+    bool is_json; /* the list or map is u.json */
     union {
         bool b;
         int64_t i; /* int; duration: nanoseconds */
@@ -38,9 +38,9 @@ struct cel_value {
         struct {
             const char *p; /* strings are UTF-8 */
             size_t n;
-            const json_t *json; /* of which it is the text; or NULL */
+            const json_t *json; /* the JSON string with this text; or NULL */
         } s;                    /* string, bytes */
-        const json_t *json;     /* list, map from outside */
+        const json_t *json;     /* list, map from the input */
         const struct cel_list *list;
         const struct cel_map *map;
         struct cel_time time; /* timestamp */
@@ -57,45 +57,46 @@ struct cel_entry {
     struct cel_value key, value;
 };
 
-/* Entries in the order of making; a hash over them once there are many. */
+/* Entries in the order of insertion, with a hash table if there are many. */
 struct cel_map {
     size_t n, cap;
     struct cel_entry *entries;
-    uint32_t *slots; /* entry + 1, or 0; NULL while linear search will do */
+    uint32_t *slots; /* entry + 1, or 0; NULL: linear search */
     size_t n_slots;  /* a power of two */
 };
 
-/* Why an evaluation ended without a value. */
+/* The reason why an evaluation has no value. */
 enum cel_fault_kind {
     CEL_FINE,
     CEL_OVERLOAD,   /* x, y: kinds of the operands */
-    CEL_NOT_BOOL,   /* x: what it is */
-    CEL_NO_MEMBERS, /* x: what has none */
+    CEL_NOT_BOOL,   /* x: the kind of the value */
+    CEL_NO_MEMBERS, /* x: the kind without members */
     CEL_OVERFLOW,
     CEL_RANGE, /* x: timestamp or duration */
     CEL_BY_ZERO,
     CEL_NO_KEY, /* name: the key */
     CEL_NO_INDEX,
     CEL_BAD_INDEX,
-    CEL_KEY_KIND, /* x: its kind */
+    CEL_KEY_KIND, /* x: the kind of the key */
     CEL_KEY_TWICE,
-    CEL_UNSET,   /* name: of the scope */
+    CEL_UNSET,   /* name: in the scope */
     CEL_CONVERT, /* x: from; y: to */
-    CEL_NO_ZONE, /* name: of the zone */
+    CEL_NO_ZONE, /* name: the zone */
     CEL_NOT_UTF8,
     CEL_NOT_JSON, /* x: the kind */
     CEL_NOT_JSON_KEY,
     CEL_REGEX,
-    CEL_ELEMENT,   /* x: what a list should not hold here */
-    CEL_EMPTY,     /* a list that may not be */
-    CEL_SHIFT,     /* by less than no bits */
+    CEL_ELEMENT,   /* x: the kind of the unsuitable element */
+    CEL_EMPTY,     /* a list that must not be empty */
+    CEL_SHIFT,     /* negative number of bits */
     CEL_NO_CLAUSE, /* of format() */
-    CEL_CLAUSE,    /* x: what y, its letter, cannot show */
-    CEL_TOO_FEW,   /* values for its clauses */
-    CEL_NO_LEVEL,  /* of lists in lists */
+    CEL_CLAUSE,    /* x: the kind that the clause y (its letter) cannot
+                    * format */
+    CEL_TOO_FEW,   /* fewer values than clauses */
+    CEL_NO_LEVEL,  /* negative nesting level */
     CEL_NOT_BASE64,
-    CEL_NO_JSON, /* a text that should be */
-    /* These no `||` absorbs: */
+    CEL_NO_JSON, /* invalid JSON text */
+    /* `||` does not absorb these: */
     CEL_COST,
     CEL_STEPS, /* of a regular expression */
     CEL_DEPTH,
@@ -110,16 +111,16 @@ struct mortise_cel_fault {
     const struct cel_node *at;
 };
 
-/* One evaluation: what it may still spend, where it allocates and what went
- * wrong.  The functions below return false when `fault` was set. */
+/* The state of one evaluation: the remaining cost, the arena and the fault.
+ * The functions below return false after they set `fault`. */
 struct cel_ctx {
     uint64_t left;
     struct mortise_arena *arena;
     struct mortise_cel_fault fault;
 };
 
-/* False, the fault set: alone, about kinds of values, about something with a
- * name. */
+/* Set the fault and return false: a plain fault, one about kinds of values, and
+ * one about a name. */
 bool mortise_cel_fault(struct cel_ctx *c, enum cel_fault_kind kind);
 bool mortise_cel_fault_of(struct cel_ctx *c, enum cel_fault_kind kind,
                           unsigned x, unsigned y);
@@ -132,7 +133,7 @@ static inline bool cel_charge(struct cel_ctx *c, size_t n)
     c->left -= n;
     return true;
 }
-/* Charged for, zeroed; NULL with the fault set. */
+/* Charged and zeroed; NULL: the fault is set. */
 void *mortise_cel_alloc(struct cel_ctx *c, size_t n, size_t size);
 
 struct cel_value mortise_cel_from_json(const json_t *v);
@@ -155,7 +156,7 @@ static inline struct cel_value cel_double(double d)
 {
     return (struct cel_value){.kind = CEL_DOUBLE, .u.d = d};
 }
-/* Of any number. */
+/* The value of any number. */
 static inline double cel_as_double(const struct cel_value *v)
 {
     return v->kind == CEL_INT    ? (double)v->u.i
@@ -176,34 +177,36 @@ static inline struct cel_value cel_timestamp(struct cel_time t)
     return (struct cel_value){.kind = CEL_TIMESTAMP, .u.time = t};
 }
 
-/* A timestamp or duration as string() gives it.  Its length. */
+/* A timestamp or duration as text, as string() returns it.  Returns its
+ * length. */
 size_t mortise_cel_when_text(char out[CEL_TIME_TEXT],
                              const struct cel_value *v);
 
-/* What people call it: "int", "null", "timestamp". */
+/* The name for messages: "int", "null", "timestamp". */
 const char *mortise_cel_kind_name(unsigned kind);
-/* What type() denotes: "int", "null_type", "google.protobuf.Timestamp". */
+/* The name of the type that type() returns: "int", "null_type",
+ * "google.protobuf.Timestamp". */
 const char *mortise_cel_type_name(unsigned kind);
 
-/* Heterogeneous equality: never an overload error, only cost or depth. */
+/* Equality across kinds: no overload errors, only cost or depth. */
 bool mortise_cel_equal(struct cel_ctx *c, const struct cel_value *a,
                        const struct cel_value *b, bool *out);
-/* *order is -1, 0, 1, or 2 when a NaN is among them (no comparison holds). */
+/* *order is -1, 0 or 1; 2: one of them is NaN (no comparison holds). */
 bool mortise_cel_compare(struct cel_ctx *c, const struct cel_value *a,
                          const struct cel_value *b, int *order);
 
-/* Elements of a list, entries of a map. */
+/* The number of elements of a list or entries of a map. */
 size_t mortise_cel_count(const struct cel_value *v);
 struct cel_value mortise_cel_item(const struct cel_value *list, size_t i);
 
-/* A list with room for n elements and none yet; NULL with the fault set. */
+/* An empty list with capacity n; NULL: the fault is set. */
 struct cel_list *mortise_cel_list_new(struct cel_ctx *c, size_t n);
 static inline struct cel_value cel_list_value(const struct cel_list *l)
 {
     return (struct cel_value){.kind = CEL_LIST, .u.list = l};
 }
 
-/* Walk over a list (key: the index) or a map. */
+/* An iteration over a list (key: the index) or a map. */
 struct cel_cursor {
     const struct cel_value *of;
     size_t i, n;
@@ -214,18 +217,18 @@ void mortise_cel_cursor_init(struct cel_cursor *cur,
 bool mortise_cel_next(struct cel_cursor *cur, struct cel_value *key,
                       struct cel_value *value);
 
-/* A map with room for `cap` entries; NULL with the fault set. */
+/* An empty map with capacity `cap`; NULL: the fault is set. */
 struct cel_map *mortise_cel_map_new(struct cel_ctx *c, size_t cap);
-/* A key that is there already is a fault. */
+/* A duplicate key is a fault. */
 bool mortise_cel_map_add(struct cel_ctx *c, struct cel_map *m,
                          const struct cel_value *key,
                          const struct cel_value *value);
-/* Numbers find the key of their value, whatever their kinds. */
+/* A number finds the key of the same value, whatever their kinds. */
 bool mortise_cel_map_find(struct cel_ctx *c, const struct cel_value *map,
                           const struct cel_value *key, bool *found,
                           struct cel_value *out);
 
-/* A number as string() gives it; its length. */
+/* A number as text, as string() returns it.  Returns its length. */
 size_t mortise_cel_number_text(char out[MORTISE_REAL_TEXT],
                                const struct cel_value *v);
 
@@ -237,12 +240,12 @@ struct cel_inputs {
     const struct cel_value *typed;
 };
 
-/* Evaluate; the result borrows from the inputs, the program and the arena
- * of `c`, whose `left` is what it may cost. */
+/* Evaluate.  The result borrows from the inputs, the program and the arena of
+ * `c`; the cost limit is `c->left`. */
 bool mortise_cel_run(const struct mortise_cel *prog,
                      const struct cel_inputs *in, struct cel_ctx *c,
                      struct cel_value *out);
-/* The fault of a context as code, words and place. */
+/* The fault of a context as an error code, a message and a position. */
 int mortise_cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
                        struct mortise_err *err);
 
