@@ -140,7 +140,7 @@ static struct type get_schema_type(const struct mortise_schema *s)
 }
 
 /* The type of a list's elements or a map's values. */
-static struct type item(struct type t)
+static struct type get_item_type(struct type t)
 {
     if (t.schema != NULL && !(t.kinds & MAP))
         return get_schema_type(mortise_schema_items(t.schema));
@@ -173,7 +173,7 @@ static struct type get_member_type(const struct checker *c,
     struct type t;
 
     if (base.schema == NULL || memchr(name.p, '\0', name.n) != NULL)
-        return item(base);
+        return get_item_type(base);
     t = get_schema_type(mortise_schema_member(base.schema, name.p));
     if (t.kinds == 0)
         fail_unknown(c, n, "member", name.p,
@@ -338,7 +338,7 @@ static struct type check_index(struct checker *c, struct cel_node *n)
         return get_member_type(
             c, key, base,
             (struct cel_text){key->u.constant.u.s.p, key->u.constant.u.s.n});
-    return item(base);
+    return get_item_type(base);
 }
 
 /* ---- operators ------------------------------------------------------- */
@@ -409,7 +409,8 @@ static struct type check_arithmetic(const struct checker *c,
     if (kinds == 0)
         fail_operands(c, n, a, b);
     return kinds == LIST
-               ? make_items_type(c, LIST, merge_types(item(a), item(b)))
+               ? make_items_type(
+                     c, LIST, merge_types(get_item_type(a), get_item_type(b)))
                : make_kinds_type(kinds);
 }
 
@@ -630,11 +631,11 @@ static void variable_types(struct type range, bool two, struct type out[2])
 
     out[0] = out[1] = anything;
     if (!(range.kinds & MAP)) {
-        out[0] = two ? make_kinds_type(INT) : item(range);
-        out[1] = item(range);
+        out[0] = two ? make_kinds_type(INT) : get_item_type(range);
+        out[1] = get_item_type(range);
     } else if (!(range.kinds & LIST)) {
         out[0] = key;
-        out[1] = range.schema == NULL ? item(range) : anything;
+        out[1] = range.schema == NULL ? get_item_type(range) : anything;
     }
 }
 

@@ -10,7 +10,7 @@
 
 #include "core/base/utf8.h"
 
-static struct cel_value string(const char *p, size_t n)
+static struct cel_value make_string(const char *p, size_t n)
 {
     return cel_text(CEL_STRING, p, n);
 }
@@ -55,7 +55,7 @@ static bool call_char_at(CEL_PARAMS)
     if (!charge_strings(c, n, args) ||
         !find_position(c, &args[0], &args[1], &p))
         return false;
-    *out = string(p, p < end ? (size_t)(skip_character(p, end) - p) : 0);
+    *out = make_string(p, p < end ? (size_t)(skip_character(p, end) - p) : 0);
     return true;
 }
 
@@ -70,7 +70,7 @@ static bool call_substring(CEL_PARAMS)
         return false;
     if (to < from)
         return mortise_cel_fault(c, CEL_NO_INDEX);
-    *out = string(from, (size_t)(to - from));
+    *out = make_string(from, (size_t)(to - from));
     return true;
 }
 
@@ -101,7 +101,7 @@ static bool call_trim(CEL_PARAMS)
         }
         p = behind;
     }
-    *out = string(from, begun ? (size_t)(to - from) : 0);
+    *out = make_string(from, begun ? (size_t)(to - from) : 0);
     return true;
 }
 
@@ -181,7 +181,7 @@ static bool call_case(CEL_PARAMS)
 
         text[i] = b >= first && b < first + 26 ? b ^ 0x20 : b;
     }
-    *out = string(text, args->u.s.n);
+    *out = make_string(text, args->u.s.n);
     return true;
 }
 
@@ -204,7 +204,7 @@ static bool call_reverse(CEL_PARAMS)
         memcpy(text + (end - behind), p, (size_t)(behind - p));
         p = behind;
     }
-    *out = string(text, args->u.s.n);
+    *out = make_string(text, args->u.s.n);
     return true;
 }
 
@@ -237,7 +237,7 @@ static bool call_quote(CEL_PARAMS)
         *to++ = escape != NULL ? escape[1] : args->u.s.p[i];
     }
     *to++ = '"';
-    *out = string(text, (size_t)(to - text));
+    *out = make_string(text, (size_t)(to - text));
     return true;
 }
 
@@ -324,7 +324,7 @@ static bool call_replace(CEL_PARAMS)
         from = at + args[1].u.s.n;
     }
     to = append_bytes(to, from, (size_t)(w.end - from));
-    *out = string(text, (size_t)(to - text));
+    *out = make_string(text, (size_t)(to - text));
     return true;
 }
 
@@ -342,7 +342,7 @@ static bool split_characters(struct cel_ctx *c, const struct cel_value *s,
     while (p < end && list->n < most) {
         const char *behind = list->n + 1 == most ? end : skip_character(p, end);
 
-        list->items[list->n++] = string(p, (size_t)(behind - p));
+        list->items[list->n++] = make_string(p, (size_t)(behind - p));
         p = behind;
     }
     *out = cel_list_value(list);
@@ -368,9 +368,9 @@ static bool call_split(CEL_PARAMS)
         return false;
     for (from = w.p; list->n + 1 < most && (at = find_occurrence(&w)) != NULL;
          from = w.p)
-        list->items[list->n++] = string(from, (size_t)(at - from));
+        list->items[list->n++] = make_string(from, (size_t)(at - from));
     if (most > 0)
-        list->items[list->n++] = string(from, (size_t)(w.end - from));
+        list->items[list->n++] = make_string(from, (size_t)(w.end - from));
     *out = cel_list_value(list);
     return true;
 }
@@ -395,7 +395,7 @@ static bool measure(struct cel_ctx *c, const struct cel_value *list,
 /* join(), join(separator) */
 static bool call_join(CEL_PARAMS)
 {
-    struct cel_value between = n->n > 1 ? args[1] : string("", 0);
+    struct cel_value between = n->n > 1 ? args[1] : make_string("", 0);
     size_t total, count, gaps;
     char *text, *to;
 
@@ -414,7 +414,7 @@ static bool call_join(CEL_PARAMS)
             to = append_bytes(to, between.u.s.p, between.u.s.n);
         to = append_bytes(to, item.u.s.p, item.u.s.n);
     }
-    *out = string(text, (size_t)(to - text));
+    *out = make_string(text, (size_t)(to - text));
     return true;
 }
 

@@ -28,18 +28,19 @@ struct look {
     const void *slots[SLOTS];
 };
 
-static const void *look(struct look *l, const struct cel_node *n);
+static const void *look_at_node(struct look *l, const struct cel_node *n);
 
 static const void *look_all(struct look *l, const struct cel_node *n)
 {
     for (uint32_t i = 0; i < n->n; i++)
         if (n->kids[i] != NULL)
-            look(l, n->kids[i]);
+            look_at_node(l, n->kids[i]);
     return NULL;
 }
 
-static const void *member(struct look *l, const void *of,
-                          const struct cel_node *at, const char *name, size_t n)
+static const void *look_at_member(struct look *l, const void *of,
+                                  const struct cel_node *at, const char *name,
+                                  size_t n)
 {
     struct mortise_cel_where where = {at->offset, at->length};
 
@@ -50,12 +51,13 @@ static const void *member(struct look *l, const void *of,
 
 static const void *look_index(struct look *l, const struct cel_node *n)
 {
-    const void *of = look(l, n->kids[0]);
+    const void *of = look_at_node(l, n->kids[0]);
     const struct cel_node *key = n->kids[1];
 
-    look(l, key);
+    look_at_node(l, key);
     if (key->op == CEL_CONST && key->u.constant.kind == CEL_STRING)
-        return member(l, of, key, key->u.constant.u.s.p, key->u.constant.u.s.n);
+        return look_at_member(l, of, key, key->u.constant.u.s.p,
+                              key->u.constant.u.s.n);
     return of != NULL ? l->by->item(l->by->ctx, of) : NULL;
 }
 
@@ -63,7 +65,7 @@ static const void *look_index(struct look *l, const struct cel_node *n)
 static const void *look_fold(struct look *l, const struct cel_node *n)
 {
     bool two = n->u.fold.var[1].p != NULL;
-    const void *range = look(l, n->kids[0]);
+    const void *range = look_at_node(l, n->kids[0]);
     const void *item = range != NULL ? l->by->item(l->by->ctx, range) : NULL;
 
     assert(n->u.fold.slot[two] < SLOTS);
@@ -72,11 +74,11 @@ static const void *look_fold(struct look *l, const struct cel_node *n)
         l->slots[n->u.fold.slot[1]] = item;
     for (int i = 1; i < 3; i++)
         if (n->kids[i] != NULL)
-            look(l, n->kids[i]);
+            look_at_node(l, n->kids[i]);
     return n->op == CEL_MAKE_LIST && n->kids[2] == NULL ? range : NULL;
 }
 
-static const void *look(struct look *l, const struct cel_node *n)
+static const void *look_at_node(struct look *l, const struct cel_node *n)
 {
     switch (n->op) {
     case CEL_NAME:
@@ -85,7 +87,8 @@ static const void *look(struct look *l, const struct cel_node *n)
         return l->slots[n->u.index];
     case CEL_SELECT:
     case CEL_HAS:
-        return member(l, look(l, n->kids[0]), n, n->u.name.p, n->u.name.n);
+        return look_at_member(l, look_at_node(l, n->kids[0]), n, n->u.name.p,
+                              n->u.name.n);
     case CEL_INDEX:
         return look_index(l, n);
     case CEL_ALL:
@@ -104,5 +107,5 @@ const void *mortise_cel_look(const struct mortise_cel *prog,
 {
     struct look l = {.by = by};
 
-    return look(&l, prog->root);
+    return look_at_node(&l, prog->root);
 }

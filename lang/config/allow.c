@@ -50,8 +50,8 @@ static const char kept_in[] = "allowed", suffix[] = ".json";
 /* ---- keys that need permission (1) --------------------------------------- */
 
 /* The value of "KEY" or "KEY.KEY", or NULL. */
-static const struct mortise_yaml *at(const struct mortise_yaml *tree,
-                                     const char *key)
+static const struct mortise_yaml *
+get_deployment_value(const struct mortise_yaml *tree, const char *key)
 {
     char one[64], *dot;
 
@@ -66,7 +66,7 @@ static const struct mortise_yaml *at(const struct mortise_yaml *tree,
 static bool has_deployment_value(const struct mortise_deployment *d,
                                  const char *key)
 {
-    const struct mortise_yaml *value = at(d->written, key);
+    const struct mortise_yaml *value = get_deployment_value(d->written, key);
 
     return value != NULL && value->n > 0;
 }
@@ -168,7 +168,7 @@ enum rule {
 static bool needs_permission(const struct mortise_deployment *d,
                              const char *key, enum rule rule, const char *dir)
 {
-    const struct mortise_yaml *value = at(d->written, key);
+    const struct mortise_yaml *value = get_deployment_value(d->written, key);
 
     if (value == NULL || value->n == 0)
         return false;
@@ -212,8 +212,8 @@ size_t mortise_allow_needs(const struct mortise_deployment *d,
     get_file_directory(d, dir);
     for (size_t i = 0; i < MORTISE_NEEDS_MAX; i++)
         if (needs_permission(d, keys[i].key, keys[i].rule, dir))
-            needs[n++] =
-                (struct mortise_need){keys[i].key, at(d->tree, keys[i].key)};
+            needs[n++] = (struct mortise_need){
+                keys[i].key, get_deployment_value(d->tree, keys[i].key)};
     return n;
 }
 
@@ -254,7 +254,8 @@ static int make_needs_digest(struct mortise_allowance *a,
 
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
         if (json_object_set_new(all, needs[i].key,
-                                make_digest_value(at(d->written, needs[i].key),
+                                make_digest_value(get_deployment_value(
+                                                      d->written, needs[i].key),
                                                   needs[i].value)) != 0)
             rv = MORTISE_ENOMEM;
     if (rv == MORTISE_OK)

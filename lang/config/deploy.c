@@ -507,8 +507,8 @@ static bool has_unread_dirs(const struct mortise_deployment *d)
             mortise_keys_meant(&plugins_place, plugins, "dev"));
 }
 
-static int read(struct mortise_deployment *d, const char *path, bool resolve,
-                struct mortise_diags *diags)
+static int read_deployment_file(struct mortise_deployment *d, const char *path,
+                                bool resolve, struct mortise_diags *diags)
 {
     struct mortise_config_reading r = {.arena = &d->arena, .diags = diags};
     size_t errors = diags->n_errors;
@@ -553,7 +553,7 @@ static int look_at_deployment(struct mortise_deployment **out,
     int rv = mortise_deployment_default(out, mem);
 
     if (rv == MORTISE_OK)
-        rv = read(*out, path, resolve, diags);
+        rv = read_deployment_file(*out, path, resolve, diags);
     if (rv == MORTISE_OK || (rv == MORTISE_ECHECK && (*out)->tree != NULL))
         return rv;
     mortise_deployment_free(*out);

@@ -117,7 +117,7 @@ static json_t *make_limits_value(const struct mortise_deployment *d)
 }
 
 /* The absolute path of a program, or the name that is searched in PATH. */
-static json_t *found(const char *path)
+static json_t *make_program_value(const char *path)
 {
     return strchr(path, '/') != NULL ? mortise_whole_path(path)
                                      : json_string(path);
@@ -136,8 +136,8 @@ static json_t *make_server_value(const struct mortise_mcp_server *s,
         json_array_append_new(words, json_string(p->args[i]));
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:b, s:s?, s:I, s:s, s:I, s:I, s:o, s:o}",
-        "program", p->path != NULL ? found(p->path) : json_null(), "words",
-        words, "dir",
+        "program", p->path != NULL ? make_program_value(p->path) : json_null(),
+        "words", words, "dir",
         p->path != NULL ? mortise_whole_path(p->dir) : json_null(), "read",
         make_absolute_list(p->read.list, p->read.n), "write",
         make_absolute_list(p->write.list, p->write.n), "online", p->online,

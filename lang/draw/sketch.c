@@ -798,8 +798,8 @@ static void print_sketch(struct sketch *s, struct mortise_buf *b)
 }
 
 /* Try to draw; `bare`: without the types of nodes. */
-static bool sketch(struct mortise_buf *b, const struct mortise_picture *p,
-                   bool bare)
+static bool make_sketch(struct mortise_buf *b, const struct mortise_picture *p,
+                        bool bare)
 {
     struct sketch s = {.p = p, .g = p->graph, .out = b, .bare = bare};
     struct mortise_buf line;
@@ -833,5 +833,5 @@ bool mortise_picture_sketch(struct mortise_buf *b,
                             const struct mortise_picture *p)
 {
     return p->graph->n_nodes <= NODES_MAX &&
-           (sketch(b, p, false) || sketch(b, p, true));
+           (make_sketch(b, p, false) || make_sketch(b, p, true));
 }

@@ -621,7 +621,7 @@ static const struct mortise_key node_row = {.value = MORTISE_V_MAP};
         MORTISE_INTO_YAML(struct operation, id)                                \
     }
 
-static void add(void *ctx, void *into, const struct mortise_slot *slot)
+static void apply_add(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct diff *d = ctx;
     struct operation o = {.id = NULL};
@@ -703,7 +703,7 @@ static const struct mortise_yaml *list_map_keys(struct diff *d,
     return make_items_list(d, &keys, map->span);
 }
 
-static void split(void *ctx, void *into, const struct mortise_slot *slot)
+static void apply_split(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct diff *d = ctx;
     struct operation o = {.id = NULL};
@@ -773,7 +773,8 @@ static void apply_set_key(struct diff *d, const struct mortise_slot *slot,
                             name);
 }
 
-static void reroute(void *ctx, void *into, const struct mortise_slot *slot)
+static void apply_reroute(void *ctx, void *into,
+                          const struct mortise_slot *slot)
 {
     struct operation o = {.id = NULL};
 
@@ -926,7 +927,7 @@ static const struct mortise_yaml *check_team_id(struct diff *d,
     return fits ? id : NULL;
 }
 
-static void wrap(void *ctx, void *into, const struct mortise_slot *slot)
+static void apply_wrap(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct diff *d = ctx;
     struct operation o = {.id = NULL};
@@ -1038,7 +1039,7 @@ static const struct mortise_key operations[] = {
      .about = "Add a node.",
      .value = MORTISE_V_MAP,
      .place = &add_place,
-     .read = add},
+     .read = apply_add},
     {.name = "remove",
      .about = "Remove a node.",
      .value = MORTISE_V_STRING,
@@ -1047,12 +1048,12 @@ static const struct mortise_key operations[] = {
      .about = "Replace a node by several.",
      .value = MORTISE_V_MAP,
      .place = &split_place,
-     .read = split},
+     .read = apply_split},
     {.name = "reroute",
      .about = "Change the dependencies of a node.",
      .value = MORTISE_V_MAP,
      .place = &reroute_place,
-     .read = reroute},
+     .read = apply_reroute},
     {.name = "set_role",
      .about = "Change the role of a node.",
      .value = MORTISE_V_MAP,
@@ -1067,7 +1068,7 @@ static const struct mortise_key operations[] = {
      .about = "Replace several nodes by a team that contains them.",
      .value = MORTISE_V_MAP,
      .place = &wrap_place,
-     .read = wrap},
+     .read = apply_wrap},
 };
 
 static const struct mortise_place operation_place = {

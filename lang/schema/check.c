@@ -98,7 +98,7 @@ static inline unsigned get_type_bit(const json_t *v)
     return bits[json_typeof(v)];
 }
 
-static inline bool judge(JUDGED, struct marks *marks)
+static inline bool judge_value(JUDGED, struct marks *marks)
 {
     if (s->at_once & get_type_bit(v))
         return true; /* true for most members */
@@ -291,7 +291,7 @@ static bool judge_aside(JUDGED, struct marks *marks)
 
     count_small_steps(j, 1);
     j->aside++;
-    fits = judge(j, s, v, spot, marks);
+    fits = judge_value(j, s, v, spot, marks);
     j->aside--;
     return fits;
 }
@@ -306,7 +306,7 @@ static bool try_schema(JUDGED, struct marks *marks, bool *fits)
         return fail_judge(j, mortise_nomem(j->err));
     count_small_steps(j, 1);
     j->quiet++;
-    *fits = judge(j, s, v, spot, marks != NULL ? &own : NULL);
+    *fits = judge_value(j, s, v, spot, marks != NULL ? &own : NULL);
     j->quiet--;
     if (*fits && marks != NULL)
         merge_marks(marks, &own);
@@ -329,7 +329,7 @@ static bool number_fits_types(unsigned types, const json_t *v)
     return json_is_real(v) && types & MORTISE_T_INT && mortise_json_is_whole(v);
 }
 
-static inline bool fits(unsigned types, const json_t *v)
+static inline bool fits_types(unsigned types, const json_t *v)
 {
     return (types & get_type_bit(v)) != 0 || number_fits_types(types, v);
 }
@@ -529,7 +529,7 @@ static bool judge_array_items(JUDGED, struct marks *marks)
 
         if (item == NULL)
             break;
-        if (!judge(j, item, json_array_get(v, i), &at, NULL))
+        if (!judge_value(j, item, json_array_get(v, i), &at, NULL))
             return false;
         set_mark(marks, i);
     }
@@ -663,7 +663,7 @@ static bool judge_matching_patterns(struct judge *j,
         bool found;
 
         if (!search_pattern(j, s, p, at->key, strlen(at->key), &found) ||
-            (found && !judge(j, p->schema, v, at, NULL)))
+            (found && !judge_value(j, p->schema, v, at, NULL)))
             return false;
         *known |= found;
     }
@@ -677,7 +677,7 @@ static bool judge_object_member(struct judge *j, const struct mortise_schema *s,
     const struct mortise_schema *part = mortise_schema_listed(s, at->key);
 
     *known = part != NULL;
-    if ((part != NULL && !judge(j, part, v, at, NULL)) ||
+    if ((part != NULL && !judge_value(j, part, v, at, NULL)) ||
         !judge_matching_patterns(j, s, v, at, known))
         return false;
     if (*known || s->additional == NULL)
@@ -686,7 +686,7 @@ static bool judge_object_member(struct judge *j, const struct mortise_schema *s,
     if (s->additional->types == 0)
         return report_unknown_member(j, s, "additionalProperties", at->key,
                                      at->up);
-    return judge(j, s->additional, v, at, NULL);
+    return judge_value(j, s->additional, v, at, NULL);
 }
 
 static bool judge_object_members(JUDGED, struct marks *marks)
@@ -731,7 +731,7 @@ static bool report_bad_name(struct judge *j, const struct mortise_schema *s,
         return fail_judge(j, MORTISE_EINVAL);
     loud.err = &why;
     loud.aside = 0;
-    judge(&loud, s->rest->names, name, &root, NULL);
+    judge_value(&loud, s->rest->names, name, &root, NULL);
     return add_schema_finding(j, s, "propertyNames", spot, "the name '%s': %s",
                               json_string_value(name), why.msg);
 }
@@ -791,8 +791,8 @@ static bool judge_object(JUDGED)
 /* ---- applicators for the same value ---------------------------------- */
 
 /* The target of a $dynamicRef: the outermost resource that has the anchor. */
-static const struct mortise_schema *target(struct judge *j,
-                                           const struct schema_ref *ref)
+static const struct mortise_schema *get_ref_target(struct judge *j,
+                                                   const struct schema_ref *ref)
 {
     const struct mortise_schema *found = ref->target;
     size_t n = 0;
@@ -812,7 +812,7 @@ static bool judge_ref(struct judge *j, const struct schema_ref *ref,
                       const json_t *v, const struct spot *spot,
                       struct marks *marks)
 {
-    const struct mortise_schema *to = target(j, ref);
+    const struct mortise_schema *to = get_ref_target(j, ref);
     struct scope scope = {j->scope, to->resource};
     bool fits;
 
@@ -827,7 +827,7 @@ static bool judge_ref(struct judge *j, const struct schema_ref *ref,
 static bool is_plausible_branch(struct judge *j, const struct mortise_schema *s,
                                 const json_t *v)
 {
-    bool yes = fits(s->kinds, v);
+    bool yes = fits_types(s->kinds, v);
 
     MORTISE_JSON_MEMBERS (name, one, v) {
         const struct mortise_schema *m =
@@ -981,7 +981,7 @@ static bool judge_unevaluated_members(JUDGED, const struct marks *marks)
         if (by->types == 0)
             return report_unknown_member(j, s, "unevaluatedProperties", name,
                                          spot);
-        if (!judge(j, by, one, &at, NULL))
+        if (!judge_value(j, by, one, &at, NULL))
             return false;
     }
     return true;
@@ -992,8 +992,9 @@ static bool judge_unevaluated_items(JUDGED, const struct marks *marks)
     for (size_t i = 0; i < json_array_size(v); i++) {
         struct spot at = {spot, NULL, i};
 
-        if (!has_mark_at(marks, i) && !judge(j, s->rest->unevaluated_items,
-                                             json_array_get(v, i), &at, NULL))
+        if (!has_mark_at(marks, i) &&
+            !judge_value(j, s->rest->unevaluated_items, json_array_get(v, i),
+                         &at, NULL))
             return false;
     }
     return true;
@@ -1081,7 +1082,7 @@ static bool judge_further(JUDGED, struct marks *marks)
 
     if (v == j->unknown && s->types != 0)
         return true;
-    if (!fits(s->types, v))
+    if (!fits_types(s->types, v))
         return report_wrong_type(j, s, v, spot);
     if (s->rest == NULL)
         return judge_plain(j, s, v, spot, marks);
@@ -1111,7 +1112,7 @@ static int check_value_by_schema(const struct mortise_schema *s,
         return MORTISE_OK;
     scope.resource = s->resource;
     j.mem = s->whole->mem;
-    return judge(&j, s, value, &root, NULL) ? MORTISE_OK : j.rv;
+    return judge_value(&j, s, value, &root, NULL) ? MORTISE_OK : j.rv;
 }
 
 int mortise_schema_judge(const struct mortise_schema *s, const json_t *value,

@@ -179,7 +179,7 @@ struct element {
     size_t index;
 };
 
-static int compare_elements(const void *a, const void *b)
+static int compare_array_elements(const void *a, const void *b)
 {
     const struct element *x = a, *y = b;
     int d = mortise_json_order(x->value, y->value);
@@ -215,7 +215,7 @@ int mortise_json_repeated(const json_t *array, const struct mortise_mem *mem,
         return MORTISE_ENOMEM;
     for (size_t i = 0; i < n; i++)
         list[i] = (struct element){json_array_get(array, i), i};
-    qsort(list, n, sizeof *list, compare_elements);
+    qsort(list, n, sizeof *list, compare_array_elements);
     find_equal_pair(list, n, found, first, second);
     if (list != few)
         mortise_release(mem, list, n * sizeof *list);

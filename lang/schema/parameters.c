@@ -84,7 +84,7 @@ static void add_shape_required(struct shape *s, const char *name)
 }
 
 /* The target of `#` or `#/a/b`; NULL: it is not in this schema. */
-static const json_t *target(const json_t *root, const json_t *ref)
+static const json_t *find_local_target(const json_t *root, const json_t *ref)
 {
     const char *p = json_string_value(ref);
     char name[128];
@@ -151,8 +151,9 @@ static void add_schema_to_shape(struct shape *to, const json_t *root,
     MORTISE_JSON_EACH (name, i, json_object_get(schema, "required"))
         if (json_is_string(name))
             add_shape_required(to, json_string_value(name));
-    add_schema_to_shape(to, root, target(root, json_object_get(schema, "$ref")),
-                        depth + 1);
+    add_schema_to_shape(
+        to, root, find_local_target(root, json_object_get(schema, "$ref")),
+        depth + 1);
     MORTISE_JSON_EACH (part, i, json_object_get(schema, "allOf"))
         add_schema_to_shape(to, root, part, depth + 1);
     add_any_to_shape(to, root, json_object_get(schema, "anyOf"), depth);

@@ -94,8 +94,8 @@ bool mortise_header_name(const struct mortise_yaml *v, const char *what,
     return false;
 }
 
-static void read_metadata_name(void *ctx, void *into,
-                               const struct mortise_slot *slot)
+static void read_header_name(void *ctx, void *into,
+                             const struct mortise_slot *slot)
 {
     struct mortise_metadata *m = into;
 
@@ -123,7 +123,7 @@ static const struct mortise_key keys[] = {
      .about = "At most 128 letters, digits, '.', '_' and '-'.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .read = read_metadata_name},
+     .read = read_header_name},
     {.name = "version",
      .about = "The version, in your own scheme.",
      .value = MORTISE_V_STRING,

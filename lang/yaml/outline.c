@@ -172,7 +172,8 @@ static json_t *make_types_schema(struct outline *o,
                                  const struct mortise_place *place);
 
 /* Define it once; a place that contains itself finds its name defined (2). */
-static json_t *define(struct outline *o, const struct mortise_place *place)
+static json_t *define_place(struct outline *o,
+                            const struct mortise_place *place)
 {
     char name[64];
     json_t *v;
@@ -246,10 +247,10 @@ static json_t *make_types_schema(struct outline *o,
 
         if (type->later)
             continue;
-        add_array_item(&all, when(place, type->type, define(o, type)));
+        add_array_item(&all, when(place, type->type, define_place(o, type)));
         if (type->implied_by != NULL)
-            add_array_item(
-                &all, when_implied(place, type->implied_by, define(o, type)));
+            add_array_item(&all, when_implied(place, type->implied_by,
+                                              define_place(o, type)));
     }
     put_keyword(&keys, place->select, describe_row(o, select));
     put_keyword(&v, "properties", keys);
@@ -265,7 +266,7 @@ static json_t *make_map_schema(struct outline *o, const struct mortise_key *key)
     json_t *v;
 
     if (key->place != NULL)
-        return define(o, key->place);
+        return define_place(o, key->place);
     v = make_typed("object");
     if (key->each != NULL) {
         put_keyword(&v, "patternProperties", json_pack("{s:b}", "^x-", 1));

@@ -82,7 +82,7 @@ static enum number parse_real(double *out, const char *s, size_t n)
 }
 
 /* Parse an integer or a real; neither is no error. */
-static const char *number(struct mortise_yaml *node)
+static const char *parse_number(struct mortise_yaml *node)
 {
     enum number i = parse_integer(&node->u.i, node->str), r;
 
@@ -111,7 +111,7 @@ const char *mortise_yaml_type(struct mortise_yaml *node)
     } else if (is_listed_word(node->str, falses)) {
         node->kind = MORTISE_YAML_BOOL;
     } else {
-        return number(node);
+        return parse_number(node);
     }
     return NULL;
 }

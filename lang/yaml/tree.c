@@ -412,8 +412,8 @@ static int compare_map_keys(const void *pa, const void *pb, void *map)
 }
 
 /* Report the duplicate keys, and remove all but the first. */
-static bool remove_duplicates(struct source *s, struct mortise_yaml *map,
-                              const uint32_t *order)
+static bool remove_duplicate_keys(struct source *s, struct mortise_yaml *map,
+                                  const uint32_t *order)
 {
     size_t first = 0, n = 0;
 
@@ -448,7 +448,7 @@ static void index_keys(struct source *s, struct mortise_yaml *map)
         for (size_t i = 0; i < map->n; i++)
             order[i] = (uint32_t)i;
         qsort_r(order, map->n, sizeof *order, compare_map_keys, map);
-    } while (remove_duplicates(s, map, order));
+    } while (remove_duplicate_keys(s, map, order));
     map->order = order;
 }
 

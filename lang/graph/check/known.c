@@ -13,8 +13,8 @@ static int compare_write_paths(const void *pa, const void *pb)
 }
 
 /* The results of a map are written at its join, outside the body. */
-static uint32_t own_of(const struct mortise_loader *ld,
-                       const struct mortise_declared *w)
+static uint32_t get_owner_body(const struct mortise_loader *ld,
+                               const struct mortise_declared *w)
 {
     uint32_t map = ld->body[w->node];
 
@@ -34,7 +34,7 @@ const struct mortise_known *mortise_known_new(struct mortise_loader *ld)
     for (size_t i = 0; i < ld->n_writes; i++)
         if (!ld->writes[i].in_place) {
             writes[k->n] = ld->writes[i];
-            writes[k->n++].own_of = own_of(ld, &ld->writes[i]);
+            writes[k->n++].own_of = get_owner_body(ld, &ld->writes[i]);
         }
     qsort(writes, k->n, sizeof *writes, compare_write_paths);
     k->writes = writes;

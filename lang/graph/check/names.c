@@ -530,8 +530,9 @@ static const void *get_state_part(struct names *c, const char *name)
         name);
 }
 
-static const void *member(void *ctx, const void *place, const char *name,
-                          struct mortise_cel_where where)
+static const void *find_place_member(void *ctx, const void *place,
+                                     const char *name,
+                                     struct mortise_cel_where where)
 {
     struct names *c = ctx;
     const struct place *of = place;
@@ -576,7 +577,7 @@ static const void *member(void *ctx, const void *place, const char *name,
 }
 
 /* The elements have the items' schemas. */
-static const void *item(void *ctx, const void *place)
+static const void *get_place_item(void *ctx, const void *place)
 {
     struct names *c = ctx;
     const struct place *of = place;
@@ -609,7 +610,8 @@ static const void *check_expression_names(struct names *c,
                                           const struct mortise_looked *at,
                                           bool quiet)
 {
-    const struct mortise_cel_look look = {c, get_place_of_name, member, item};
+    const struct mortise_cel_look look = {c, get_place_of_name,
+                                          find_place_member, get_place_item};
     const struct mortise_looked *was = c->at;
     bool was_quiet = c->quiet;
     const void *place;
@@ -646,7 +648,7 @@ static const void *get_guard_target_place(struct names *c,
     return p;
 }
 
-static const void *output_of(struct names *c, uint32_t index)
+static const void *get_node_output_place(struct names *c, uint32_t index)
 {
     const struct mortise_node *node = &c->ld->g->nodes[index];
     struct place *p;
@@ -715,7 +717,9 @@ static const void *get_place_of_name(void *ctx, size_t index)
             state->is_state = true;
         return state;
     case MORTISE_IN_OUTPUT:
-        return c->at->node != MORTISE_START ? output_of(c, c->at->node) : NULL;
+        return c->at->node != MORTISE_START
+                   ? get_node_output_place(c, c->at->node)
+                   : NULL;
     default:
         return index >= MORTISE_IN_ITEM && index < MORTISE_IN_ITEM_END
                    ? c->item_of[find_map_at_level(ld, c->at->node,
@@ -745,7 +749,7 @@ const void *mortise_names_member(struct names *c, const void *place,
     c->at = &at;
     c->quiet = true;
     c->missed = false;
-    found = member(c, place, name, (struct mortise_cel_where){0, 0});
+    found = find_place_member(c, place, name, (struct mortise_cel_where){0, 0});
     *missing = c->missed;
     c->quiet = false;
     c->at = was;
@@ -774,7 +778,7 @@ const void *mortise_names_inside(struct names *c, const void *place,
 
     *opens = types != 0;
     if (types == MORTISE_T_ARRAY)
-        return item(c, place);
+        return get_place_item(c, place);
     return types == MORTISE_T_OBJECT ? place : NULL;
 }
 
@@ -800,7 +804,7 @@ static void find_item_place(struct names *c, uint32_t map)
                                 .end = MORTISE_IN_ERROR};
     const void *list =
         r->over.cel != NULL ? check_expression_names(c, &at, true) : NULL;
-    const struct place *one = list != NULL ? item(c, list) : NULL;
+    const struct place *one = list != NULL ? get_place_item(c, list) : NULL;
     struct place *p = one != NULL ? new_place(c, r->as) : NULL;
 
     if (p == NULL)

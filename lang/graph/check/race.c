@@ -107,7 +107,7 @@ static void spend_race_budget(struct race *r)
 }
 
 /* The nearest vertex that dominates both. */
-static uint32_t find_common_dominator(struct race *r, uint32_t a, uint32_t b)
+static uint32_t find_race_dominator(struct race *r, uint32_t a, uint32_t b)
 {
     for (; a != b && r->budget > 0; spend_race_budget(r)) {
         if (r->depth[a] >= r->depth[b])
@@ -148,7 +148,7 @@ static void find_dominators(struct race *r)
         uint32_t dom = edge_vertex(r, node->in[0]);
 
         for (uint32_t i = 1; i < node->n_in; i++)
-            dom = find_common_dominator(r, dom, edge_vertex(r, node->in[i]));
+            dom = find_race_dominator(r, dom, edge_vertex(r, node->in[i]));
         set_idom(r, node_vertex(node->index), dom);
         for (uint32_t i = 0; i < node->n_out; i++)
             set_edge_dominators(r, node->index, node->out[i]);
@@ -223,7 +223,7 @@ static uint32_t find_child_dominator(struct race *r, uint32_t top, uint32_t v)
 /* Of two vertices: is at most one ever taken? */
 static bool never_both_taken(struct race *r, uint32_t va, uint32_t vb)
 {
-    uint32_t top = find_common_dominator(r, va, vb), first = edge_vertex(r, 0);
+    uint32_t top = find_race_dominator(r, va, vb), first = edge_vertex(r, 0);
 
     if (va == top || vb == top)
         return false;
@@ -342,8 +342,8 @@ static uint32_t get_element_map(const struct race *r,
                : 0;
 }
 
-static bool race(struct race *r, const struct mortise_declared *a,
-                 const struct mortise_declared *b)
+static bool is_write_conflict(struct race *r, const struct mortise_declared *a,
+                              const struct mortise_declared *b)
 {
     uint32_t own = get_element_map(r, a);
 
@@ -359,7 +359,7 @@ static bool race(struct race *r, const struct mortise_declared *a,
     if (a->node == b->node)
         return false;
     if (r->rank[a->node] > r->rank[b->node])
-        return race(r, b, a);
+        return is_write_conflict(r, b, a);
     return !is_one_loser(r, a->node, b->node) &&
            !reaches_node(r, a->node, b->node) &&
            !never_both_taken(r, node_vertex(a->node), node_vertex(b->node)) &&
@@ -404,12 +404,12 @@ static void check_write_group(struct race *r, const struct mortise_declared *w,
     for (size_t i = 0; i < n && r->budget > 0; i++) {
         size_t kept = 0;
 
-        if (race(r, &w[i], &w[i])) { /* with itself, in a map */
+        if (is_write_conflict(r, &w[i], &w[i])) { /* with itself, in a map */
             report_write_conflict(r, &w[i], &w[i]);
             return;
         }
         for (size_t k = 0; k < n_front; k++) {
-            if (race(r, front[k], &w[i])) {
+            if (is_write_conflict(r, front[k], &w[i])) {
                 report_write_conflict(r, front[k], &w[i]);
                 return;
             }

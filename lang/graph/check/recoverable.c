@@ -68,7 +68,7 @@ static void mark_edge_source(struct walk *w, const struct mortise_edge *e)
         mark_recoverable_region(w, at);
 }
 
-static void walk(struct walk *w)
+static void mark_all_recoverable(struct walk *w)
 {
     for (uint32_t i = 0; i < w->g->n_nodes; i++)
         if (w->g->nodes[i].join.on_branch_error != MORTISE_BRANCH_FAIL)
@@ -91,6 +91,6 @@ void mortise_load_recoverable(struct mortise_loader *ld)
     w.known = mortise_load_scratch(ld, &a, ld->g->n_nodes);
     w.stack = mortise_load_scratch(ld, &a, ld->g->n_nodes * sizeof *w.stack);
     if (!ld->nomem)
-        walk(&w);
+        mark_all_recoverable(&w);
     mortise_arena_finish(&a);
 }

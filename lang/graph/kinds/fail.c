@@ -8,13 +8,15 @@ static const struct mortise_key keys[] = {
     MORTISE_ROWS(mortise_last_rows),
 };
 
-static void begin(struct mortise_loader *ld, struct mortise_reading *r)
+static void begin_fail_node(struct mortise_loader *ld,
+                            struct mortise_reading *r)
 {
     r->node->output_as = NULL; /* a fail node has no output */
     mortise_node_begin_failing(ld, r);
 }
 
-static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+static void finish_fail_node(struct mortise_loader *ld,
+                             struct mortise_reading *r)
 {
     const struct mortise_yaml *key = mortise_yaml_key(r->map, "on_error");
 
@@ -29,5 +31,5 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 
 const struct mortise_node_kind mortise_graph_kind_fail = {
     .place = {MORTISE_KIND_PLACE("fail", keys)},
-    .begin = begin,
-    .finish = finish};
+    .begin = begin_fail_node,
+    .finish = finish_fail_node};

@@ -230,7 +230,7 @@ static const struct mortise_key keys[] = {
 
 /* ---- the arguments of the operation -------------------------------------- */
 
-static void begin(struct mortise_loader *ld, struct mortise_reading *r)
+static void begin_gmi_node(struct mortise_loader *ld, struct mortise_reading *r)
 {
     mortise_node_read_executor(ld, r, "gmi", "agent/gmi");
 }
@@ -417,7 +417,8 @@ static void set_text_output(struct mortise_loader *ld,
         mortise_load_our_schema(ld, json_pack("{s:s}", "type", "string"));
 }
 
-static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+static void finish_gmi_node(struct mortise_loader *ld,
+                            struct mortise_reading *r)
 {
     struct mortise_made all = {.n = 0};
     size_t at = mortise_yaml_find(r->map, "args");
@@ -450,5 +451,5 @@ const struct mortise_node_kind mortise_graph_kind_gmi = {
     .place = {MORTISE_KIND_PLACE("gmi", keys)},
     .size = sizeof(struct gmi),
     .is_agent = true,
-    .begin = begin,
-    .finish = finish};
+    .begin = begin_gmi_node,
+    .finish = finish_gmi_node};

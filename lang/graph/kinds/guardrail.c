@@ -93,7 +93,8 @@ static const struct mortise_key keys[] = {
 /* ---- the kind ------------------------------------------------------------ */
 
 /* The default target is the whole of scratch. */
-static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+static void finish_guardrail_node(struct mortise_loader *ld,
+                                  struct mortise_reading *r)
 {
     struct mortise_node *node = r->node;
 
@@ -107,4 +108,5 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 }
 
 const struct mortise_node_kind mortise_graph_kind_guardrail = {
-    .place = {MORTISE_KIND_PLACE("guardrail", keys)}, .finish = finish};
+    .place = {MORTISE_KIND_PLACE("guardrail", keys)},
+    .finish = finish_guardrail_node};

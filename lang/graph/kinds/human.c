@@ -334,7 +334,8 @@ static void check_null_answer(struct mortise_loader *ld,
     json_decref(null);
 }
 
-static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+static void finish_human_node(struct mortise_loader *ld,
+                              struct mortise_reading *r)
 {
     const struct mortise_human *human = r->node->own;
 
@@ -347,4 +348,4 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 const struct mortise_node_kind mortise_graph_kind_human = {
     .place = {MORTISE_KIND_PLACE("human", keys)},
     .size = sizeof(struct mortise_human),
-    .finish = finish};
+    .finish = finish_human_node};

@@ -77,7 +77,8 @@ static const struct mortise_key keys[] = {
 
 /* ---- the arguments of the operation -------------------------------------- */
 
-static void begin(struct mortise_loader *ld, struct mortise_reading *r)
+static void begin_leaf_node(struct mortise_loader *ld,
+                            struct mortise_reading *r)
 {
     mortise_node_read_executor(ld, r, "leaf", "agent/leaf");
 }
@@ -117,7 +118,8 @@ static void apply_leaf_role(struct mortise_loader *ld,
                           mortise_made_number(ld, role->temperature, r->key));
 }
 
-static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+static void finish_leaf_node(struct mortise_loader *ld,
+                             struct mortise_reading *r)
 {
     struct mortise_made all = {.n = 0};
 
@@ -135,5 +137,5 @@ const struct mortise_node_kind mortise_graph_kind_leaf = {
     .place = {MORTISE_KIND_PLACE("leaf", keys), .implied_by = "goal"},
     .size = sizeof(struct leaf),
     .is_agent = true,
-    .begin = begin,
-    .finish = finish};
+    .begin = begin_leaf_node,
+    .finish = finish_leaf_node};

@@ -124,7 +124,8 @@ static void check_router_results(struct mortise_loader *ld,
                          "'targets' needs 'condition' or 'operation'");
 }
 
-static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+static void finish_router_node(struct mortise_loader *ld,
+                               struct mortise_reading *r)
 {
     bool routes = mortise_node_says(r, "routes");
     bool calls = mortise_node_says(r, "operation");
@@ -153,4 +154,5 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 }
 
 const struct mortise_node_kind mortise_graph_kind_router = {
-    .place = {MORTISE_KIND_PLACE("router", keys)}, .finish = finish};
+    .place = {MORTISE_KIND_PLACE("router", keys)},
+    .finish = finish_router_node};

@@ -195,7 +195,8 @@ static const struct mortise_key keys[] = {
     MORTISE_ROWS(mortise_work_rows),
 };
 
-static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+static void finish_subgraph_node(struct mortise_loader *ld,
+                                 struct mortise_reading *r)
 {
     if (r->node->sub != NULL)
         check_required_input(ld, r);
@@ -218,5 +219,5 @@ static const struct mortise_node_as_tool as_tool = {
 
 const struct mortise_node_kind mortise_graph_kind_subgraph = {
     .place = {MORTISE_KIND_PLACE("subgraph", keys)},
-    .finish = finish,
+    .finish = finish_subgraph_node,
     .as_tool = &as_tool};

@@ -381,7 +381,8 @@ static void read_team_graph(void *ctx, void *into,
     skip_synthesis_approval(r);
 }
 
-static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+static void finish_team_node(struct mortise_loader *ld,
+                             struct mortise_reading *r)
 {
     mortise_node_finish_hearing(ld, r, NULL);
 }
@@ -389,4 +390,4 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 const struct mortise_node_kind mortise_graph_kind_team = {
     .place = {MORTISE_KIND_PLACE("team", keys)},
     .size = sizeof(struct team),
-    .finish = finish};
+    .finish = finish_team_node};

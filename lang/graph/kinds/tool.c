@@ -153,7 +153,8 @@ static void check_tool_node_choice(struct mortise_loader *ld,
     mortise_node_check_secrets(ld, &one);
 }
 
-static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+static void finish_tool_node(struct mortise_loader *ld,
+                             struct mortise_reading *r)
 {
     struct mortise_node *node = r->node;
 
@@ -206,5 +207,5 @@ static const struct mortise_node_as_tool as_tool = {
 const struct mortise_node_kind mortise_graph_kind_tool = {
     .place = {MORTISE_KIND_PLACE("tool", keys)},
     .size = sizeof(struct tool),
-    .finish = finish,
+    .finish = finish_tool_node,
     .as_tool = &as_tool};

@@ -485,12 +485,14 @@ static void check_diarization(struct mortise_loader *ld,
 
 /* ---- the arguments of the operation -------------------------------------- */
 
-static void begin(struct mortise_loader *ld, struct mortise_reading *r)
+static void begin_voice_node(struct mortise_loader *ld,
+                             struct mortise_reading *r)
 {
     mortise_node_read_executor(ld, r, "voice", "voice/run");
 }
 
-static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+static void finish_voice_node(struct mortise_loader *ld,
+                              struct mortise_reading *r)
 {
     struct voice *v = get_voice_data(r);
     struct mortise_made all = {.n = 0};
@@ -519,5 +521,5 @@ static void finish(struct mortise_loader *ld, struct mortise_reading *r)
 const struct mortise_node_kind mortise_graph_kind_voice = {
     .place = {MORTISE_KIND_PLACE("voice", keys)},
     .size = sizeof(struct voice),
-    .begin = begin,
-    .finish = finish};
+    .begin = begin_voice_node,
+    .finish = finish_voice_node};

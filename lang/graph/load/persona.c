@@ -232,7 +232,7 @@ static void report_unused_persona(struct mortise_loader *ld,
                       "nothing else uses this key");
 }
 
-static bool asks_models(const struct mortise_node *n)
+static bool is_model_node(const struct mortise_node *n)
 {
     return n->asks_models;
 }
@@ -341,13 +341,13 @@ static void check_persona_policy(struct mortise_loader *ld,
 {
     const struct mortise_graph *g = ld->g;
 
-    if (!asks_models(n) && !has_personality_edge(g, n->out, n->n_out, true)) {
+    if (!is_model_node(n) && !has_personality_edge(g, n->out, n->n_out, true)) {
         report_unused_persona(ld, mortise_yaml_key(map, "persona_policy"), edge,
                               "from the node");
         return;
     }
     check_empty_persona(ld, map, "persona_policy");
-    if (asks_models(n))
+    if (is_model_node(n))
         return;
     check_persona_words(ld, mortise_yaml_get(map, "persona_policy"), "here");
     check_unused_traits(ld, get_policy_traits(g, n), n);
@@ -374,7 +374,7 @@ void mortise_check_personas(struct mortise_loader *ld)
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const struct mortise_node *n = &g->nodes[i];
 
-        asks = asks || asks_models(n);
+        asks = asks || is_model_node(n);
         if (n->traits != NULL)
             check_persona_policy(ld, n, mortise_yaml_get(g->nodes_map, n->id));
         used = used || n->traits != NULL ||
