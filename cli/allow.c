@@ -22,7 +22,7 @@ struct fault_report {
 
 /* ---- allow ------------------------------------------------------------- */
 
-static bool report_fault(void *ud, const struct mortise_fault *f)
+static bool report_fault(void *ud, const struct mortise_owner_fault *f)
 {
     struct fault_report *s = ud;
     struct mortise_out *o = &s->cli->out;
@@ -32,7 +32,7 @@ static bool report_fault(void *ud, const struct mortise_fault *f)
             json_array_append_new(s->places, mortise_allow_place(f)) != 0;
         return true;
     }
-    mortise_out_say(o, "  %s", f->path);
+    mortise_out_print_escaped(o, "  %s", f->path);
     if (f->foreign)
         mortise_out_printf(o, " belongs to uid %lu\n", (unsigned long)f->uid);
     else
@@ -65,7 +65,7 @@ static int allow_deployment(struct mortise_cli *cli,
     if (rv == MORTISE_OK)
         rv = mortise_allow_write(a, s.places, err);
     if (rv == MORTISE_OK) {
-        mortise_out_say(&cli->out, "allowed: %s\n", a->file);
+        mortise_out_print_escaped(&cli->out, "allowed: %s\n", a->file);
         print_allowed_keys(cli, settings->deployment);
         s.is_printing = true;
         rv = mortise_guarded_faults(settings, report_fault, &s, err);
@@ -81,7 +81,8 @@ static int remove_permission(struct mortise_cli *cli,
     int rv = mortise_allow_remove(a, err);
 
     if (rv == MORTISE_OK)
-        mortise_out_say(&cli->out, "no longer allowed: %s\n", a->file);
+        mortise_out_print_escaped(&cli->out, "no longer allowed: %s\n",
+                                  a->file);
     return rv;
 }
 
@@ -125,7 +126,8 @@ static int list_permissions(struct mortise_cli *cli, struct mortise_err *err)
             json_array_size(all) == 0 ? "one" : "another",
             access("mortise.yaml", F_OK) == 0 ? "mortise.yaml" : "FILE");
     MORTISE_JSON_EACH (record, i, all)
-        mortise_out_say(&cli->out, "%s\n", mortise_cli_text(record, "file"));
+        mortise_out_print_escaped(&cli->out, "%s\n",
+                                  mortise_cli_text(record, "file"));
     json_decref(all);
     return rv;
 }

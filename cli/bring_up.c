@@ -103,7 +103,7 @@ static int start_and_stop_plugin(const struct mortise_cli *cli, int to,
         return rv;
     if (t->home != NULL)
         m->settings.store = t->home;
-    rv = mortise_calls_bring_up(m, t->plugin, err);
+    rv = mortise_calls_start_plugin(m, t->plugin, err);
     if (rv != MORTISE_OK)
         return rv; /* the process exits; the parent removes the store */
     write_trial_report(to, CREATED, "");
@@ -161,7 +161,7 @@ static void read_trial_report(int from, struct outcome *h)
         bool created = h->created;
 
         if (now >= end || poll(p, 2, (int)(end - now)) == 0 ||
-            mortise_stop_came()) {
+            mortise_stop_has_signal()) {
             h->late = true;
             return;
         }
@@ -229,7 +229,7 @@ static int run_trial(const struct mortise_cli *cli, const struct trial *t,
         close(ends[0]);
     }
     mortise_tempdir_remove(&dir);
-    if (pid > 0 && mortise_stop_came())
+    if (pid > 0 && mortise_stop_has_signal())
         return mortise_fail(err, MORTISE_ESTATE, "interrupted");
     return pid > 0 ? MORTISE_OK
                    : mortise_fail(err, MORTISE_EIO, "start a process: %s",
@@ -522,10 +522,11 @@ static int try_needed_plugin(struct mortise_cli *cli,
                         diags, worst, err);
 }
 
-int mortise_bring_up(struct mortise_cli *cli,
-                     const struct mortise_deployment *d,
-                     const struct mortise_graph *g, struct mortise_diags *diags,
-                     struct mortise_err *err)
+int mortise_try_graph_plugins(struct mortise_cli *cli,
+                              const struct mortise_deployment *d,
+                              const struct mortise_graph *g,
+                              struct mortise_diags *diags,
+                              struct mortise_err *err)
 {
     int worst = MORTISE_OK, rv = MORTISE_OK;
     const struct mortise_tool_pin *tool;

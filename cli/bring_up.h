@@ -13,10 +13,11 @@ enum { MORTISE_BRING_UP_MS = 10000 }; /* time limit for one plugin */
  * `d`. A plugin that does not start is a finding and MORTISE_ECHECK.  The
  * finding is where the deployment configures the plugin, or else at the first
  * node that needs it.  No engine may be open in this process. */
-int mortise_bring_up(struct mortise_cli *cli,
-                     const struct mortise_deployment *d,
-                     const struct mortise_graph *g, struct mortise_diags *diags,
-                     struct mortise_err *err);
+int mortise_try_graph_plugins(struct mortise_cli *cli,
+                              const struct mortise_deployment *d,
+                              const struct mortise_graph *g,
+                              struct mortise_diags *diags,
+                              struct mortise_err *err);
 /* The same for all plugins that the deployment configures: each guardrail,
  * memory, discovery plugin and model, and the executors and guardrails of
  * plugins.config, tools.mcp and `executors`. */

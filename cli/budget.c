@@ -125,7 +125,7 @@ static int raise_budget(struct mortise_cli *cli, struct mortise_err *err)
 
     if (make_budget_command(&cli->args, &commands, err) != MORTISE_OK)
         return mortise_cli_usage(cli, "%s", err->msg);
-    return mortise_cli_order(cli, commands, false, err);
+    return mortise_cli_command_run(cli, commands, false, err);
 }
 
 static const struct mortise_opt raise_budget_opts[] = {

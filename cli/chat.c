@@ -48,7 +48,7 @@ static int add_tools(json_t *to, const char *list, bool ask_for_approval,
 
     mortise_arena_init(&a, &mortise_heap);
     if (list != NULL)
-        rv = mortise_cli_words(&a, list, &words, &n, err);
+        rv = mortise_cli_split_list(&a, list, &words, &n, err);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
         if (json_array_append_new(to, json_pack("{s:s, s:b}", "tool", words[i],
                                                 "ask", ask_for_approval)) != 0)
@@ -124,12 +124,12 @@ static int fill_chat_limits(json_t *limits, struct mortise_cli *cli,
     static const enum mortise_limit bounded[] = {MORTISE_LIMIT_STEPS,
                                                  MORTISE_LIMIT_VISITS};
     struct mortise_settings settings;
-    int rv = mortise_cli_peek(cli, &settings, err);
+    int rv = mortise_cli_settings_quietly(cli, &settings, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < 2; i++) {
         const char *name = mortise_limit_name(bounded[i]);
-        uint64_t n = mortise_cli_most(&settings, bounded[i],
-                                      mortise_cli_integer(limits, name));
+        uint64_t n = mortise_cli_bounded_limit(
+            &settings, bounded[i], mortise_cli_integer(limits, name));
 
         if (json_object_set_new(limits, name, json_integer((json_int_t)n)) != 0)
             rv = mortise_nomem(err);
@@ -142,7 +142,7 @@ static int fill_chat_limits(json_t *limits, struct mortise_cli *cli,
 static int make_graph_source(struct mortise_cli *cli, json_t **out,
                              struct mortise_err *err)
 {
-    json_t *graph = mortise_json_ours(graph_json);
+    json_t *graph = mortise_json_parse_trusted(graph_json);
     char *text = NULL;
     int rv =
         graph != NULL
@@ -299,8 +299,8 @@ static int continue_chat(struct chat *c, struct mortise_err *err)
         rv = mortise_fail(err, MORTISE_EINVAL, "run %s is not a chat",
                           get_chat_run(c));
     if (rv == MORTISE_OK)
-        rv = mortise_cli_recall(c->cli, get_chat_run(c), 0, record_last_reply,
-                                c, err);
+        rv = mortise_cli_replay_events(c->cli, get_chat_run(c), 0,
+                                       record_last_reply, c, err);
     if (rv == MORTISE_OK && c->last != NULL)
         mortise_progress_event(&c->watch.progress, c->last);
     if (rv == MORTISE_OK && !has_run_ended(show) &&
@@ -371,7 +371,7 @@ static json_t *get_input_line(struct chat *c, struct mortise_err *err)
         mortise_nomem(err);
         return NULL;
     }
-    return c->unread_input.n > 0 && !mortise_stop_came()
+    return c->unread_input.n > 0 && !mortise_stop_has_signal()
                ? take_input_line(c, c->unread_input.n, err)
                : json_null();
 }
@@ -383,7 +383,7 @@ static json_t *read_message_line(struct chat *c, const char *prompt,
     struct mortise_out *o = &c->cli->out;
     json_t *line = NULL;
 
-    mortise_cli_leave(c->cli);
+    mortise_cli_release_store(c->cli);
     do {
         json_decref(line);
         mortise_out_puts(o, c->asks ? prompt : "");
@@ -393,7 +393,7 @@ static json_t *read_message_line(struct chat *c, const char *prompt,
     if (c->asks && json_is_null(line))
         mortise_out_puts(o, "\n");
     if (line != NULL && mortise_cli_reopen(c->cli, err) != MORTISE_OK)
-        mortise_json_drop(&line);
+        mortise_json_clear_ref(&line);
     return line;
 }
 
@@ -475,7 +475,7 @@ static int ask_for_approval(struct chat *c, const json_t *request,
 /* Print the requests that need another command. */
 static void print_other_requests(struct chat *c, const json_t *show)
 {
-    const struct mortise_cli_way way =
+    const struct mortise_cli_continuation way =
         mortise_cli_way_on(c->cli, &c->cli->err, get_chat_run(c),
                            json_object_get(show, "blocked"));
 
@@ -518,9 +518,10 @@ static int print_chat_stop(struct chat *c, const json_t *show)
     if (c->cli->args.json)
         return print_stop_json(c, show);
     if (json_is_object(error))
-        mortise_out_say(&c->cli->err, "mortise: the chat failed: %s: %s\n",
-                        mortise_cli_text(error, "code"),
-                        mortise_cli_text(error, "message"));
+        mortise_out_print_escaped(&c->cli->err,
+                                  "mortise: the chat failed: %s: %s\n",
+                                  mortise_cli_text(error, "code"),
+                                  mortise_cli_text(error, "message"));
     print_other_requests(c, show);
     if (mortise_cli_has_kind(json_object_get(show, "pending"),
                              "approval_pending"))
@@ -614,7 +615,7 @@ static int fail_if_no_message(struct chat *c)
         mortise_cli_error(c->cli, mortise_result_name(MORTISE_EINVAL), words,
                           json_pack("{s:s}", "run", get_chat_run(c)));
     else
-        mortise_out_say(&c->cli->err, "mortise: %s\n", words);
+        mortise_out_print_escaped(&c->cli->err, "mortise: %s\n", words);
     return MORTISE_EXIT_FAILED;
 }
 

@@ -75,7 +75,7 @@ static int open_check_catalog(struct check_session *c, unsigned how,
     struct mortise_err why;
     int rv = mortise_settings_open(
         &c->settings, c->cli->mem, c->cli->deployment, NULL,
-        mortise_cli_how(c->cli) | how, c->diags, err);
+        mortise_cli_settings_flags(c->cli) | how, c->diags, err);
 
     if (rv == MORTISE_OK)
         return open_plugin_set(c, err);
@@ -163,7 +163,8 @@ static int check_graph_file(struct check_session *c, const char *path,
         return rv;
     rv = check_plugin_configs(c);
     if (c->cli->args.bring_up && rv == MORTISE_OK)
-        rv = mortise_bring_up(c->cli, c->settings.deployment, g, c->diags, err);
+        rv = mortise_try_graph_plugins(c->cli, c->settings.deployment, g,
+                                       c->diags, err);
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(err);
     mortise_graph_unref(g);
@@ -185,7 +186,7 @@ int mortise_cli_check_graph(struct mortise_cli *cli, const char *path,
     return rv;
 }
 
-int mortise_cli_text_graph(struct mortise_cli *cli, const char *path,
+int mortise_cli_make_graph(struct mortise_cli *cli, const char *path,
                            const char *text, size_t n,
                            struct mortise_diags *diags,
                            struct mortise_graph **out, struct mortise_err *err)
@@ -300,7 +301,7 @@ static int check_deployment_file(struct check_session *c, const char *path,
     rv = open_deployment_plugins(c, MORTISE_SETTINGS_BROKEN, err);
     if (c->plugins == NULL)
         return rv;
-    rv = mortise_configs_advise(c->settings.deployment, c->plugins, c->diags);
+    rv = mortise_configs_warn(c->settings.deployment, c->plugins, c->diags);
     if (rv == MORTISE_OK)
         rv = mortise_configs_check(c->settings.deployment, c->plugins, true,
                                    c->diags);

@@ -68,7 +68,7 @@ static json_t *select_matching(match_fn *match, const json_t *pending,
 
     json_array_foreach(mortise_json_unconst(pending), i, one)
     {
-        if (!mortise_cli_asks_nobody(one) && match(one, given) &&
+        if (!mortise_cli_needs_no_person(one) && match(one, given) &&
             json_array_append(out, one) != 0) {
             json_decref(out);
             return NULL;
@@ -226,14 +226,14 @@ void mortise_cli_choice_finish(struct mortise_cli_choice *c)
 
 /* Print the command line as given, with the id of this request, and with the
  * options that a blocked run needs. */
-static void print_named_command(const struct mortise_cli_way *way,
+static void print_named_command(const struct mortise_cli_continuation *way,
                                 const json_t *request)
 {
     struct mortise_cli *cli = way->cli;
     const struct mortise_opt *opt;
 
-    mortise_cli_lift(way);
-    mortise_cli_begin(way, cli->cmd->name, request);
+    mortise_cli_print_unquarantines(way);
+    mortise_cli_start_command_line(way, cli->cmd->name, request);
     for (size_t i = 0; (opt = mortise_opt_at(cli->cmd, i)) != NULL; i++)
         mortise_cli_repeat(way->o, opt, &cli->args);
     mortise_out_printf(way->o, "%s\n",
@@ -241,7 +241,7 @@ static void print_named_command(const struct mortise_cli_way *way,
 }
 
 /* Print a request, and the given command with its id. */
-static void print_with_command(const struct mortise_cli_way *way,
+static void print_with_command(const struct mortise_cli_continuation *way,
                                const json_t *request)
 {
     if (way->stuck || mortise_cli_is_asked_again(way, request)) {
@@ -253,18 +253,18 @@ static void print_with_command(const struct mortise_cli_way *way,
 }
 
 /* Print the command for each request that may be meant. */
-static void print_all_commands(const struct mortise_cli_way *way,
+static void print_all_commands(const struct mortise_cli_continuation *way,
                                const struct mortise_cli_choice *c)
 {
     if (way->stuck)
         return;
     MORTISE_JSON_EACH (one, i, c->pending) {
         if (mortise_cli_is_asked_again(way, one))
-            mortise_cli_offer(way, "resume");
+            mortise_cli_print_command(way, "resume");
         else if (c->request != NULL)
             print_named_command(way, one);
         else
-            mortise_cli_settle(way, one);
+            mortise_cli_print_settling(way, one);
     }
 }
 
@@ -274,7 +274,7 @@ static int print_choices_json(struct mortise_cli *cli,
 {
     struct mortise_buf b;
     struct mortise_out o;
-    const struct mortise_cli_way way =
+    const struct mortise_cli_continuation way =
         mortise_cli_way_on(cli, &o, c->run, c->blocked);
     const char *lines;
 
@@ -299,7 +299,7 @@ static int print_choices(struct mortise_cli *cli,
                          const struct mortise_cli_choice *c)
 {
     struct mortise_out *o = &cli->err;
-    const struct mortise_cli_way way =
+    const struct mortise_cli_continuation way =
         mortise_cli_way_on(cli, o, c->run, c->blocked);
 
     mortise_out_flush(&cli->out);
@@ -324,7 +324,7 @@ int mortise_cli_refuse_kind(struct mortise_cli *cli,
 {
     struct mortise_buf b;
     struct mortise_out o;
-    const struct mortise_cli_way way =
+    const struct mortise_cli_continuation way =
         mortise_cli_way_on(cli, &o, c->run, c->blocked);
     const char *code = mortise_result_name(MORTISE_EMISMATCH), *lines;
     char words[256];
@@ -338,7 +338,7 @@ int mortise_cli_refuse_kind(struct mortise_cli *cli,
         lines = "";
     snprintf(words, sizeof words, "request %.64s %.32s: its node %.100s",
              mortise_cli_text(c->request, "id"), is,
-             mortise_cli_asks(c->request));
+             mortise_cli_describe_kind(c->request));
     if (cli->args.json) {
         mortise_cli_error(cli, code, words,
                           json_pack("{s:[O], s:o}", "pending", c->request,
@@ -346,8 +346,9 @@ int mortise_cli_refuse_kind(struct mortise_cli *cli,
                                     mortise_cli_command_list(lines)));
     } else {
         mortise_out_flush(&cli->out);
-        mortise_out_say(&cli->err, "mortise: %s (%s)%s\n", words, code,
-                        lines[0] != '\0' ? "; settle it with:" : "");
+        mortise_out_print_escaped(&cli->err, "mortise: %s (%s)%s\n", words,
+                                  code,
+                                  lines[0] != '\0' ? "; settle it with:" : "");
         mortise_out_puts(&cli->err, lines);
         mortise_out_flush(&cli->err);
     }
@@ -393,7 +394,7 @@ static bool ask_to_confirm(struct mortise_cli *cli, int fd,
                            const struct mortise_cli_choice *c)
 {
     struct mortise_out o;
-    const struct mortise_cli_way way =
+    const struct mortise_cli_continuation way =
         mortise_cli_way_on(cli, &o, c->run, c->blocked);
 
     mortise_out_init(&o, fd, cli->mem);
@@ -409,7 +410,7 @@ static int confirm_without_store(struct mortise_cli *cli, int fd,
 {
     mortise_out_flush(&cli->out);
     cli->hasty = true; /* runs of other processes continue in the next engine */
-    mortise_cli_leave(cli);
+    mortise_cli_release_store(cli);
     cli->hasty = false;
     if (!ask_to_confirm(cli, fd, c)) {
         mortise_cli_note(cli, MORTISE_LOG_INFO, "no decision was recorded");

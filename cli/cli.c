@@ -80,7 +80,7 @@ int mortise_cli_find(struct mortise_cli *cli, const char *graph,
     return MORTISE_OK;
 }
 
-unsigned mortise_cli_how(const struct mortise_cli *cli)
+unsigned mortise_cli_settings_flags(const struct mortise_cli *cli)
 {
     return (cli->found ? MORTISE_SETTINGS_FOUND : 0) |
            (cli->looks ? MORTISE_SETTINGS_LOOK : 0);
@@ -98,14 +98,15 @@ int mortise_cli_settings(struct mortise_cli *cli,
         return rv;
     mortise_diags_init(&diags, cli->mem);
     rv = mortise_settings_open(settings, cli->mem, cli->deployment,
-                               cli->args.store, mortise_cli_how(cli), &diags,
-                               err);
+                               cli->args.store, mortise_cli_settings_flags(cli),
+                               &diags, err);
     mortise_cli_findings(cli, &diags);
     return rv;
 }
 
-int mortise_cli_peek(struct mortise_cli *cli, struct mortise_settings *settings,
-                     struct mortise_err *err)
+int mortise_cli_settings_quietly(struct mortise_cli *cli,
+                                 struct mortise_settings *settings,
+                                 struct mortise_err *err)
 {
     struct mortise_diags diags;
     int rv = mortise_cli_find(cli, NULL, err);
@@ -116,7 +117,7 @@ int mortise_cli_peek(struct mortise_cli *cli, struct mortise_settings *settings,
     mortise_diags_init(&diags, cli->mem);
     rv = mortise_settings_open(
         settings, cli->mem, cli->deployment, cli->args.store,
-        mortise_cli_how(cli) | MORTISE_SETTINGS_LOOK, &diags, err);
+        mortise_cli_settings_flags(cli) | MORTISE_SETTINGS_LOOK, &diags, err);
     if (rv != MORTISE_OK)
         mortise_cli_findings(cli, &diags);
     else
@@ -124,8 +125,8 @@ int mortise_cli_peek(struct mortise_cli *cli, struct mortise_settings *settings,
     return rv;
 }
 
-uint64_t mortise_cli_most(const struct mortise_settings *settings,
-                          enum mortise_limit which, uint64_t wanted)
+uint64_t mortise_cli_bounded_limit(const struct mortise_settings *settings,
+                                   enum mortise_limit which, uint64_t wanted)
 {
     const struct mortise_bounds *b = &settings->deployment->limits;
 
@@ -182,7 +183,8 @@ static bool is_copy_sufficient(const struct mortise_cli *cli, int code)
 
 bool mortise_cli_lacks(struct mortise_cli *cli, struct mortise_err *why)
 {
-    return cli->session != NULL && mortise_session_lacks(cli->session, why);
+    return cli->session != NULL &&
+           mortise_session_has_losses(cli->session, why);
 }
 
 int mortise_cli_mark_lack(struct mortise_cli *cli, json_t *reply,
@@ -238,9 +240,9 @@ static bool open_store_copy(struct mortise_cli *cli,
     mortise_session_close(cli->session);
     cli->session = NULL;
     cli->copied =
-        mortise_session_look(&cli->session, &options, NULL) == MORTISE_OK;
+        mortise_session_open_copy(&cli->session, &options, NULL) == MORTISE_OK;
     if (cli->copied)
-        mortise_cli_say_look(cli, why);
+        mortise_cli_note_copy(cli, why);
     return cli->copied;
 }
 
@@ -314,7 +316,7 @@ struct item_filter {
 static int pass_visible_item(void *ud, json_t *item)
 {
     const struct item_filter *s = ud;
-    json_t *shown = mortise_visible(json_incref(item));
+    json_t *shown = mortise_json_show_nul(json_incref(item));
     int rv = shown != NULL ? s->fn(s->ud, shown) : 0;
 
     json_decref(shown);
@@ -335,7 +337,7 @@ static int call_session_visibly(struct mortise_cli *cli, json_t *request,
                               &item_filter, reply, err);
     if (rv != MORTISE_OK || reply == NULL || *reply == NULL)
         return rv;
-    *reply = mortise_visible(*reply);
+    *reply = mortise_json_show_nul(*reply);
     return *reply != NULL ? rv : mortise_nomem(err);
 }
 

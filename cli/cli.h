@@ -66,7 +66,7 @@ int mortise_cli_exec(struct mortise_cli *cli, char **argv,
 
 /* Flags for opening the settings: MORTISE_SETTINGS_FOUND,
  * MORTISE_SETTINGS_LOOK. */
-unsigned mortise_cli_how(const struct mortise_cli *cli);
+unsigned mortise_cli_settings_flags(const struct mortise_cli *cli);
 /* The part of a path before its last slash, or "."; returns `out`. */
 const char *mortise_cli_parent(const char *path, char out[PATH_MAX]);
 /* Determine the Deployment file.  `graph`: NULL, or the graph file to run; a
@@ -82,14 +82,14 @@ int mortise_cli_reopen(struct mortise_cli *cli, struct mortise_err *err);
 /* ---- host.c: other processes that use the store that we hold ----------- */
 
 /* Are other processes connected? */
-bool mortise_cli_hosts(const struct mortise_cli *cli);
+bool mortise_cli_has_clients(const struct mortise_cli *cli);
 /* Close the session, after the runs of other processes have become idle. */
-void mortise_cli_leave(struct mortise_cli *cli);
+void mortise_cli_release_store(struct mortise_cli *cli);
 
 /* Does the copy of the store lack data?  If so, *why has the message. */
 bool mortise_cli_lacks(struct mortise_cli *cli, struct mortise_err *why);
 /* At the end of a command, report missing data; returns the exit code. */
-int mortise_cli_own_up(struct mortise_cli *cli, int code);
+int mortise_cli_report_lack(struct mortise_cli *cli, int code);
 /* Add to a printed object why it may be incomplete. */
 int mortise_cli_mark_lack(struct mortise_cli *cli, json_t *reply,
                           struct mortise_err *err);
@@ -125,16 +125,16 @@ void mortise_cli_log(void *ud, int level, const char *msg);
  * memory ran out. */
 void mortise_cli_log_json(struct mortise_cli *cli, json_t *log);
 /* Report that stdout could not be written. */
-void mortise_cli_lost_output(struct mortise_cli *cli, const char *why);
+void mortise_cli_fail_output(struct mortise_cli *cli, const char *why);
 /* Report that a copy of the store is read, because of this error. */
-void mortise_cli_say_look(struct mortise_cli *cli,
-                          const struct mortise_err *why);
+void mortise_cli_note_copy(struct mortise_cli *cli,
+                           const struct mortise_err *why);
 /* Print findings to stderr and free them.  With --json, findings, also those
  * of a list, are kept for the error that they cause. */
 void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d);
 void mortise_cli_keep_findings(struct mortise_cli *cli, const json_t *list);
 /* At the end of a command: print the findings that no error included. */
-void mortise_cli_tell_rest(struct mortise_cli *cli, int code);
+void mortise_cli_print_rest(struct mortise_cli *cli, int code);
 
 /* Begin a line with a command that works from here, as we were called:
  * `  PROGRAM WHAT [options that find the store] RUN`.  The caller adds more
@@ -176,7 +176,7 @@ int mortise_cli_check_graph(struct mortise_cli *cli, const char *path,
 /* Load a graph that a command composed, with the command's deployment.  The
  * caller owns *out.  Its plugins are closed, so data borrowed from them is
  * invalid. */
-int mortise_cli_text_graph(struct mortise_cli *cli, const char *path,
+int mortise_cli_make_graph(struct mortise_cli *cli, const char *path,
                            const char *text, size_t n,
                            struct mortise_diags *diags,
                            struct mortise_graph **out, struct mortise_err *err);
@@ -242,17 +242,18 @@ int mortise_cli_number(const char *what, const char *given, uint64_t *out,
                        struct mortise_err *err);
 
 /* The words of a list ("a, b" or "a b"), in an arena. */
-int mortise_cli_words(struct mortise_arena *a, const char *list,
-                      const char ***out, size_t *n, struct mortise_err *err);
+int mortise_cli_split_list(struct mortise_arena *a, const char *list,
+                           const char ***out, size_t *n,
+                           struct mortise_err *err);
 
 /* Members of replies; borrowed.  "" if absent or not a string. */
 const char *mortise_cli_text(const json_t *object, const char *key);
 /* list.c: after a partial list, print to stderr the command that lists the
  * entries after `after`. */
-void mortise_cli_more(struct mortise_cli *cli, const char *after);
+void mortise_cli_print_next_page(struct mortise_cli *cli, const char *after);
 /* list.c: parse a time, or a duration before now, of an option. */
-int mortise_cli_moment(const char *option, const char *given, uint64_t *ms,
-                       struct mortise_err *err);
+int mortise_cli_parse_moment(const char *option, const char *given,
+                             uint64_t *ms, struct mortise_err *err);
 uint64_t mortise_cli_integer(const json_t *object, const char *key);
 /* Parse a time of an event into milliseconds since 1970; 0: none. */
 uint64_t mortise_cli_time(const char *text);
@@ -264,7 +265,7 @@ const char *mortise_cli_status(const json_t *run);
  * "outer/inner".  Truncated to fit; returns `out`. */
 enum { MORTISE_CLI_EXECUTION = 256 };
 /* Is this node of `show` running, or its output being compacted? */
-bool mortise_cli_is_at_work(const json_t *node);
+bool mortise_cli_is_active(const json_t *node);
 bool mortise_cli_waits_for_descriptor(const json_t *node);
 /* May an effect of this node of `show` have happened that no request asks
  * about? False while the node runs. */
@@ -283,12 +284,13 @@ int mortise_cli_settings(struct mortise_cli *cli,
                          struct mortise_err *err);
 /* The same for a command that composes a graph: prints findings only if the
  * deployment cannot be read.  The later open prints the others. */
-int mortise_cli_peek(struct mortise_cli *cli, struct mortise_settings *settings,
-                     struct mortise_err *err);
+int mortise_cli_settings_quietly(struct mortise_cli *cli,
+                                 struct mortise_settings *settings,
+                                 struct mortise_err *err);
 /* The limit for such a graph: `wanted`, or the deployment's bound if that is
  * lower. */
-uint64_t mortise_cli_most(const struct mortise_settings *settings,
-                          enum mortise_limit which, uint64_t wanted);
+uint64_t mortise_cli_bounded_limit(const struct mortise_settings *settings,
+                                   enum mortise_limit which, uint64_t wanted);
 
 /* ---- name.c: ids of runs ----------------------------------------------- */
 
@@ -307,7 +309,7 @@ int mortise_cli_run_to_read(struct mortise_cli *cli, const char *given,
 
 /* Where to print the commands that continue a run, and the options and
  * commands that a blocked run needs. */
-struct mortise_cli_way {
+struct mortise_cli_continuation {
     struct mortise_cli *cli;
     struct mortise_out *o;
     const char *run;
@@ -354,7 +356,7 @@ enum { MORTISE_CLI_SHORT_ID = 8 }; /* digits of an id that name a request */
 bool mortise_cli_is_kind(const json_t *request, const char *kind);
 bool mortise_cli_has_kind(const json_t *pending, const char *kind);
 /* Is it settled by time or by a child run, without a person? */
-bool mortise_cli_asks_nobody(const json_t *request);
+bool mortise_cli_needs_no_person(const json_t *request);
 /* The schema of a member of the answer; NULL: none. */
 const json_t *mortise_cli_answer_member(const json_t *request,
                                         const char *name);
@@ -364,49 +366,51 @@ bool mortise_cli_is_decision(const json_t *request);
 /* Is it too late to answer? */
 bool mortise_cli_has_expired(const json_t *request);
 /* The action of its node, such as "asks a person".  Static. */
-const char *mortise_cli_asks(const json_t *request);
+const char *mortise_cli_describe_kind(const json_t *request);
 
 /* Print the question of a request. */
 void mortise_cli_describe(struct mortise_out *o, const json_t *request);
 /* The idempotency key of an effect in doubt, as it was sent; borrowed; NULL:
  * none. */
-const json_t *mortise_cli_key(const json_t *request);
+const json_t *mortise_cli_get_idempotency_key(const json_t *request);
 /* Does a command printed for an earlier request in the list cover it? */
 bool mortise_cli_is_offered(const json_t *pending, size_t i);
 enum { MORTISE_CLI_BLOCKED = 1100 };
 /* Describe `blocked` of show on one line: for findings their messages and
  * places, without source lines; "" if it is NULL. */
-void mortise_cli_blocked(const json_t *blocked, char out[MORTISE_CLI_BLOCKED]);
+void mortise_cli_format_block(const json_t *blocked,
+                              char out[MORTISE_CLI_BLOCKED]);
 /* How to continue a run, given `blocked` of show (NULL: not blocked).  Borrows
  * all arguments. */
-struct mortise_cli_way mortise_cli_way_on(struct mortise_cli *cli,
-                                          struct mortise_out *o,
-                                          const char *run,
-                                          const json_t *blocked);
+struct mortise_cli_continuation mortise_cli_way_on(struct mortise_cli *cli,
+                                                   struct mortise_out *o,
+                                                   const char *run,
+                                                   const json_t *blocked);
 /* Print the commands that settle a request, if the run can then continue. */
-void mortise_cli_print_commands(const struct mortise_cli_way *way,
+void mortise_cli_print_commands(const struct mortise_cli_continuation *way,
                                 const json_t *request);
 /* Print a request and the commands that settle it. */
-void mortise_cli_print_request(const struct mortise_cli_way *way,
+void mortise_cli_print_request(const struct mortise_cli_continuation *way,
                                const json_t *request);
 /* Print the command that ends a plugin's quarantine, which must precede the
  * command that continues the run. */
-void mortise_cli_unquarantine(const struct mortise_cli_way *way,
+void mortise_cli_unquarantine(const struct mortise_cli_continuation *way,
                               const char *plugin);
 /* Split printed commands into an array of lines, a new reference. */
 json_t *mortise_cli_command_list(const char *lines);
 /* Print the unquarantine commands that precede the commands of a run. */
-void mortise_cli_lift(const struct mortise_cli_way *way);
+void mortise_cli_print_unquarantines(
+    const struct mortise_cli_continuation *way);
 /* Is it a call of a plugin that has changed?  After that is accepted, the run
  * asks again, so approving the old call does not help. */
-bool mortise_cli_is_asked_again(const struct mortise_cli_way *way,
+bool mortise_cli_is_asked_again(const struct mortise_cli_continuation *way,
                                 const json_t *request);
 /* Print only the commands that settle a request, one per line. */
-void mortise_cli_settle(const struct mortise_cli_way *way,
-                        const json_t *request);
+void mortise_cli_print_settling(const struct mortise_cli_continuation *way,
+                                const json_t *request);
 /* Print the commands that correct results of steps that a person entered, if
  * their calls failed afterwards. */
-void mortise_cli_corrections(const struct mortise_cli_way *way,
+void mortise_cli_corrections(const struct mortise_cli_continuation *way,
                              const json_t *show);
 /* Does the request have a deadline in the future? */
 bool mortise_cli_has_deadline(const json_t *request);
@@ -417,18 +421,21 @@ void mortise_cli_need_engine(struct mortise_cli *cli, const json_t *pending);
 void mortise_cli_run_needs_engine(struct mortise_cli *cli, const json_t *show);
 /* Print the command that doubles the limit that blocks a run (`limit` of
  * show). */
-void mortise_cli_raise(const struct mortise_cli_way *way, const json_t *limit);
+void mortise_cli_print_limit_raise(const struct mortise_cli_continuation *way,
+                                   const json_t *limit);
 /* Print the beginning of a command: `  PROGRAM WHAT ... RUN ID`. */
-void mortise_cli_begin(const struct mortise_cli_way *way, const char *what,
-                       const json_t *request);
+void mortise_cli_start_command_line(const struct mortise_cli_continuation *way,
+                                    const char *what, const json_t *request);
 /* Print a command without further arguments: `resume RUN`. */
-void mortise_cli_offer(const struct mortise_cli_way *way, const char *what);
+void mortise_cli_print_command(const struct mortise_cli_continuation *way,
+                               const char *what);
 /* Print the command that continues a run (given its `show`) if no request
  * does. */
-void mortise_cli_unblock(const struct mortise_cli_way *way, const json_t *show);
+void mortise_cli_unblock(const struct mortise_cli_continuation *way,
+                         const json_t *show);
 /* After a command was refused: print the request and the command that continue
  * the run; `doubt`: the reason was an effect in doubt. */
-void mortise_cli_unblock_refused(const struct mortise_cli_way *way,
+void mortise_cli_unblock_refused(const struct mortise_cli_continuation *way,
                                  const json_t *show, bool doubt);
 
 /* ---- budget.c: budgets ------------------------------------------------- */
@@ -443,22 +450,23 @@ bool mortise_cli_same_budget(const json_t *a, const json_t *b);
 /* ---- watch.c: following a run ------------------------------------------ */
 
 /* Read the events of a run after event `after`. */
-int mortise_cli_recall(struct mortise_cli *cli, const char *run, uint64_t after,
-                       mortise_item_fn *fn, void *ud, struct mortise_err *err);
+int mortise_cli_replay_events(struct mortise_cli *cli, const char *run,
+                              uint64_t after, mortise_item_fn *fn, void *ud,
+                              struct mortise_err *err);
 /* Send "start" (`run` is "") or "command" (the body has `after`), and print
  * events until the body's `until`; then print the status and how to unblock
  * the run.  Takes the body; NULL means that memory ran out.  Returns the exit
  * code. */
-int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
-                   const char *run, uint64_t after);
+int mortise_cli_run_and_watch(struct mortise_cli *cli, const char *what,
+                              json_t *body, const char *run, uint64_t after);
 /* Send commands (an array; taken; NULL means that memory ran out) to a run.
  * Watches the run if this process executes it, or if `always`.  Returns the
  * result for the subcommand's run(). */
 int mortise_cli_command(struct mortise_cli *cli, const char *run,
                         json_t *commands, bool always, struct mortise_err *err);
 /* The same for the run that the first operand names. */
-int mortise_cli_order(struct mortise_cli *cli, json_t *commands, bool always,
-                      struct mortise_err *err);
+int mortise_cli_command_run(struct mortise_cli *cli, json_t *commands,
+                            bool always, struct mortise_err *err);
 
 /* ---- the subcommands --------------------------------------------------- */
 

@@ -75,7 +75,7 @@ void mortise_cli_error(struct mortise_cli *cli, const char *code,
                               take_findings(cli));
 
     if (error != NULL && more != NULL && json_object_update(error, more) != 0)
-        mortise_json_drop(&error);
+        mortise_json_clear_ref(&error);
     json_decref(more);
     mortise_out_flush(&cli->out); /* keep the order of stdout and stderr */
     print_json_line(&cli->err, "error", error);
@@ -133,7 +133,7 @@ static bool has_error_finding(const json_t *findings)
 }
 
 /* Warnings alone never cause an exit code. */
-void mortise_cli_tell_rest(struct mortise_cli *cli, int code)
+void mortise_cli_print_rest(struct mortise_cli *cli, int code)
 {
     json_t *findings;
 
@@ -173,9 +173,9 @@ static void print_log_line(const struct mortise_cli *cli, struct mortise_out *o,
                                   levels[level], "message",
                                   make_error_text(o->mem, msg)));
     else
-        mortise_out_say(o, "%s%smortise: %s%s%s\n", now,
-                        now[0] != '\0' ? " " : "", prefix,
-                        prefix[0] != '\0' ? ": " : "", msg);
+        mortise_out_print_escaped(o, "%s%smortise: %s%s%s\n", now,
+                                  now[0] != '\0' ? " " : "", prefix,
+                                  prefix[0] != '\0' ? ": " : "", msg);
     mortise_out_flush(o);
 }
 
@@ -253,8 +253,8 @@ static json_t *advise_salvage(struct mortise_cli *cli)
     return help;
 }
 
-void mortise_cli_say_look(struct mortise_cli *cli,
-                          const struct mortise_err *why)
+void mortise_cli_note_copy(struct mortise_cli *cli,
+                           const struct mortise_err *why)
 {
     static const char copy[] =
         "the output is read from a copy of the store; runs cannot continue, "
@@ -268,7 +268,7 @@ void mortise_cli_say_look(struct mortise_cli *cli,
     mortise_out_flush(&cli->err);
 }
 
-int mortise_cli_own_up(struct mortise_cli *cli, int code)
+int mortise_cli_report_lack(struct mortise_cli *cli, int code)
 {
     static const char more[] =
         "; there may be more and newer data than is shown";
@@ -340,12 +340,13 @@ int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
             json_pack("{s:o}", "help",
                       json_sprintf("mortise %s%s--help", name, gap)));
     else
-        mortise_out_say(&cli->err, "mortise: %s\nTry 'mortise %s%s--help'.\n",
-                        text, name, gap);
+        mortise_out_print_escaped(&cli->err,
+                                  "mortise: %s\nTry 'mortise %s%s--help'.\n",
+                                  text, name, gap);
     return MORTISE_EXIT_USAGE;
 }
 
-void mortise_cli_lost_output(struct mortise_cli *cli, const char *why)
+void mortise_cli_fail_output(struct mortise_cli *cli, const char *why)
 {
     char text[256];
 

@@ -62,7 +62,7 @@ static void set_page_member(struct config_page *p, json_t *to, const char *key,
 static bool matches_any_pattern(const char *pointer,
                                 const char *const *patterns)
 {
-    while (*patterns != NULL && !mortise_wild_fits(*patterns, pointer))
+    while (*patterns != NULL && !mortise_wild_match(*patterns, pointer))
         patterns++;
     return *patterns != NULL;
 }
@@ -317,7 +317,7 @@ static bool is_marked_secret(struct config_page *p)
     if (rest == NULL)
         return false;
     m = mortise_plugins_find(p->plugins, name, NULL);
-    return m == NULL || mortise_secret_place(&m->config_secrets, rest);
+    return m == NULL || mortise_secret_is_allowed_at(&m->config_secrets, rest);
 }
 
 static bool is_reference_to_secret(const struct mortise_yaml *v)
@@ -528,13 +528,13 @@ static int print_config_text(struct mortise_cli *cli, struct config_page *p)
 
     mortise_buf_init(&b, cli->mem);
     rv = mortise_yaml_write(&b, p->value, describe_value_origin, p);
-    mortise_out_say(o,
-                    "# %s%s%s\n# then, after plugins.path: %s\n# also, beside "
-                    "trust.dir: %s\n",
-                    cli->deployment, cli->deployment != NULL ? ", " : "",
-                    describe_file_origin(cli),
-                    s->plugin_dirs[s->n_plugin_dirs - 1],
-                    s->trust_dirs[s->n_trust_dirs - 1]);
+    mortise_out_print_escaped(
+        o,
+        "# %s%s%s\n# then, after plugins.path: %s\n# also, beside "
+        "trust.dir: %s\n",
+        cli->deployment, cli->deployment != NULL ? ", " : "",
+        describe_file_origin(cli), s->plugin_dirs[s->n_plugin_dirs - 1],
+        s->trust_dirs[s->n_trust_dirs - 1]);
     if (rv == MORTISE_OK)
         mortise_out_put(o, b.p, b.n);
     mortise_buf_finish(&b);

@@ -347,12 +347,12 @@ static int fail_bare_answer(struct mortise_cli *cli,
     const char *given = cli->args.value, *command;
     struct mortise_buf b;
     struct mortise_out o;
-    const struct mortise_cli_way way =
+    const struct mortise_cli_continuation way =
         mortise_cli_way_on(cli, &o, c->run, c->blocked);
 
     mortise_buf_init(&b, cli->mem);
     mortise_out_init_buf(&o, &b);
-    mortise_cli_begin(&way, "approve", c->request);
+    mortise_cli_start_command_line(&way, "approve", c->request);
     mortise_out_puts(&o, " --answer ");
     mortise_out_shell(&o, strlen(given) <= LONGEST ? given : "JSON");
     mortise_out_flush(&o);
@@ -578,7 +578,7 @@ static int send_stop_command(struct mortise_cli *cli, const char *kind,
                              int wanted, struct mortise_err *err)
 {
     cli->wanted = wanted;
-    return mortise_cli_order(
+    return mortise_cli_command_run(
         cli,
         json_pack("[{s:s, s:s*}]", "kind", kind, "reason", cli->args.reason),
         true, err);

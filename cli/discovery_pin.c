@@ -128,7 +128,7 @@ static void print_entry_key(struct mortise_out *o, enum mortise_style style,
                             const char *sign, const char *key)
 {
     mortise_out_style(o, style);
-    mortise_out_say(o, "%s %s", sign, key);
+    mortise_out_print_escaped(o, "%s %s", sign, key);
     mortise_out_style(o, MORTISE_PLAIN);
     mortise_out_puts(o, "\n");
 }
@@ -155,11 +155,12 @@ static void print_entry_change(struct pin_session *p, const char *key,
         print_entry_key(o, MORTISE_BAD, "-", key);
         return;
     }
-    print_entry_key(o, was != NULL ? MORTISE_ASKS : MORTISE_GOOD,
+    print_entry_key(o, was != NULL ? MORTISE_ATTENTION : MORTISE_GOOD,
                     was != NULL ? "~" : "+", key);
     if (was != NULL)
-        mortise_out_say(o, "    digest\n    - %s\n    + %s\n    new entry\n",
-                        json_string_value(was), json_string_value(digest));
+        mortise_out_print_escaped(
+            o, "    digest\n    - %s\n    + %s\n    new entry\n",
+            json_string_value(was), json_string_value(digest));
     print_whole_entry(o,
                       json_object_get(json_object_get(p->now, key), "entry"));
 }
@@ -169,7 +170,7 @@ static void print_pin_changes(struct pin_session *p)
     struct mortise_out *o = &p->cli->out;
 
     mortise_out_style(o, MORTISE_BOLD);
-    mortise_out_say(o, "%s", p->plugin);
+    mortise_out_print_escaped(o, "%s", p->plugin);
     mortise_out_style(o, MORTISE_PLAIN);
     if (json_object_size(p->news) == 0)
         mortise_out_puts(o, ": as pinned\n");
@@ -214,7 +215,7 @@ static int write_pin_lock(struct pin_session *p, struct mortise_err *err)
 static int fetch_entries(struct pin_session *p, struct mortise_err *err)
 {
     const struct mortise_yaml *pins;
-    int rv = mortise_session_until(p->cli->session, mortise_stop_fd(), err);
+    int rv = mortise_session_set_until(p->cli->session, mortise_stop_fd(), err);
 
     if (rv == MORTISE_OK)
         rv = mortise_cli_call(p->cli, "discovery",

@@ -38,11 +38,12 @@ static void check_others_cannot_write(struct mortise_doctor *d,
     struct stat st;
 
     if (stat(path, &st) == 0 && (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        mortise_doctor_say(d, MORTISE_SICK, "trust",
-                           "remove the permission with chmod go-w: anyone who "
-                           "can write to it decides which plugins run",
-                           "%s is writable by others (mode %04o)", path,
-                           (unsigned)(st.st_mode & 07777));
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_FAIL, "trust",
+            "remove the permission with chmod go-w: anyone who "
+            "can write to it decides which plugins run",
+            "%s is writable by others (mode %04o)", path,
+            (unsigned)(st.st_mode & 07777));
 }
 
 static void report_trusted_keys(struct mortise_doctor *d,
@@ -58,12 +59,12 @@ static void report_trusted_keys(struct mortise_doctor *d,
             check_others_cannot_write(d, key->path);
     }
     if (good == 0)
-        mortise_doctor_say(d, MORTISE_SICK, "trust",
-                           "mortise key trust KEY.pub --plugins NAMES",
-                           "no key is trusted, so no plugin can be loaded");
+        mortise_doctor_report(d, MORTISE_DOCTOR_FAIL, "trust",
+                              "mortise key trust KEY.pub --plugins NAMES",
+                              "no key is trusted, so no plugin can be loaded");
     else
-        mortise_doctor_say(d, MORTISE_HEALTHY, "trust", NULL,
-                           "%zu of %zu keys can sign plugins", good, n);
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "trust", NULL,
+                              "%zu of %zu keys can sign plugins", good, n);
 }
 
 static void check_trusted_keys(struct mortise_doctor *d,
@@ -76,11 +77,11 @@ static void check_trusted_keys(struct mortise_doctor *d,
 
     for (size_t i = 0; i < settings->n_trust_dirs; i++) {
         if (access(settings->trust_dirs[i], R_OK | X_OK) != 0)
-            mortise_doctor_say(d, MORTISE_SICK, "trust",
-                               "make it readable, or set another directory in "
-                               "trust.dir of the deployment",
-                               "%s: %s", settings->trust_dirs[i],
-                               strerror(errno));
+            mortise_doctor_report(
+                d, MORTISE_DOCTOR_FAIL, "trust",
+                "make it readable, or set another directory in "
+                "trust.dir of the deployment",
+                "%s: %s", settings->trust_dirs[i], strerror(errno));
         else
             check_others_cannot_write(d, settings->trust_dirs[i]);
     }
@@ -91,9 +92,9 @@ static void check_trusted_keys(struct mortise_doctor *d,
     if (rv == MORTISE_OK)
         report_trusted_keys(d, trust);
     else
-        mortise_doctor_say(d, MORTISE_SICK, "trust",
-                           "correct the file: no key is trusted until then",
-                           "%s", err.msg);
+        mortise_doctor_report(d, MORTISE_DOCTOR_FAIL, "trust",
+                              "correct the file: no key is trusted until then",
+                              "%s", err.msg);
     mortise_trust_close(trust);
 }
 
@@ -105,10 +106,10 @@ static void check_user_directory(struct mortise_doctor *d)
     struct mortise_err err;
 
     if (mortise_userdir_check(dir, &err) == MORTISE_OK)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "memory", NULL, "%s", dir);
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "memory", NULL, "%s", dir);
     else
-        mortise_doctor_say(
-            d, MORTISE_AILING, "memory",
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_WARN, "memory",
             "set XDG_STATE_HOME to a directory that only this user can write: "
             "Mortise records in it which releases of plugins ran, which keys "
             "were revoked and what 'config allow' allowed",
@@ -125,42 +126,43 @@ static void check_installed_plugin(struct mortise_doctor *d,
     const char *problem = mortise_plugin_set_problem(s, f, &err);
 
     if (f->quarantined)
-        mortise_doctor_say(d, MORTISE_SICK, "plugin",
-                           "install another version, or end the quarantine: "
-                           "mortise plugin unquarantine NAME",
-                           "%s: %s", f->path, problem);
+        mortise_doctor_report(d, MORTISE_DOCTOR_FAIL, "plugin",
+                              "install another version, or end the quarantine: "
+                              "mortise plugin unquarantine NAME",
+                              "%s: %s", f->path, problem);
     else if (f->problem != NULL)
-        mortise_doctor_say(d, MORTISE_SICK, "plugin",
-                           "remove it, or replace it with a usable plugin",
-                           "%s: %s", f->path, problem);
+        mortise_doctor_report(d, MORTISE_DOCTOR_FAIL, "plugin",
+                              "remove it, or replace it with a usable plugin",
+                              "%s: %s", f->path, problem);
     else if (problem != NULL)
-        mortise_doctor_say(d, MORTISE_SICK, "plugin",
-                           "remove the cause of this error, then check the "
-                           "plugin: mortise plugin verify NAME",
-                           "%s: %s", f->path, problem);
+        mortise_doctor_report(d, MORTISE_DOCTOR_FAIL, "plugin",
+                              "remove the cause of this error, then check the "
+                              "plugin: mortise plugin verify NAME",
+                              "%s: %s", f->path, problem);
     else if (f->manifest->dev)
-        mortise_doctor_say(d, MORTISE_AILING, "plugin",
-                           "sign it (mortise plugin sign) before others use it",
-                           "%s %s is not signed; plugins.dev lets it run, and "
-                           "its runs are marked as unsigned",
-                           f->name, f->version);
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_WARN, "plugin",
+            "sign it (mortise plugin sign) before others use it",
+            "%s %s is not signed; plugins.dev lets it run, and "
+            "its runs are marked as unsigned",
+            f->name, f->version);
     else
-        mortise_doctor_say(d, MORTISE_HEALTHY, "plugin", NULL,
-                           "%s %s: verified", f->name, f->version);
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "plugin", NULL,
+                              "%s %s: verified", f->name, f->version);
 }
 
 static void check_installed_plugins(struct mortise_doctor *d,
                                     struct mortise_plugin_set *s)
 {
     struct mortise_err err;
-    int rv = mortise_plugin_set_fill(s, d->cli, NULL, &err);
+    int rv = mortise_plugin_set_open_with(s, d->cli, NULL, &err);
     size_t n = rv == MORTISE_OK ? mortise_plugins_count(s->plugins) : 0;
 
     for (size_t i = 0; i < n; i++)
         check_installed_plugin(d, s, mortise_plugins_at(s->plugins, i));
     if (rv == MORTISE_OK && n == 0)
-        mortise_doctor_say(
-            d, MORTISE_AILING, "plugin",
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_WARN, "plugin",
             "set their directory in plugins.path of the deployment",
             "no plugins found");
     /* check_trust() has reported unreadable keys */
@@ -178,14 +180,14 @@ static void check_plugin_directories(struct mortise_doctor *d,
 {
     for (size_t i = 0; i < settings->n_plugin_dirs; i++)
         if (access(settings->plugin_dirs[i], R_OK | X_OK) != 0)
-            mortise_doctor_say(d, MORTISE_AILING, "plugin",
-                               is_unsigned_directory(settings, i)
-                                   ? "create the directory, or remove it from "
-                                     "plugins.dev of the deployment"
-                                   : "create the directory, or remove it from "
-                                     "plugins.path of the deployment",
-                               "%s: %s", settings->plugin_dirs[i],
-                               strerror(errno));
+            mortise_doctor_report(
+                d, MORTISE_DOCTOR_WARN, "plugin",
+                is_unsigned_directory(settings, i)
+                    ? "create the directory, or remove it from "
+                      "plugins.dev of the deployment"
+                    : "create the directory, or remove it from "
+                      "plugins.path of the deployment",
+                "%s: %s", settings->plugin_dirs[i], strerror(errno));
 }
 
 /* ---- all checks -------------------------------------------------------- */
@@ -197,11 +199,12 @@ static void report_check_finding(struct mortise_doctor *d,
     char explain[64];
 
     snprintf(explain, sizeof explain, "mortise explain %s", f->code);
-    mortise_doctor_say(
-        d, f->severity == MORTISE_ERROR ? MORTISE_SICK : MORTISE_AILING,
-        "deployment", f->help != NULL ? f->help : explain, "%s:%u:%u: %s (%s)",
-        f->path != NULL ? f->path : "?", f->span.line, f->span.col, f->message,
-        f->code);
+    mortise_doctor_report(d,
+                          f->severity == MORTISE_ERROR ? MORTISE_DOCTOR_FAIL
+                                                       : MORTISE_DOCTOR_WARN,
+                          "deployment", f->help != NULL ? f->help : explain,
+                          "%s:%u:%u: %s (%s)", f->path != NULL ? f->path : "?",
+                          f->span.line, f->span.col, f->message, f->code);
 }
 
 /* Check the deployment like `mortise check`, which finds more than opening it
@@ -260,8 +263,8 @@ static int read_doctor_settings(struct mortise_doctor *d,
         return rv;
     mortise_diags_init(&diags, cli->mem);
     rv = mortise_settings_open(settings, cli->mem, cli->deployment,
-                               cli->args.store, mortise_cli_how(cli), &diags,
-                               err);
+                               cli->args.store, mortise_cli_settings_flags(cli),
+                               &diags, err);
     mortise_diags_sort(&diags);
     for (size_t i = 0; said != NULL && i < diags.n; i++)
         if (!was_finding_reported(said, &diags.list[i]))
@@ -280,10 +283,11 @@ static int open_doctor_settings(struct mortise_doctor *d,
 
     if (rv != MORTISE_EDENIED)
         return rv;
-    mortise_doctor_say(d, MORTISE_SICK, "deployment",
-                       "follow the instruction in this error; until then, no "
-                       "run starts or continues",
-                       "%s", err->msg);
+    mortise_doctor_report(
+        d, MORTISE_DOCTOR_FAIL, "deployment",
+        "follow the instruction in this error; until then, no "
+        "run starts or continues",
+        "%s", err->msg);
     d->cli->looks = true;
     return read_doctor_settings(d, NULL, settings, err);
 }
@@ -304,16 +308,17 @@ static void check_with_settings(struct mortise_doctor *d)
     mortise_diags_finish(&said);
 
     if (rv != MORTISE_OK) {
-        mortise_doctor_say(d, MORTISE_SICK, "deployment",
-                           "correct the deployment; without it, doctor cannot "
-                           "check the store, keys and plugins",
-                           "%s", err.msg);
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_FAIL, "deployment",
+            "correct the deployment; without it, doctor cannot "
+            "check the store, keys and plugins",
+            "%s", err.msg);
     } else {
         if (!d->cli->looks && good)
-            mortise_doctor_say(d, MORTISE_HEALTHY, "deployment", NULL, "%s",
-                               d->cli->deployment != NULL
-                                   ? d->cli->deployment
-                                   : "none: using defaults");
+            mortise_doctor_report(
+                d, MORTISE_DOCTOR_OK, "deployment", NULL, "%s",
+                d->cli->deployment != NULL ? d->cli->deployment
+                                           : "none: using defaults");
         mortise_doctor_store(d, settings);
         mortise_doctor_worker(d, settings);
         check_user_directory(d);

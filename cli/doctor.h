@@ -4,7 +4,11 @@
 
 #include "cli/cli.h"
 
-enum mortise_health { MORTISE_HEALTHY, MORTISE_AILING, MORTISE_SICK };
+enum mortise_health {
+    MORTISE_DOCTOR_OK,
+    MORTISE_DOCTOR_WARN,
+    MORTISE_DOCTOR_FAIL
+};
 
 struct mortise_doctor {
     struct mortise_cli *cli;
@@ -13,9 +17,9 @@ struct mortise_doctor {
 
 /* doctor_say.c.  Print one line: the result, and how to correct it (NULL:
  * nothing) if it is not healthy. */
-void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
-                        const char *what, const char *remedy, const char *fmt,
-                        ...) MORTISE_PRINTF(5, 6);
+void mortise_doctor_report(struct mortise_doctor *d, enum mortise_health health,
+                           const char *what, const char *remedy,
+                           const char *fmt, ...) MORTISE_PRINTF(5, 6);
 
 /* doctor_host.c */
 void mortise_doctor_host(struct mortise_doctor *d);

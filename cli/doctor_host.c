@@ -31,26 +31,27 @@ static void check_landlock(struct mortise_doctor *d)
     long abi = syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, 1u);
 
     if (abi >= LANDLOCK_ALL)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "landlock", NULL, "ABI %ld",
-                           abi);
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "landlock", NULL, "ABI %ld",
+                              abi);
     else if (abi >= LANDLOCK_ENOUGH)
-        mortise_doctor_say(
-            d, MORTISE_HEALTHY, "landlock", NULL,
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_OK, "landlock", NULL,
             "ABI %ld; with ABI 6 (Linux 6.12) or later, programs also cannot "
             "signal other processes of their user",
             abi);
     else if (abi > 0)
-        mortise_doctor_say(d, MORTISE_AILING, "landlock",
-                           "use Linux 6.2 or newer",
-                           "ABI %ld is too old to restrict a program's files, "
-                           "so Mortise starts no programs",
-                           abi);
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_WARN, "landlock", "use Linux 6.2 or newer",
+            "ABI %ld is too old to restrict a program's files, "
+            "so Mortise starts no programs",
+            abi);
     else
-        mortise_doctor_say(d, MORTISE_AILING, "landlock",
-                           "use Linux 6.2 or newer, and include landlock in "
-                           "the boot parameter lsm=...",
-                           "not available: Mortise cannot restrict a program's "
-                           "files, so it starts no programs");
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_WARN, "landlock",
+            "use Linux 6.2 or newer, and include landlock in "
+            "the boot parameter lsm=...",
+            "not available: Mortise cannot restrict a program's "
+            "files, so it starts no programs");
 }
 
 static void check_kernel(struct mortise_doctor *d)
@@ -58,16 +59,17 @@ static void check_kernel(struct mortise_doctor *d)
     struct utsname u;
 
     uname(&u);
-    mortise_doctor_say(d, MORTISE_HEALTHY, "kernel", NULL, "%s %s on %s",
-                       u.sysname, u.release, u.machine);
+    mortise_doctor_report(d, MORTISE_DOCTOR_OK, "kernel", NULL, "%s %s on %s",
+                          u.sysname, u.release, u.machine);
     check_landlock(d);
     if (prctl(PR_GET_SECCOMP) >= 0)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "seccomp", NULL, "available");
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "seccomp", NULL,
+                              "available");
     else
-        mortise_doctor_say(d, MORTISE_AILING, "seccomp",
-                           "use a kernel with CONFIG_SECCOMP_FILTER",
-                           "not available: Mortise cannot restrict system "
-                           "calls, so it starts no programs");
+        mortise_doctor_report(d, MORTISE_DOCTOR_WARN, "seccomp",
+                              "use a kernel with CONFIG_SECCOMP_FILTER",
+                              "not available: Mortise cannot restrict system "
+                              "calls, so it starts no programs");
 }
 
 /* Plugins are loaded from sealed memory: can it be created and executed? */
@@ -79,16 +81,16 @@ static void check_memfd(struct mortise_doctor *d)
     if (fd >= 0 && ftruncate(fd, PAGE) == 0)
         p = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)
-        mortise_doctor_say(d, MORTISE_SICK, "memfd",
-                           "allow memfd_create() and executable mappings of it "
-                           "(seccomp, SELinux, vm.memfd_noexec)",
-                           "plugins cannot be loaded from sealed memory: %s",
-                           strerror(errno));
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_FAIL, "memfd",
+            "allow memfd_create() and executable mappings of it "
+            "(seccomp, SELinux, vm.memfd_noexec)",
+            "plugins cannot be loaded from sealed memory: %s", strerror(errno));
     else
-        mortise_doctor_say(d, MORTISE_HEALTHY, "memfd", NULL, "%s",
-                           mortise_memfd_is_noexec(fd)
-                               ? "sealed memory, noexec"
-                               : "sealed memory (noexec: Linux 6.3)");
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "memfd", NULL, "%s",
+                              mortise_memfd_is_noexec(fd)
+                                  ? "sealed memory, noexec"
+                                  : "sealed memory (noexec: Linux 6.3)");
     if (p != MAP_FAILED)
         munmap(p, PAGE);
     if (fd >= 0)
@@ -98,11 +100,11 @@ static void check_memfd(struct mortise_doctor *d)
 static void check_proc(struct mortise_doctor *d)
 {
     if (access("/proc/self/fd", R_OK | X_OK) == 0)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "proc", NULL,
-                           "/proc is mounted");
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "proc", NULL,
+                              "/proc is mounted");
     else
-        mortise_doctor_say(
-            d, MORTISE_SICK, "proc", "mount -t proc proc /proc",
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_FAIL, "proc", "mount -t proc proc /proc",
             "/proc/self/fd: %s; plugins and the control socket need it",
             strerror(errno));
 }
@@ -112,14 +114,14 @@ static void check_descriptor_limit(struct mortise_doctor *d)
     struct rlimit r;
     bool few = getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < DESCRIPTORS;
 
-    mortise_doctor_say(d, few ? MORTISE_AILING : MORTISE_HEALTHY, "descriptors",
-                       "raise the limit: 'ulimit -n 4096', or LimitNOFILE=4096 "
-                       "in the unit of the service",
-                       "at most %llu open files%s",
-                       (unsigned long long)r.rlim_cur,
-                       few ? ": too few for many runs, connections and plugins "
-                             "at the same time"
-                           : "");
+    mortise_doctor_report(
+        d, few ? MORTISE_DOCTOR_WARN : MORTISE_DOCTOR_OK, "descriptors",
+        "raise the limit: 'ulimit -n 4096', or LimitNOFILE=4096 "
+        "in the unit of the service",
+        "at most %llu open files%s", (unsigned long long)r.rlim_cur,
+        few ? ": too few for many runs, connections and plugins "
+              "at the same time"
+            : "");
 }
 
 static void check_clock(struct mortise_doctor *d)
@@ -128,12 +130,12 @@ static void check_clock(struct mortise_doctor *d)
     bool wrong = mortise_now_ms() < BORN_MS;
 
     mortise_time_text(now, mortise_now_ms());
-    mortise_doctor_say(d, wrong ? MORTISE_SICK : MORTISE_HEALTHY, "clock",
-                       "synchronize the clock (timedatectl set-ntp true)",
-                       "%s%s", now,
-                       wrong ? ": with a wrong clock, deadlines and signatures "
-                               "are judged wrongly"
-                             : "");
+    mortise_doctor_report(
+        d, wrong ? MORTISE_DOCTOR_FAIL : MORTISE_DOCTOR_OK, "clock",
+        "synchronize the clock (timedatectl set-ntp true)", "%s%s", now,
+        wrong ? ": with a wrong clock, deadlines and signatures "
+                "are judged wrongly"
+              : "");
 }
 
 /* libcurl is loaded on first use, so its absence is not noticed before. */
@@ -143,11 +145,12 @@ static void check_curl(struct mortise_doctor *d)
     struct mortise_err err;
 
     if (mortise_curl_get(&curl, &err) == MORTISE_OK)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "libcurl", NULL, "%.*s",
-                           (int)strcspn(curl->version(), " "), curl->version());
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "libcurl", NULL, "%.*s",
+                              (int)strcspn(curl->version(), " "),
+                              curl->version());
     else
-        mortise_doctor_say(
-            d, MORTISE_AILING, "libcurl",
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_WARN, "libcurl",
             "install libcurl 7.87 or later (apt-get install libcurl4)",
             "%s: http.request/1 does not work in any plugin", err.msg);
 }

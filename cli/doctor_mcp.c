@@ -60,23 +60,24 @@ static void report_server(struct mortise_doctor *d, const struct mortise_mcp *m,
     describe_server(is, sizeof is, server, listed);
     snprintf(remedy, sizeof remedy, "mortise mcp pin %.64s", server);
     if (count_tools_in_state(m, server, listed, "unpinned") > 0)
-        mortise_doctor_say(
-            d, MORTISE_AILING, "mcp", remedy,
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_WARN, "mcp", remedy,
             "%s; none of them is pinned, so graphs cannot call them", is);
     else if (drifted + gone > 0)
-        mortise_doctor_say(
-            d, MORTISE_SICK, "mcp", remedy,
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_FAIL, "mcp", remedy,
             "%s; %zu tools differ from their pins, and %zu pinned tools no "
             "longer exist: graphs that call these tools fail",
             is, drifted, gone);
     else if (fresh > 0)
-        mortise_doctor_say(d, MORTISE_AILING, "mcp", remedy,
-                           "%s; %zu of them are not pinned, so graphs cannot "
-                           "call them",
-                           is, fresh);
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_WARN, "mcp", remedy,
+            "%s; %zu of them are not pinned, so graphs cannot "
+            "call them",
+            is, fresh);
     else
-        mortise_doctor_say(d, MORTISE_HEALTHY, "mcp", NULL, "%s, as pinned",
-                           is);
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "mcp", NULL,
+                              "%s, as pinned", is);
 }
 
 static void check_deployed_server(struct mortise_doctor *d,
@@ -84,13 +85,13 @@ static void check_deployed_server(struct mortise_doctor *d,
 {
     struct mortise_err err;
     json_t *listed = NULL;
-    int rv = mortise_mcp_listed(m, server, PATIENCE_MS, &listed, &err);
+    int rv = mortise_mcp_get_listing(m, server, PATIENCE_MS, &listed, &err);
 
     if (listed != NULL)
         report_server(d, m, server, listed);
     else
-        mortise_doctor_say(
-            d, MORTISE_SICK, "mcp",
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_FAIL, "mcp",
             "check command, sandbox, url and secrets of the server in "
             "tools.mcp; 'mortise mcp list SERVER --verbose' prints its output",
             "%s: %s", server, rv == MORTISE_OK ? m->once.words : err.msg);
@@ -103,7 +104,7 @@ void mortise_doctor_mcp(struct mortise_doctor *d,
     const struct mortise_mcp_servers *all = &deployment->tools.mcp;
     struct mortise_mcp m;
 
-    mortise_mcp_open_beside(&m, d->cli, deployment);
+    mortise_mcp_open_with(&m, d->cli, deployment);
     for (size_t i = 0; i < all->n; i++)
         check_deployed_server(d, &m, all->list[i].name);
     mortise_mcp_close(&m);

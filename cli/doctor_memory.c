@@ -70,19 +70,19 @@ void mortise_doctor_memory(struct mortise_doctor *d,
     if (plugin == NULL || !find_memory_directory(s, plugins, dir, sizeof dir))
         return;
     if (!has_directory_entries(dir)) {
-        mortise_doctor_say(d, MORTISE_HEALTHY, "traces", NULL,
-                           "%s: no traces yet", dir);
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "traces", NULL,
+                              "%s: no traces yet", dir);
         return;
     }
     if (mortise_bring_up_memory(d->cli, s->store, words, sizeof words, &err) !=
         MORTISE_OK)
         snprintf(words, sizeof words, "%s", err.msg);
     if (words[0] == '\0')
-        mortise_doctor_say(d, MORTISE_HEALTHY, "traces", NULL,
-                           "memory '%s' can use %s", plugin, dir);
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "traces", NULL,
+                              "memory '%s' can use %s", plugin, dir);
     else
-        mortise_doctor_say(
-            d, MORTISE_SICK, "traces",
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_FAIL, "traces",
             strstr(words, "locked") != NULL
                 ? "end the process that locks the file ('fuser -v FILE' prints "
                   "the process)"

@@ -28,8 +28,8 @@ static void check_config_paths(struct mortise_doctor *d,
         return;
     path = mortise_expand_path(a, v);
     if (path != NULL && access(path, F_OK) != 0)
-        mortise_doctor_say(
-            d, MORTISE_AILING, "plugin",
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_WARN, "plugin",
             "create the file or directory, or correct the config of the plugin",
             "the config of plugin '%s' (line %u) names the path %s: %s", plugin,
             v->span.line, path, strerror(errno));

@@ -23,12 +23,12 @@ static void print_line_json(struct mortise_out *o, const char *level,
     json_decref(v);
 }
 
-void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
-                        const char *what, const char *remedy, const char *fmt,
-                        ...)
+void mortise_doctor_report(struct mortise_doctor *d, enum mortise_health health,
+                           const char *what, const char *remedy,
+                           const char *fmt, ...)
 {
     static const char *const levels[] = {"ok", "warn", "fail"};
-    static const enum mortise_style styles[] = {MORTISE_GOOD, MORTISE_ASKS,
+    static const enum mortise_style styles[] = {MORTISE_GOOD, MORTISE_ATTENTION,
                                                 MORTISE_BAD};
     struct mortise_out *o = &d->cli->out;
     char words[2048];
@@ -37,17 +37,17 @@ void mortise_doctor_say(struct mortise_doctor *d, enum mortise_health health,
     va_start(ap, fmt);
     vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
-    if (health == MORTISE_HEALTHY)
+    if (health == MORTISE_DOCTOR_OK)
         remedy = NULL;
-    d->n_ailing += health == MORTISE_AILING;
-    d->n_sick += health == MORTISE_SICK;
+    d->n_ailing += health == MORTISE_DOCTOR_WARN;
+    d->n_sick += health == MORTISE_DOCTOR_FAIL;
     if (d->cli->args.json) {
         print_line_json(o, levels[health], what, remedy, words);
         return;
     }
     mortise_out_styled(o, styles[health], levels[health], 5);
     mortise_out_cell(o, what, 12);
-    mortise_out_say(o, "%s\n", words);
+    mortise_out_print_escaped(o, "%s\n", words);
     if (remedy != NULL)
         mortise_out_text(o, remedy, 17);
     mortise_out_flush(o);

@@ -37,14 +37,15 @@ static void check_shared_store_mode(struct mortise_doctor *d,
 
     if (fstat(dir, &st) != 0)
         return;
-    if (mortise_group_passes(s->deployment->access, dir))
-        mortise_doctor_say(d, MORTISE_HEALTHY, "store", NULL,
-                           "%s, mode %04o: members of the group %s can use its "
-                           "socket but not its files",
-                           s->store, (unsigned)(st.st_mode & 07777), group);
+    if (mortise_group_has_access(s->deployment->access, dir))
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_OK, "store", NULL,
+            "%s, mode %04o: members of the group %s can use its "
+            "socket but not its files",
+            s->store, (unsigned)(st.st_mode & 07777), group);
     else
-        mortise_doctor_say(
-            d, MORTISE_AILING, "store",
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_WARN, "store",
             "no action needed: 'mortise engine' or the next command that "
             "writes to it sets mode 0710 and the group",
             "%s has mode %04o and the group %lu, but store.access grants it to "
@@ -72,18 +73,20 @@ static void check_store_mode(struct mortise_doctor *d,
              "chown -R",
              sudo);
     if (st.st_uid != geteuid())
-        mortise_doctor_say(d, MORTISE_SICK, "store", run_as,
-                           "%s belongs to uid %u, but you are uid %u", path,
-                           (unsigned)st.st_uid, (unsigned)geteuid());
+        mortise_doctor_report(d, MORTISE_DOCTOR_FAIL, "store", run_as,
+                              "%s belongs to uid %u, but you are uid %u", path,
+                              (unsigned)st.st_uid, (unsigned)geteuid());
     else if ((st.st_mode & 077) != 0)
-        mortise_doctor_say(d, MORTISE_SICK, "store",
-                           "run chmod 700 on the store; the next command that "
-                           "writes to the store also does this, and reports it",
-                           "%s has mode %04o: others can read the data of runs",
-                           path, (unsigned)(st.st_mode & 07777));
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_FAIL, "store",
+            "run chmod 700 on the store; the next command that "
+            "writes to the store also does this, and reports it",
+            "%s has mode %04o: others can read the data of runs", path,
+            (unsigned)(st.st_mode & 07777));
     else
-        mortise_doctor_say(d, MORTISE_HEALTHY, "store", NULL, "%s, mode %04o",
-                           path, (unsigned)(st.st_mode & 07777));
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "store", NULL,
+                              "%s, mode %04o", path,
+                              (unsigned)(st.st_mode & 07777));
 }
 
 /* May the directory be a store?  False if it has other files. */
@@ -93,10 +96,10 @@ static bool check_is_store(struct mortise_doctor *d, const char *path, int dir)
 
     if (mortise_directory_check_ours(dir, &err) != MORTISE_EINVAL)
         return true;
-    mortise_doctor_say(d, MORTISE_SICK, "store",
-                       "name another directory with --store or the "
-                       "deployment's store.path",
-                       "%s: %s", path, err.msg);
+    mortise_doctor_report(d, MORTISE_DOCTOR_FAIL, "store",
+                          "name another directory with --store or the "
+                          "deployment's store.path",
+                          "%s: %s", path, err.msg);
     return false;
 }
 
@@ -108,10 +111,10 @@ static bool check_store_owners(struct mortise_doctor *d, const char *path,
     struct mortise_err err;
 
     if (mortise_owners_check(dir, path, true, &err) == MORTISE_OK &&
-        mortise_owners_refuse_links(dir, path, &err) == MORTISE_OK)
+        mortise_owners_check_links(dir, path, &err) == MORTISE_OK)
         return true;
-    mortise_doctor_say(
-        d, MORTISE_SICK, "store",
+    mortise_doctor_report(
+        d, MORTISE_DOCTOR_FAIL, "store",
         "first find out who changed the store, then follow the instruction in "
         "this error; until then, Mortise rejects commands on this store",
         "%s", err.msg);
@@ -131,11 +134,11 @@ static void check_store_times(struct mortise_doctor *d, int dir)
     if (ms <= mortise_now_ms() + 60000)
         return;
     mortise_time_text(then, ms);
-    mortise_doctor_say(d, MORTISE_AILING, "clock",
-                       "find out whether the clock was wrong then or is wrong "
-                       "now; the engine uses the clock for all deadlines",
-                       "the store was written at %s, which is in the future",
-                       then);
+    mortise_doctor_report(
+        d, MORTISE_DOCTOR_WARN, "clock",
+        "find out whether the clock was wrong then or is wrong "
+        "now; the engine uses the clock for all deadlines",
+        "the store was written at %s, which is in the future", then);
 }
 
 /* ---- the disk ---------------------------------------------------------- */
@@ -175,17 +178,17 @@ static void check_store_disk(struct mortise_doctor *d, int dir)
         return;
     bad = get_file_system_problem((uint64_t)fs.f_type & 0xFFFFFFFF);
     if (bad != NULL)
-        mortise_doctor_say(d, MORTISE_AILING, "disk",
-                           "put the store on a disk of this machine", "%s",
-                           bad);
+        mortise_doctor_report(d, MORTISE_DOCTOR_WARN, "disk",
+                              "put the store on a disk of this machine", "%s",
+                              bad);
     mib = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize / MIB;
-    mortise_doctor_say(d,
-                       mib < LEAST_MIB  ? MORTISE_SICK
-                       : mib < GOOD_MIB ? MORTISE_AILING
-                                        : MORTISE_HEALTHY,
-                       "space",
-                       "make space on this disk: a full disk stops all runs",
-                       "%" PRIu64 " MiB free", mib);
+    mortise_doctor_report(d,
+                          mib < LEAST_MIB  ? MORTISE_DOCTOR_FAIL
+                          : mib < GOOD_MIB ? MORTISE_DOCTOR_WARN
+                                           : MORTISE_DOCTOR_OK,
+                          "space",
+                          "make space on this disk: a full disk stops all runs",
+                          "%" PRIu64 " MiB free", mib);
 }
 
 /* The time of the fastest of several synced writes; 0: one failed. */
@@ -227,13 +230,15 @@ static void check_sync_time(struct mortise_doctor *d, int dir)
     uint64_t took = fd >= 0 ? measure_sync_time(fd) : 0;
 
     if (took == 0)
-        mortise_doctor_say(
-            d, MORTISE_SICK, "sync",
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_FAIL, "sync",
             "check that the directory is writable, and check the disk",
             "a synced write failed: %s", strerror(errno));
     else
-        mortise_doctor_say(
-            d, took > SLOW_MS * 1000000ull ? MORTISE_AILING : MORTISE_HEALTHY,
+        mortise_doctor_report(
+            d,
+            took > SLOW_MS * 1000000ull ? MORTISE_DOCTOR_WARN
+                                        : MORTISE_DOCTOR_OK,
             "sync", "every step of a run waits for this; use a faster disk",
             "a synced write takes %.2f ms", (double)took / 1e6);
     if (fd >= 0)
@@ -265,47 +270,47 @@ static void check_silent_store(struct mortise_doctor *d, int dir)
     struct mortise_err err = {0};
 
     if (is_store_locked(dir, &err))
-        mortise_doctor_say(
-            d, MORTISE_SICK, "engine",
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_FAIL, "engine",
             "if the process is starting, wait; otherwise stop the process",
             "the store is %s, but no process answers at its control socket",
             err.msg);
     else if (faccessat(dir, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        mortise_doctor_say(d, MORTISE_AILING, "engine",
-                           "no action needed: the next engine replaces it.  "
-                           "'mortise runs' lists the runs to resume",
-                           "a process that was killed left control.sock");
+        mortise_doctor_report(d, MORTISE_DOCTOR_WARN, "engine",
+                              "no action needed: the next engine replaces it.  "
+                              "'mortise runs' lists the runs to resume",
+                              "a process that was killed left control.sock");
     else
-        mortise_doctor_say(d, MORTISE_HEALTHY, "engine", NULL,
-                           "no engine uses the store");
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "engine", NULL,
+                              "no engine uses the store");
 }
 
 /* Does an engine answer at the control socket? */
 static void check_store_engine(struct mortise_doctor *d,
                                const struct mortise_settings *s, int dir)
 {
-    const struct mortise_must anything = {
+    const struct mortise_client_requirements anything = {
         .group = mortise_settings_shares(s) ? s->deployment->access : NULL};
     struct mortise_client c;
     struct mortise_err err = {0};
     int rv = mortise_client_open(&c, d->cli->mem, s->store, &anything, &err);
 
     if (rv == MORTISE_ENOTFOUND && dir < 0)
-        mortise_doctor_say(
-            d, MORTISE_SICK, "engine",
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_FAIL, "engine",
             "ask the owner to start one: mortise engine",
             "no engine uses the store, and only its owner can start one");
     else if (rv == MORTISE_ENOTFOUND)
         check_silent_store(d, dir);
     else if (rv == MORTISE_OK)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "engine", NULL,
-                           "process %ld uses the store and answers",
-                           (long)c.pid);
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "engine", NULL,
+                              "process %ld uses the store and answers",
+                              (long)c.pid);
     else
-        mortise_doctor_say(d, MORTISE_SICK, "engine",
-                           "remove the cause of this error: all commands on "
-                           "this store fail with it",
-                           "%s", err.msg);
+        mortise_doctor_report(d, MORTISE_DOCTOR_FAIL, "engine",
+                              "remove the cause of this error: all commands on "
+                              "this store fail with it",
+                              "%s", err.msg);
     mortise_client_close(&c);
 }
 
@@ -331,23 +336,23 @@ static void report_unread_data(struct mortise_doctor *d, const char *path,
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (err->code == known[i].code) {
-            mortise_doctor_say(d, MORTISE_SICK, known[i].what, known[i].remedy,
-                               "%s: %s", path, err->msg);
+            mortise_doctor_report(d, MORTISE_DOCTOR_FAIL, known[i].what,
+                                  known[i].remedy, "%s: %s", path, err->msg);
             return;
         }
     if (err->code == MORTISE_EBUSY)
-        mortise_doctor_say(
-            d, MORTISE_AILING, "commits",
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_WARN, "commits",
             "stop the process that holds the store, then run 'mortise doctor' "
             "again",
             "the commits were not checked: %s; that process checked the newest "
             "commits when it opened the store",
             err->msg);
     else
-        mortise_doctor_say(d, MORTISE_SICK, "commits",
-                           "check that it is readable, and that $TMPDIR or "
-                           "/dev/shm has space for a copy of its logs",
-                           "%s was not checked: %s", path, err->msg);
+        mortise_doctor_report(d, MORTISE_DOCTOR_FAIL, "commits",
+                              "check that it is readable, and that $TMPDIR or "
+                              "/dev/shm has space for a copy of its logs",
+                              "%s was not checked: %s", path, err->msg);
 }
 
 static void check_store_data(struct mortise_doctor *d, const char *path,
@@ -358,8 +363,8 @@ static void check_store_data(struct mortise_doctor *d, const char *path,
     if (!mortise_directory_is_made(dir))
         return;
     if (mortise_store_check(path, &mortise_heap, &err) == MORTISE_OK)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "commits", NULL,
-                           "all that was written is complete and readable");
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "commits", NULL,
+                              "all that was written is complete and readable");
     else
         report_unread_data(d, path, &err);
 }
@@ -373,14 +378,15 @@ static void check_missing_store(struct mortise_doctor *d, const char *path)
                    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (dir < 0 || faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) != 0) {
-        mortise_doctor_say(d, MORTISE_SICK, "store",
-                           "create it, or set another directory in store.path "
-                           "of the deployment",
-                           "%s does not exist and cannot be created: %s: %s",
-                           path, parent, strerror(errno));
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_FAIL, "store",
+            "create it, or set another directory in store.path "
+            "of the deployment",
+            "%s does not exist and cannot be created: %s: %s", path, parent,
+            strerror(errno));
     } else {
-        mortise_doctor_say(d, MORTISE_HEALTHY, "store", NULL,
-                           "%s: the first run will create it", path);
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "store", NULL,
+                              "%s: the first run will create it", path);
         check_store_disk(d, dir);
         check_sync_time(d, dir);
     }
@@ -399,10 +405,11 @@ static bool check_as_member(struct mortise_doctor *d,
         st.st_uid == geteuid())
         return false;
     mortise_owner_name(st.st_uid, owner);
-    mortise_doctor_say(d, MORTISE_HEALTHY, "store", NULL,
-                       "%s belongs to %s: members of the group %s can use its "
-                       "socket, but doctor cannot check its files",
-                       s->store, owner, s->deployment->access_group);
+    mortise_doctor_report(
+        d, MORTISE_DOCTOR_OK, "store", NULL,
+        "%s belongs to %s: members of the group %s can use its "
+        "socket, but doctor cannot check its files",
+        s->store, owner, s->deployment->access_group);
     check_store_engine(d, s, -1);
     return true;
 }
@@ -422,10 +429,10 @@ void mortise_doctor_store(struct mortise_doctor *d,
         return;
     }
     if (dir < 0) {
-        mortise_doctor_say(d, MORTISE_SICK, "store",
-                           "make this user its owner, or set another "
-                           "directory in store.path of the deployment",
-                           "%s: %s", path, strerror(errno));
+        mortise_doctor_report(d, MORTISE_DOCTOR_FAIL, "store",
+                              "make this user its owner, or set another "
+                              "directory in store.path of the deployment",
+                              "%s: %s", path, strerror(errno));
         return;
     }
     if (!check_is_store(d, path, dir)) {

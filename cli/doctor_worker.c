@@ -60,7 +60,7 @@ static void add_launch_words(struct mortise_buf *b, const char *store,
     add_launch_word(b, "program", program);
     add_launch_word(b, "cwd", "/");
     add_launch_word(b, "offline", "");
-    mortise_launching_user(b, store, &tried);
+    mortise_launching_put_user(b, store, &tried);
     add_launch_word(b, "system", "/etc/ld.so.cache");
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
         add_launch_word(b, "exec", runs[i]);
@@ -162,9 +162,9 @@ static bool check_program_path(struct mortise_doctor *d,
     snprintf(remedy, sizeof remedy,
              "correct the path, or programs.%.64s.%s of the deployment",
              p->name, key);
-    mortise_doctor_say(d, MORTISE_SICK, "programs", remedy,
-                       "program '%.64s' cannot start: %s: %s", p->name, path,
-                       strerror(errnum));
+    mortise_doctor_report(d, MORTISE_DOCTOR_FAIL, "programs", remedy,
+                          "program '%.64s' cannot start: %s: %s", p->name, path,
+                          strerror(errnum));
     return false;
 }
 
@@ -204,8 +204,8 @@ static void check_deployed_program(struct mortise_doctor *d,
     ok &= check_program_paths(d, p, "read", &p->read);
     ok &= check_program_paths(d, p, "write", &p->write);
     if (ok)
-        mortise_doctor_say(d, MORTISE_HEALTHY, "programs", NULL, "%s: %s",
-                           p->name, p->path);
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "programs", NULL, "%s: %s",
+                              p->name, p->path);
 }
 
 /* ---- the lines --------------------------------------------------------------- */
@@ -222,26 +222,26 @@ static void check_worker_starts(struct mortise_doctor *d,
     struct mortise_err err;
 
     if (access(t.worker, X_OK) != 0)
-        mortise_doctor_say(d, needed ? MORTISE_SICK : MORTISE_AILING,
-                           "programs",
-                           "install mortise-worker beside the bundled plugins",
-                           "Mortise cannot start programs without %s: %s",
-                           t.worker, strerror(errno));
+        mortise_doctor_report(
+            d, needed ? MORTISE_DOCTOR_FAIL : MORTISE_DOCTOR_WARN, "programs",
+            "install mortise-worker beside the bundled plugins",
+            "Mortise cannot start programs without %s: %s", t.worker,
+            strerror(errno));
     else if (t.program == NULL)
-        mortise_doctor_say(
-            d, MORTISE_HEALTHY, "programs", NULL,
+        mortise_doctor_report(
+            d, MORTISE_DOCTOR_OK, "programs", NULL,
             "%s exists; it was not tested, because there is no /bin/true",
             t.worker);
     else if (run_trial_program(&t, d->cli->mem, &err) != MORTISE_OK || !t.well)
-        mortise_doctor_say(
-            d, needed ? MORTISE_SICK : MORTISE_AILING, "programs",
+        mortise_doctor_report(
+            d, needed ? MORTISE_DOCTOR_FAIL : MORTISE_DOCTOR_WARN, "programs",
             "remove the cause of this error; until then, programs and MCP "
             "servers of a deployment do not start",
             "Mortise cannot start programs: %s",
             t.words[0] != '\0' ? t.words : err.msg);
     else
-        mortise_doctor_say(d, MORTISE_HEALTHY, "programs", NULL,
-                           "%s starts programs in a sandbox", t.worker);
+        mortise_doctor_report(d, MORTISE_DOCTOR_OK, "programs", NULL,
+                              "%s starts programs in a sandbox", t.worker);
 }
 
 void mortise_doctor_worker(struct mortise_doctor *d,

@@ -16,7 +16,7 @@
 static bool is_stop_requested(void *ud)
 {
     (void)ud;
-    return mortise_stop_came();
+    return mortise_stop_has_signal();
 }
 
 static int fail_engine_exists(struct mortise_cli *cli, struct mortise_err *err)
@@ -50,7 +50,7 @@ static int open_or_wait_for_store(struct mortise_cli *cli,
             mortise_cli_log(cli, MORTISE_LOG_INFO,
                             "a command uses the store; waiting until it ends");
         told = true;
-        rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
+        rv = mortise_session_set_until(cli->session, mortise_stop_fd(), err);
         mortise_session_await_end(cli->session);
         if (rv == MORTISE_OK && !is_stop_requested(NULL))
             rv = mortise_cli_reopen(cli, err);
@@ -77,7 +77,7 @@ static int get_quarantine_wait_ms(uint64_t until_ms)
 static int serve_until_signal(struct mortise_cli *cli, struct mortise *m,
                               struct mortise_err *err)
 {
-    uint64_t until_ms = mortise_plugins_until(m->plugins);
+    uint64_t until_ms = mortise_plugins_quarantine_end(m->plugins);
 
     while (!mortise_session_is_over(cli->session)) {
         int rv = mortise_poll(m, get_quarantine_wait_ms(until_ms), err);
@@ -92,7 +92,7 @@ static int serve_until_signal(struct mortise_cli *cli, struct mortise *m,
         rv = mortise_recover_all(m, is_stop_requested, NULL, err);
         if (rv != MORTISE_OK)
             return rv;
-        until_ms = mortise_plugins_until(m->plugins);
+        until_ms = mortise_plugins_quarantine_end(m->plugins);
     }
     return MORTISE_OK;
 }
@@ -100,7 +100,7 @@ static int serve_until_signal(struct mortise_cli *cli, struct mortise *m,
 static int execute_runs(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise *m = mortise_session_engine(cli->session);
-    int rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
+    int rv = mortise_session_set_until(cli->session, mortise_stop_fd(), err);
 
     if (rv != MORTISE_OK)
         return rv;

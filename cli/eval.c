@@ -149,7 +149,7 @@ static int print_eval_error(struct mortise_cli *cli, struct eval_input *g,
 
     if (rv != MORTISE_ENOMEM && describe_as_file(g, &file)) {
         span = get_expression_span(&file, where);
-        mortise_doing(err, rv, "%s:%u:%u", file.path, span.line, span.col);
+        mortise_err_prefix(err, rv, "%s:%u:%u", file.path, span.line, span.col);
     }
     mortise_cli_fail(cli, err);
     return MORTISE_EXIT_FAILED;

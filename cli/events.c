@@ -17,7 +17,7 @@ static int stop_on_signal(struct mortise_cli *cli, struct mortise_err *err)
     int rv = mortise_stop_begin(err);
 
     return rv == MORTISE_OK
-               ? mortise_session_until(cli->session, mortise_stop_fd(), err)
+               ? mortise_session_set_until(cli->session, mortise_stop_fd(), err)
                : rv;
 }
 

@@ -30,19 +30,19 @@ void mortise_cli_print_error(struct mortise_out *o, const json_t *error)
 {
     const json_t *cause = json_object_get(error, "cause");
 
-    mortise_out_say(o, "%s: %s", mortise_cli_text(error, "code"),
-                    mortise_cli_text(error, "message"));
+    mortise_out_print_escaped(o, "%s: %s", mortise_cli_text(error, "code"),
+                              mortise_cli_text(error, "message"));
     if (cause != NULL)
-        mortise_out_say(o, " (on_error, after %s: %s)",
-                        mortise_cli_text(cause, "code"),
-                        mortise_cli_text(cause, "message"));
+        mortise_out_print_escaped(o, " (on_error, after %s: %s)",
+                                  mortise_cli_text(cause, "code"),
+                                  mortise_cli_text(cause, "message"));
 }
 
 static enum mortise_style get_status_style(const char *status)
 {
     return strcmp(status, "done") == 0                ? MORTISE_GOOD
            : strcmp(status, "failed") == 0            ? MORTISE_BAD
-           : strcmp(status, "awaiting_approval") == 0 ? MORTISE_ASKS
+           : strcmp(status, "awaiting_approval") == 0 ? MORTISE_ATTENTION
            : strcmp(status, "in_doubt") == 0          ? MORTISE_BAD
                                                       : MORTISE_DIM;
 }
@@ -129,7 +129,7 @@ static void print_row_times(struct mortise_out *o, const struct row *r)
                            (unsigned long long)r->attempts);
     if (r->timed)
         mortise_out_printf(o, "  %s%s", r->n > 1 ? "at most " : "",
-                           mortise_out_took(r->ms, text));
+                           mortise_out_format_duration(r->ms, text));
 }
 
 /* The person who approved the call, and the reason. */
@@ -138,19 +138,20 @@ static void print_call_approval(struct mortise_out *o, const json_t *approval)
     const char *reason = mortise_cli_text(approval, "reason");
 
     if (approval != NULL)
-        mortise_out_say(o, "  approved by %s%s%s%s",
-                        mortise_cli_text(approval, "actor"),
-                        json_is_true(json_object_get(approval, "edited"))
-                            ? ", with edited arguments"
-                            : "",
-                        reason[0] != '\0' ? ": " : "", reason);
+        mortise_out_print_escaped(
+            o, "  approved by %s%s%s%s", mortise_cli_text(approval, "actor"),
+            json_is_true(json_object_get(approval, "edited"))
+                ? ", with edited arguments"
+                : "",
+            reason[0] != '\0' ? ": " : "", reason);
 }
 
 /* Why the node uses its model. */
 static void print_model_choice(struct mortise_out *o, const json_t *llm)
 {
     if (llm != NULL)
-        mortise_out_say(o, "  model: %s", mortise_cli_text(llm, "reason"));
+        mortise_out_print_escaped(o, "  model: %s",
+                                  mortise_cli_text(llm, "reason"));
 }
 
 static void format_row_name(const struct row *r,
@@ -173,7 +174,7 @@ static size_t get_name_columns(const struct row *rows, size_t n)
         size_t columns;
 
         format_row_name(&rows[i], name);
-        columns = mortise_out_cut(shown, sizeof shown, name, MOST);
+        columns = mortise_out_truncate(shown, sizeof shown, name, MOST);
         most = columns > most ? columns : most;
     }
     return most;
@@ -189,16 +190,17 @@ static void print_execution_row(struct mortise_out *o, const struct row *r,
     mortise_out_puts(o, "  ");
     mortise_out_styled(o, get_status_style(status), status, 18);
     mortise_out_cell(o, name, columns);
-    mortise_out_say(o, " %s", mortise_cli_text(r->first, "type"));
+    mortise_out_print_escaped(o, " %s", mortise_cli_text(r->first, "type"));
     if (r->n == 1 && json_object_get(r->first, "tool") != NULL)
-        mortise_out_say(o, " %s", mortise_cli_text(r->first, "tool"));
+        mortise_out_print_escaped(o, " %s", mortise_cli_text(r->first, "tool"));
     print_row_times(o, r);
     if (mortise_cli_waits_for_descriptor(r->first))
         mortise_out_puts(o, "  waits for a file descriptor");
     if (r->error != NULL) {
         mortise_out_puts(o, "  ");
         if (r->n > 1)
-            mortise_out_say(o, "%s: ", mortise_cli_execution(r->failed, name));
+            mortise_out_print_escaped(
+                o, "%s: ", mortise_cli_execution(r->failed, name));
         mortise_cli_print_error(o, r->error);
     }
     if (r->n == 1)
@@ -263,11 +265,11 @@ static void print_execution_member(struct mortise_out *o, const char *name,
 {
     mortise_out_styled(o, MORTISE_DIM, name, FIELD);
     if (json_is_string(v)) {
-        mortise_out_say(o, "%s\n", json_string_value(v));
+        mortise_out_print_escaped(o, "%s\n", json_string_value(v));
     } else if (is_list_of_strings(v)) {
         MORTISE_JSON_EACH (one, i, v)
-            mortise_out_say(o, "%s%s", i > 0 ? ", " : "",
-                            json_string_value(one));
+            mortise_out_print_escaped(o, "%s%s", i > 0 ? ", " : "",
+                                      json_string_value(one));
         mortise_out_puts(o, "\n");
     } else {
         mortise_out_json(o, v, true);
@@ -293,7 +295,7 @@ static void print_execution(struct mortise_out *o, const json_t *node)
     json_t *v;
     uint64_t ms;
 
-    mortise_out_say(o, "%s\n", mortise_cli_execution(node, name));
+    mortise_out_print_escaped(o, "%s\n", mortise_cli_execution(node, name));
     json_object_foreach(mortise_json_unconst(node), key, v)
     {
         if (!is_shown_elsewhere(key) &&
@@ -302,7 +304,7 @@ static void print_execution(struct mortise_out *o, const json_t *node)
         if (strcmp(key, "ended") != 0 || !get_duration(node, &ms))
             continue;
         mortise_out_styled(o, MORTISE_DIM, "took", FIELD);
-        mortise_out_printf(o, "%s\n", mortise_out_took(ms, text));
+        mortise_out_printf(o, "%s\n", mortise_out_format_duration(ms, text));
     }
     if (error == NULL)
         return;

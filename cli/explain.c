@@ -91,7 +91,7 @@ static int fail_unknown_code(const char *given, struct mortise_err *err)
 static void print_code_text(struct mortise_out *o, const struct mortise_code *c)
 {
     mortise_out_style(o, MORTISE_BOLD);
-    mortise_out_say(o, "%s: %s", c->code, c->title);
+    mortise_out_print_escaped(o, "%s: %s", c->code, c->title);
     mortise_out_style(o, MORTISE_PLAIN);
     mortise_out_puts(o, "\n\n");
     mortise_out_paragraph(o, c->explanation, WIDTH);

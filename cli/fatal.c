@@ -76,7 +76,7 @@ void mortise_fatal_catch(void)
     struct sigaction a = {.sa_sigaction = on_fatal,
                           .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
-    mortise_death_own();
+    mortise_death_start_recording();
     if (caught)
         return; /* a forked child inherits the handlers */
     caught = true;

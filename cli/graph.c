@@ -86,8 +86,8 @@ int mortise_cli_load_graph(struct mortise_cli *cli, const char *path,
     mortise_diags_init(&diags, cli->mem);
     cli->looks = true;
     rv = mortise_settings_open(&settings, cli->mem, cli->deployment,
-                               cli->args.store, mortise_cli_how(cli), &diags,
-                               err);
+                               cli->args.store, mortise_cli_settings_flags(cli),
+                               &diags, err);
     cli->looks = false; /* an engine must show the run */
     if (rv == MORTISE_OK)
         rv = mortise_cli_graph(cli, &settings, path, &diags, out, err);
@@ -286,8 +286,8 @@ int mortise_cli_draw(struct mortise_cli *cli, const json_t *sources,
     mortise_diags_init(&diags, cli->mem);
     mortise_arena_init(&a, cli->mem);
     rv = mortise_settings_open(&settings, cli->mem, cli->deployment,
-                               cli->args.store, mortise_cli_how(cli), &diags,
-                               err);
+                               cli->args.store, mortise_cli_settings_flags(cli),
+                               &diags, err);
     if (rv == MORTISE_OK)
         rv = load_pinned_graph(cli, &settings, sources, &g, err);
     mortise_settings_close(&settings);

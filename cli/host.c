@@ -21,12 +21,12 @@
 #include "server/control.h"
 #include "core/engine/recover.h"
 
-bool mortise_cli_hosts(const struct mortise_cli *cli)
+bool mortise_cli_has_clients(const struct mortise_cli *cli)
 {
     const struct mortise *m =
         cli->session != NULL ? mortise_session_engine(cli->session) : NULL;
 
-    return m != NULL && mortise_control_is_used(m);
+    return m != NULL && mortise_control_has_clients(m);
 }
 
 static size_t count_active_runs(const struct mortise *m)
@@ -61,11 +61,11 @@ static void wait_for_other_runs(struct mortise_cli *cli, struct mortise *m)
     print_stay_notice(cli, m);
     if (mortise_stop_begin(&err) != MORTISE_OK)
         return;
-    mortise_stop_again();
-    if (mortise_session_until(cli->session, mortise_stop_fd(), &err) !=
+    mortise_stop_reset();
+    if (mortise_session_set_until(cli->session, mortise_stop_fd(), &err) !=
         MORTISE_OK)
         return;
-    while (!mortise_rests(m) && !mortise_session_is_over(cli->session))
+    while (!mortise_engine_is_idle(m) && !mortise_session_is_over(cli->session))
         if (mortise_poll(m, -1, &err) < 0)
             return; /* the disk failed, so no run is active */
 }
@@ -78,7 +78,7 @@ static void release_store(struct mortise_cli *cli, struct mortise *m)
     mortise_pause_all(m);
 }
 
-void mortise_cli_leave(struct mortise_cli *cli)
+void mortise_cli_release_store(struct mortise_cli *cli)
 {
     struct mortise *m =
         cli->session != NULL ? mortise_session_engine(cli->session) : NULL;
@@ -87,10 +87,10 @@ void mortise_cli_leave(struct mortise_cli *cli)
     if (m != NULL) /* drops a run whose command was refused */
         mortise_live_settle(m);
     if (m != NULL && m->holding == MORTISE_HOLDING_PASSES &&
-        !mortise_rests(m)) {
+        !mortise_engine_is_idle(m)) {
         if (!hasty)
             wait_for_other_runs(cli, m);
-        if (!mortise_rests(m))
+        if (!mortise_engine_is_idle(m))
             release_store(cli, m);
     }
     mortise_session_close(cli->session);

@@ -48,9 +48,10 @@ static int choose_graph_name(struct mortise_cli *cli, char name[PATH_MAX],
     if (given != NULL)
         snprintf(name, PATH_MAX, "%s", given);
     else if (mortise_template_name(name, err) != MORTISE_OK)
-        return mortise_doing(err, err->code,
-                             "the directory's name cannot be the name of the "
-                             "graph; give another with --name");
+        return mortise_err_prefix(
+            err, err->code,
+            "the directory's name cannot be the name of the "
+            "graph; give another with --name");
     return MORTISE_OK;
 }
 

@@ -26,7 +26,7 @@ static void print_inspect_line(struct mortise_out *o, const char *name,
     if (value == NULL || value[0] == '\0')
         return;
     mortise_out_cell(o, name, 11);
-    mortise_out_say(o, " %s\n", value);
+    mortise_out_print_escaped(o, " %s\n", value);
 }
 
 static void print_inspect_names(struct mortise_out *o, const char *name,
@@ -36,7 +36,7 @@ static void print_inspect_names(struct mortise_out *o, const char *name,
         return;
     mortise_out_cell(o, name, 11);
     for (size_t i = 0; i < list->n; i++)
-        mortise_out_say(o, " %s", list->items[i]);
+        mortise_out_print_escaped(o, " %s", list->items[i]);
     mortise_out_puts(o, "\n");
 }
 
@@ -51,7 +51,7 @@ static void print_manifest_operation(struct mortise_out *o,
     mortise_out_puts(o, op->reconcile ? " reconcile" : "");
     if (strcmp(op->effect, "write") == 0 || strcmp(op->effect, "external") == 0)
         mortise_out_puts(o, op->steps ? " intent:steps" : " intent:call");
-    mortise_out_say(o, " %s\n", op->description);
+    mortise_out_print_escaped(o, " %s\n", op->description);
 }
 
 static void copy_first_line(char out[ABOUT_MAX], const char *text)
@@ -80,7 +80,7 @@ static void print_pinned_operations(struct mortise_out *o,
         mortise_out_cell(o, pins[i].effect, 9);
         mortise_out_puts(o, pins[i].idempotent ? " idempotent" : "");
         copy_first_line(about, pins[i].description);
-        mortise_out_say(o, " %s\n", about);
+        mortise_out_print_escaped(o, " %s\n", about);
     }
 }
 
@@ -171,7 +171,7 @@ static json_t *list_granted_values(struct mortise_arena *a, const char *what,
     int rv = mortise_grant_make(&g, a, permission, config, err);
 
     if (rv != MORTISE_OK) {
-        mortise_doing(err, rv, "permissions.%s", what);
+        mortise_err_prefix(err, rv, "permissions.%s", what);
         return NULL;
     }
     list = json_array();
@@ -247,7 +247,7 @@ static int add_grant(struct grants *g, const char *where, const char *name,
         mortise_nomem(err);
     json_decref(config);
     if (grant == NULL)
-        return key[0] != '\0' ? mortise_doing(err, err->code, "%s", key)
+        return key[0] != '\0' ? mortise_err_prefix(err, err->code, "%s", key)
                               : err->code;
     return json_object_set_new(g->all, key, grant) == 0 ? MORTISE_OK
                                                         : mortise_nomem(err);
@@ -339,7 +339,7 @@ static int print_inspected_plugin(struct mortise_cli *cli,
     pins = d != NULL ? encode_pinned_operations(m, d) : NULL;
     if ((pins != NULL && json_object_set_new(v, "pinned", pins) != 0) ||
         (grants != NULL && put_grants(v, grants) != 0))
-        mortise_json_drop(&v);
+        mortise_json_clear_ref(&v);
     return mortise_cli_print(cli, v, true, err);
 }
 

@@ -44,9 +44,9 @@ static int read_key_settings(struct mortise_cli *cli,
     if (rv != MORTISE_OK)
         return rv;
     mortise_diags_init(&diags, cli->mem);
-    rv = mortise_settings_open(settings, cli->mem, cli->deployment, NULL,
-                               MORTISE_SETTINGS_LOOK | mortise_cli_how(cli),
-                               &diags, err);
+    rv = mortise_settings_open(
+        settings, cli->mem, cli->deployment, NULL,
+        MORTISE_SETTINGS_LOOK | mortise_cli_settings_flags(cli), &diags, err);
     if (rv == MORTISE_ECHECK && cli->args.trust == NULL)
         mortise_cli_findings(cli, &diags);
     mortise_diags_finish(&diags);
@@ -81,10 +81,11 @@ static bool is_only_trust_file(struct mortise_cli *cli, const char *dir)
  */
 static void print_not_allowed(struct mortise_cli *cli, const char *file)
 {
-    mortise_out_say(&cli->err,
-                    "mortise: %s sets more than trust, so it is not used yet; "
-                    "read it, then: mortise config allow %s\n",
-                    file, file);
+    mortise_out_print_escaped(
+        &cli->err,
+        "mortise: %s sets more than trust, so it is not used yet; "
+        "read it, then: mortise config allow %s\n",
+        file, file);
 }
 
 static int allow_trust(struct mortise_cli *cli,
@@ -99,7 +100,7 @@ static int allow_trust(struct mortise_cli *cli,
         if (!needs_only_trust(d))
             print_not_allowed(cli, a.file);
         else if ((rv = mortise_allow_write(&a, none, err)) == MORTISE_OK)
-            mortise_out_say(&cli->out, "allowed: %s\n", a.file);
+            mortise_out_print_escaped(&cli->out, "allowed: %s\n", a.file);
     }
     json_decref(none);
     mortise_allow_finish(&a);
@@ -137,16 +138,18 @@ static void warn_unused_directory(struct mortise_cli *cli,
             return;
     make_deployment_path(cli->deployment, dir, name, sizeof name);
     if (cli->deployment != NULL)
-        mortise_out_say(&cli->err,
-                        "mortise: warning: %s does not use the trust directory "
-                        "%s; set there:\n  trust: {dir: %s}\n",
-                        cli->deployment, dir, name);
+        mortise_out_print_escaped(
+            &cli->err,
+            "mortise: warning: %s does not use the trust directory "
+            "%s; set there:\n  trust: {dir: %s}\n",
+            cli->deployment, dir, name);
     else
-        mortise_out_say(&cli->err,
-                        "mortise: warning: no deployment uses the trust "
-                        "directory %s; set in your deployment:\n"
-                        "  trust: {dir: %s}\n",
-                        dir, name);
+        mortise_out_print_escaped(
+            &cli->err,
+            "mortise: warning: no deployment uses the trust "
+            "directory %s; set in your deployment:\n"
+            "  trust: {dir: %s}\n",
+            dir, name);
 }
 
 /* A user who adds the first key to the trust directory of a found deployment
@@ -185,10 +188,11 @@ static int find_trust_directory(struct mortise_cli *cli,
     if (rv != MORTISE_OK)
         return rv;
     mortise_diags_init(&diags, cli->mem);
-    rv = mortise_guarded_check(
-        settings,
-        needs_only_trust(settings->deployment) ? 0 : mortise_cli_how(cli),
-        &diags, err);
+    rv = mortise_guarded_check(settings,
+                               needs_only_trust(settings->deployment)
+                                   ? 0
+                                   : mortise_cli_settings_flags(cli),
+                               &diags, err);
     mortise_diags_finish(&diags);
     if (rv != MORTISE_OK)
         return rv;
@@ -246,9 +250,9 @@ static int read_existing_secret(struct mortise_cli *cli, const struct pair *p,
                                 struct mortise_seckey *sk,
                                 struct mortise_err *err)
 {
-    mortise_out_say(&cli->err,
-                    "mortise: %s exists without %s, which is made from it\n",
-                    p->secret, p->public);
+    mortise_out_print_escaped(
+        &cli->err, "mortise: %s exists without %s, which is made from it\n",
+        p->secret, p->public);
     return mortise_secret_key(cli, p->secret, sk, err);
 }
 
@@ -261,11 +265,11 @@ static void print_new_key(struct mortise_cli *cli, const char *name,
     mortise_seckey_public(sk, &pk);
     mortise_pubkey_text(text, &pk);
     mortise_keyid_text(id, pk.id);
-    mortise_out_say(&cli->out,
-                    "key %s  %s\n"
-                    "keep secret: %s.key\n"
-                    "give away:   %s.pub\n",
-                    id, text, name, name);
+    mortise_out_print_escaped(&cli->out,
+                              "key %s  %s\n"
+                              "keep secret: %s.key\n"
+                              "give away:   %s.pub\n",
+                              id, text, name, name);
 }
 
 static int key_new(struct mortise_cli *cli, struct mortise_err *err)
@@ -356,13 +360,13 @@ static void print_trusted_key(struct mortise_out *o,
     if (t->revoked)
         mortise_out_styled(o, MORTISE_BAD, " revoked", 0);
     for (size_t i = 0; i < t->n_plugins; i++)
-        mortise_out_say(o, " %s", t->plugins[i]);
+        mortise_out_print_escaped(o, " %s", t->plugins[i]);
     mortise_out_printf(o, " (%s%s)",
                        mortise_kind_list(kinds, sizeof kinds, t->kinds, ", "),
                        t->in_process ? "; in-process" : "");
     print_validity(o, "from", t->not_before);
     print_validity(o, "until", t->not_after);
-    mortise_out_say(o, "  %s\n", t->path);
+    mortise_out_print_escaped(o, "  %s\n", t->path);
 }
 
 static int print_keys(struct mortise_cli *cli, const struct mortise_trust *t,
@@ -448,7 +452,7 @@ static int parse_kinds(struct mortise_arena *a, const char *list,
     t->kinds = list == NULL ? MORTISE_KIND_ALL : 0;
     if (list == NULL)
         return MORTISE_OK;
-    rv = mortise_cli_words(a, list, &words, &n, err);
+    rv = mortise_cli_split_list(a, list, &words, &n, err);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
         enum mortise_kind kind = mortise_kind_named(words[i]);
 
@@ -486,8 +490,8 @@ static int add_trusted_key(struct mortise_cli *cli, const char *dir,
     int rv = mortise_pubkey_read(&t.key, cli->args.operands[0], err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_words(a, cli->args.plugins, &plugins, &t.n_plugins,
-                               err);
+        rv = mortise_cli_split_list(a, cli->args.plugins, &plugins,
+                                    &t.n_plugins, err);
     t.plugins = plugins;
     if (rv == MORTISE_OK)
         rv = parse_kinds(a, cli->args.kinds, &t, err);
@@ -507,7 +511,7 @@ static int add_trusted_key(struct mortise_cli *cli, const char *dir,
             &cli->err,
             "mortise: warning: plugins that this key signs cannot run without "
             "--in-process: this build runs plugins only inside the engine\n");
-    mortise_out_say(&cli->out, "trusted in %s/%s.yaml\n", dir, name);
+    mortise_out_print_escaped(&cli->out, "trusted in %s/%s.yaml\n", dir, name);
     return MORTISE_OK;
 }
 
@@ -576,13 +580,13 @@ const struct mortise_cmd mortise_cmd_key_trust = {
 static int record_revocations(struct mortise_cli *cli, const char *dir,
                               struct mortise_err *err)
 {
-    const struct mortise_plugins_config config = {
-        .mem = cli->mem,
-        .trust_dirs = &dir,
-        .n_trust_dirs = 1,
-        .user_remembers = true,
-        .forgets = mortise_plugin_set_forgets,
-        .seq_ud = cli};
+    const struct mortise_plugins_config config = {.mem = cli->mem,
+                                                  .trust_dirs = &dir,
+                                                  .n_trust_dirs = 1,
+                                                  .user_remembers = true,
+                                                  .forgets =
+                                                      mortise_plugin_set_warn,
+                                                  .seq_ud = cli};
     struct mortise_plugins *none;
     int rv = mortise_plugins_open(&none, &config, err);
 
@@ -614,7 +618,7 @@ static int key_revoke(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = record_revocations(cli, dir, err);
     if (rv == MORTISE_OK)
-        mortise_out_say(&cli->out, "revoked in %s\n", path);
+        mortise_out_print_escaped(&cli->out, "revoked in %s\n", path);
     mortise_settings_close(&settings);
     return rv;
 }

@@ -36,7 +36,7 @@ static void print_next_command(struct mortise_cli *cli, struct mortise_out *o,
     mortise_out_puts(o, "\n");
 }
 
-void mortise_cli_more(struct mortise_cli *cli, const char *after)
+void mortise_cli_print_next_page(struct mortise_cli *cli, const char *after)
 {
     struct mortise_buf b;
     struct mortise_out o;
@@ -95,10 +95,10 @@ static int print_list_page(struct mortise_cli *cli, struct list *l,
 
     if (ask != NULL && l->filter != NULL &&
         json_object_update(ask, l->filter) != 0)
-        mortise_json_drop(&ask);
+        mortise_json_clear_ref(&ask);
     rv = mortise_cli_call(cli, l->what, ask, NULL, NULL, &reply, err);
 
-    mortise_json_drop(&l->after);
+    mortise_json_clear_ref(&l->after);
     if (rv != MORTISE_OK)
         return rv;
     MORTISE_JSON_EACH (entry, i, json_object_get(reply, l->member))
@@ -146,13 +146,14 @@ static void print_empty_list(struct mortise_cli *cli, struct mortise_out *o,
 {
     struct mortise_settings settings;
 
-    if (mortise_cli_peek(cli, &settings, NULL) != MORTISE_OK)
+    if (mortise_cli_settings_quietly(cli, &settings, NULL) != MORTISE_OK)
         mortise_out_printf(o, "%s\n", none);
     else if (cli->no_store)
-        mortise_out_say(o, "%s: there is no store at %s\n", none,
-                        settings.store);
+        mortise_out_print_escaped(o, "%s: there is no store at %s\n", none,
+                                  settings.store);
     else
-        mortise_out_say(o, "%s in the store %s\n", none, settings.store);
+        mortise_out_print_escaped(o, "%s in the store %s\n", none,
+                                  settings.store);
     mortise_settings_close(&settings);
 }
 
@@ -168,7 +169,7 @@ static int run_list(struct mortise_cli *cli, struct list *l, const char *none,
         !mortise_cli_lacks(cli, &lack))
         print_empty_list(cli, o, none);
     if (rv == MORTISE_OK && l->after != NULL)
-        mortise_cli_more(cli, json_string_value(l->after));
+        mortise_cli_print_next_page(cli, json_string_value(l->after));
     json_decref(l->after);
     return rv;
 }
@@ -191,7 +192,7 @@ static enum mortise_style status_style(const char *status)
         return MORTISE_GOOD;
     case MORTISE_RUN_WAITING:
     case MORTISE_RUN_PAUSED:
-        return MORTISE_ASKS;
+        return MORTISE_ATTENTION;
     case MORTISE_RUN_IN_DOUBT:
     case MORTISE_RUN_BLOCKED:
     case MORTISE_RUN_FAILED:
@@ -214,11 +215,11 @@ static void print_run_entry(struct mortise_cli *cli, struct list *l,
     mortise_out_styled(o, style, mortise_cli_status(entry), 9);
     mortise_out_puts(o, "  ");
     mortise_out_cell(o, mortise_cli_text(entry, "updated"), 24);
-    mortise_out_say(o, "  %s%s%s%s\n", mortise_cli_text(entry, "graph"),
-                    reason[0] != '\0' ? "  " : "", reason,
-                    json_is_true(json_object_get(entry, "unsigned"))
-                        ? "  (unsigned plugin)"
-                        : "");
+    mortise_out_print_escaped(
+        o, "  %s%s%s%s\n", mortise_cli_text(entry, "graph"),
+        reason[0] != '\0' ? "  " : "", reason,
+        json_is_true(json_object_get(entry, "unsigned")) ? "  (unsigned plugin)"
+                                                         : "");
 }
 
 /* Is there a store?  False only if looking would create one. */
@@ -233,8 +234,8 @@ static bool has_existing_store(struct mortise_cli *cli)
 }
 
 /* Parse an age ("2h") or a time ("2026-11-26", "2026-11-26T08:30:00+01:00"). */
-int mortise_cli_moment(const char *option, const char *given, uint64_t *ms,
-                       struct mortise_err *err)
+int mortise_cli_parse_moment(const char *option, const char *given,
+                             uint64_t *ms, struct mortise_err *err)
 {
     const struct mortise_yaml ago = {
         .kind = MORTISE_YAML_STRING, .str = given, .len = strlen(given)};
@@ -278,7 +279,7 @@ static int list_newest_runs(struct mortise_cli *cli, struct list *l,
     bool some = a->status != NULL || a->graph != NULL || a->since != NULL;
     uint64_t since = 0;
     int rv = a->since != NULL
-                 ? mortise_cli_moment("--since", a->since, &since, err)
+                 ? mortise_cli_parse_moment("--since", a->since, &since, err)
                  : MORTISE_OK;
 
     if (rv != MORTISE_OK)
@@ -353,7 +354,7 @@ static const json_t *get_block_reason(struct mortise_cli *cli, struct list *l,
                                       const char *run)
 {
     if (strcmp(mortise_cli_text(l->run, "run"), run) != 0) {
-        mortise_json_drop(&l->run);
+        mortise_json_clear_ref(&l->run);
         mortise_cli_show(cli, run, &l->run, NULL);
     }
     return json_object_get(l->run, "blocked");
@@ -363,10 +364,10 @@ static void print_pending_request(struct mortise_cli *cli, struct list *l,
                                   const json_t *entry)
 {
     const char *run = mortise_cli_text(entry, "run");
-    const struct mortise_cli_way way =
+    const struct mortise_cli_continuation way =
         mortise_cli_way_on(cli, &cli->out, run, get_block_reason(cli, l, run));
 
-    mortise_out_say(&cli->out, "run %s: ", run);
+    mortise_out_print_escaped(&cli->out, "run %s: ", run);
     mortise_cli_print_request(&way, entry);
     if (l->timed == NULL && mortise_cli_has_deadline(entry))
         l->timed = json_pack("[O]", entry);
@@ -377,8 +378,9 @@ static void print_request_ids(struct mortise_cli *cli, struct list *l,
                               const json_t *entry)
 {
     (void)l;
-    mortise_out_say(&cli->out, "%s %s\n", mortise_cli_text(entry, "run"),
-                    mortise_cli_text(entry, "id"));
+    mortise_out_print_escaped(&cli->out, "%s %s\n",
+                              mortise_cli_text(entry, "run"),
+                              mortise_cli_text(entry, "id"));
 }
 
 /* List the requests of one run.  With --ids, the output is for a command that
@@ -402,15 +404,15 @@ static int list_inbox_of_run(struct mortise_cli *cli, struct list *l,
         rv = mortise_cli_show(cli, run, &l->run, err);
     json_array_foreach(json_object_get(l->run, "pending"), i, one)
     {
-        if (mortise_cli_asks_nobody(one))
+        if (mortise_cli_needs_no_person(one))
             continue;
         json_object_set_new(one, "run", json_string(run));
         print_list_entry(cli, l, one);
     }
     if (rv == MORTISE_OK && l->n == 0 && !cli->args.json)
-        mortise_out_say(l->silent ? &cli->err : &cli->out,
-                        "no request is pending: run %s is %s\n", run,
-                        mortise_cli_status(l->run));
+        mortise_out_print_escaped(l->silent ? &cli->err : &cli->out,
+                                  "no request is pending: run %s is %s\n", run,
+                                  mortise_cli_status(l->run));
     return rv;
 }
 

@@ -97,6 +97,6 @@ int mortise_lock_file_change(struct mortise_cli *cli, const char *path,
     json_decref(lock);
     close(fd);
     if (rv == MORTISE_OK)
-        mortise_out_say(&cli->out, "wrote %s\n", path);
+        mortise_out_print_escaped(&cli->out, "wrote %s\n", path);
     return rv;
 }

@@ -15,8 +15,8 @@
 
 /* ---- common ------------------------------------------------------------- */
 
-void mortise_mcp_open_beside(struct mortise_mcp *m, struct mortise_cli *cli,
-                             const struct mortise_deployment *deployment)
+void mortise_mcp_open_with(struct mortise_mcp *m, struct mortise_cli *cli,
+                           const struct mortise_deployment *deployment)
 {
     *m = (struct mortise_mcp){.cli = cli, .deployment = deployment};
 }
@@ -26,7 +26,7 @@ int mortise_mcp_open(struct mortise_mcp *m, struct mortise_cli *cli,
 {
     int rv;
 
-    mortise_mcp_open_beside(m, cli, NULL);
+    mortise_mcp_open_with(m, cli, NULL);
     rv = mortise_cli_settings(cli, &m->settings, err);
     m->owns_settings = true;
     m->deployment = m->settings.deployment;
@@ -81,9 +81,9 @@ static int open_without_policy(struct mortise_mcp *m, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-int mortise_mcp_listed(struct mortise_mcp *m, const char *server,
-                       uint64_t timeout_ms, json_t **out,
-                       struct mortise_err *err)
+int mortise_mcp_get_listing(struct mortise_mcp *m, const char *server,
+                            uint64_t timeout_ms, json_t **out,
+                            struct mortise_err *err)
 {
     int rv = m->once.cli == NULL ? open_without_policy(m, err) : MORTISE_OK;
 
@@ -113,12 +113,12 @@ const char *mortise_mcp_state(const struct mortise_mcp *m, const char *server,
 
 /* Split "SERVER/TOOL"; returns the tool, or NULL without one. */
 static const char *split_server_tool(const char *given,
-                                     char server[MORTISE_MCP_NAMED])
+                                     char server[MORTISE_MCP_NAME_SIZE])
 {
     const char *slash = strchr(given, '/');
     size_t n = slash != NULL ? (size_t)(slash - given) : strlen(given);
 
-    snprintf(server, MORTISE_MCP_NAMED, "%.*s", (int)n, given);
+    snprintf(server, MORTISE_MCP_NAME_SIZE, "%.*s", (int)n, given);
     return slash != NULL ? slash + 1 : NULL;
 }
 
@@ -154,7 +154,8 @@ static void print_mcp_server(struct mortise_out *o,
         mortise_out_printf(o, "%3zu pinned  ", pins->n);
     else
         mortise_out_puts(o, "not pinned  ");
-    mortise_out_say(o, "%s\n", s->url != NULL ? s->url : s->program.path);
+    mortise_out_print_escaped(o, "%s\n",
+                              s->url != NULL ? s->url : s->program.path);
 }
 
 /* List the configured servers without starting them. */
@@ -191,7 +192,7 @@ static void print_first_line(struct mortise_out *o, const char *text)
 static const char *get_pinned_effect(const struct mortise_mcp *m,
                                      const char *server, const json_t *tool)
 {
-    char operation[2 * MORTISE_MCP_NAMED + MORTISE_LOCK_TOOL];
+    char operation[2 * MORTISE_MCP_NAME_SIZE + MORTISE_LOCK_TOOL];
     const struct mortise_tool_pin *pin;
 
     snprintf(operation, sizeof operation, "%s/%s", server,
@@ -211,7 +212,8 @@ static void print_mcp_tool(struct mortise_mcp *m, const char *server,
     mortise_out_cell(o, mortise_cli_text(tool, "name"), 28);
     mortise_out_puts(o, " ");
     mortise_out_styled(
-        o, is_changed_state(state) ? MORTISE_ASKS : MORTISE_PLAIN, state, 8);
+        o, is_changed_state(state) ? MORTISE_ATTENTION : MORTISE_PLAIN, state,
+        8);
     mortise_out_puts(o, " ");
     mortise_out_cell(o, effect != NULL ? effect : "-", 8);
     mortise_out_puts(o, " ");
@@ -256,10 +258,10 @@ static int call_with_listing(struct mortise_mcp *m, const char *server,
 
     if (mortise_mcp_server_named(m, server, err) == NULL)
         return err->code;
-    rv = mortise_mcp_listed(m, server, 0, &listed, err);
+    rv = mortise_mcp_get_listing(m, server, 0, &listed, err);
     if (rv == MORTISE_OK)
         rv = listed != NULL ? fn(m, server, listed, err)
-                            : mortise_oneshot_failed(&m->once, server);
+                            : mortise_oneshot_print_error(&m->once, server);
     json_decref(listed);
     return rv;
 }
@@ -315,7 +317,7 @@ static void print_mcp_line(struct mortise_out *o, const char *name,
     if (value == NULL || value[0] == '\0')
         return;
     mortise_out_cell(o, name, 11);
-    mortise_out_say(o, " %s\n", value);
+    mortise_out_print_escaped(o, " %s\n", value);
 }
 
 /* Print a text of several lines. */
@@ -324,7 +326,7 @@ static void print_mcp_text(struct mortise_out *o, const char *name,
 {
     if (text[0] == '\0')
         return;
-    mortise_out_say(o, "%s\n", name);
+    mortise_out_print_escaped(o, "%s\n", name);
     mortise_out_text(o, text, 2);
 }
 
@@ -333,7 +335,7 @@ static void print_named_items(struct mortise_out *o, const char *title,
                               const json_t *list, const char *key)
 {
     if (json_array_size(list) > 0)
-        mortise_out_say(o, "%s\n", title);
+        mortise_out_print_escaped(o, "%s\n", title);
     MORTISE_JSON_EACH (one, i, list) {
         const char *about = mortise_cli_text(one, "description");
 
@@ -379,7 +381,7 @@ static void print_mcp_schema(struct mortise_out *o, const char *name,
 {
     if (v == NULL)
         return;
-    mortise_out_say(o, "%s\n", name);
+    mortise_out_print_escaped(o, "%s\n", name);
     mortise_out_json(o, v, true);
 }
 
@@ -406,7 +408,7 @@ static const json_t *find_listed_tool(const json_t *listed, const char *name,
 static int inspect_mcp_tool(struct mortise_mcp *m, const char *server,
                             const json_t *listed, struct mortise_err *err)
 {
-    char name[MORTISE_MCP_NAMED];
+    char name[MORTISE_MCP_NAME_SIZE];
     const json_t *tool = find_listed_tool(
         listed, split_server_tool(m->cli->args.operands[0], name), err);
     struct mortise_out *o = &m->cli->out;
@@ -431,7 +433,7 @@ static int inspect_mcp_tool(struct mortise_mcp *m, const char *server,
 
 static int mcp_inspect(struct mortise_cli *cli, struct mortise_err *err)
 {
-    char server[MORTISE_MCP_NAMED];
+    char server[MORTISE_MCP_NAME_SIZE];
     const char *tool = split_server_tool(cli->args.operands[0], server);
     struct mortise_mcp m;
     int rv = mortise_mcp_open(&m, cli, err);
@@ -471,13 +473,14 @@ static void print_content_piece(struct mortise_out *o, const json_t *piece)
                *uri = mortise_cli_text(piece, "uri");
     const json_t *in = json_object_get(piece, "resource");
 
-    mortise_out_say(o, "[%s", mortise_cli_text(piece, "type"));
+    mortise_out_print_escaped(o, "[%s", mortise_cli_text(piece, "type"));
     if (in != NULL)
         uri = mortise_cli_text(in, "uri");
     if (uri[0] != '\0')
-        mortise_out_say(o, " %s", uri);
+        mortise_out_print_escaped(o, " %s", uri);
     if (mortise_cli_text(piece, "mimeType")[0] != '\0')
-        mortise_out_say(o, " %s", mortise_cli_text(piece, "mimeType"));
+        mortise_out_print_escaped(o, " %s",
+                                  mortise_cli_text(piece, "mimeType"));
     if (data[0] != '\0')
         mortise_out_printf(o, ", %zu characters of base64", strlen(data));
     mortise_out_puts(o, "]\n");
@@ -524,7 +527,7 @@ static int call_mcp_tool(struct mortise_mcp *m, const char *server,
 {
     const struct mortise_lock_server *pins =
         mortise_lock_find(&m->deployment->lock, server);
-    char operation[MORTISE_MCP_NAMED + MORTISE_LOCK_TOOL + 8];
+    char operation[MORTISE_MCP_NAME_SIZE + MORTISE_LOCK_TOOL + 8];
     int rv = mortise_oneshot_open(&m->once, m->cli, err);
 
     *out = NULL;
@@ -555,16 +558,16 @@ static int call_and_print(struct mortise_mcp *m, const char *server,
     if (rv == MORTISE_OK)
         rv = call_mcp_tool(m, server, tool, args, &result, err);
     if (rv == MORTISE_OK)
-        rv = result != NULL
-                 ? print_mcp_result(m, result, err)
-                 : mortise_oneshot_failed(&m->once, m->cli->args.operands[0]);
+        rv = result != NULL ? print_mcp_result(m, result, err)
+                            : mortise_oneshot_print_error(
+                                  &m->once, m->cli->args.operands[0]);
     json_decref(result);
     return rv;
 }
 
 static int mcp_call(struct mortise_cli *cli, struct mortise_err *err)
 {
-    char server[MORTISE_MCP_NAMED];
+    char server[MORTISE_MCP_NAME_SIZE];
     const char *tool = split_server_tool(cli->args.operands[0], server);
     struct mortise_mcp m;
     int rv;

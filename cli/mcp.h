@@ -5,7 +5,7 @@
 #include "cli/oneshot.h"
 #include "lang/config/lock.h"
 
-enum { MORTISE_MCP_NAMED = 128 }; /* size of a given name */
+enum { MORTISE_MCP_NAME_SIZE = 128 }; /* size of a given name */
 
 struct mortise_mcp {
     struct mortise_cli *cli;
@@ -19,8 +19,8 @@ struct mortise_mcp {
 int mortise_mcp_open(struct mortise_mcp *m, struct mortise_cli *cli,
                      struct mortise_err *err);
 /* The same for a deployment that is already loaded; it is borrowed. */
-void mortise_mcp_open_beside(struct mortise_mcp *m, struct mortise_cli *cli,
-                             const struct mortise_deployment *deployment);
+void mortise_mcp_open_with(struct mortise_mcp *m, struct mortise_cli *cli,
+                           const struct mortise_deployment *deployment);
 void mortise_mcp_close(struct mortise_mcp *m);
 
 /* Find the server; NULL with an error. */
@@ -30,9 +30,9 @@ mortise_mcp_server_named(struct mortise_mcp *m, const char *name,
 /* Start the server if necessary, and get the answer of mcp/list, a new
  * reference. timeout_ms 0: the server's own timeout.  *out is NULL with
  * MORTISE_OK if the server does not start; the error is then in m->once. */
-int mortise_mcp_listed(struct mortise_mcp *m, const char *server,
-                       uint64_t timeout_ms, json_t **out,
-                       struct mortise_err *err);
+int mortise_mcp_get_listing(struct mortise_mcp *m, const char *server,
+                            uint64_t timeout_ms, json_t **out,
+                            struct mortise_err *err);
 
 /* Compare a tool with its pin: "pinned" (equal), "drifted" (different), "new"
  * (only other tools of the server are pinned) or "unpinned" (no tool is

@@ -149,7 +149,8 @@ static void on_json_difference(void *ud, const char *pointer, const json_t *a,
     if (strcmp(pointer, "/digest") == 0)
         return; /* it follows from the other differences */
     d->n_printed++;
-    mortise_out_say(d->out, "    %s\n", pointer[0] == '/' ? pointer + 1 : "");
+    mortise_out_print_escaped(d->out, "    %s\n",
+                              pointer[0] == '/' ? pointer + 1 : "");
     if (json_is_string(a) && json_is_string(b)) {
         print_text_diff(d, json_string_value(a), json_string_value(b));
     } else {
@@ -190,7 +191,7 @@ static void print_diff_name(struct diff *d, enum mortise_style style,
                             const char *sign, const char *name)
 {
     mortise_out_style(d->out, style);
-    mortise_out_say(d->out, "%s %s", sign, name);
+    mortise_out_print_escaped(d->out, "%s %s", sign, name);
     mortise_out_style(d->out, MORTISE_PLAIN);
     mortise_out_puts(d->out, "\n");
 }
@@ -205,7 +206,7 @@ static void print_tool_diffs(struct diff *d, const json_t *before,
             print_diff_name(d, MORTISE_BAD, "-", name);
         if (its == NULL || has_same_digest(tool, its))
             continue;
-        print_diff_name(d, MORTISE_ASKS, "~", name);
+        print_diff_name(d, MORTISE_ATTENTION, "~", name);
         d->n_printed = 0;
         print_value_diff(d, tool, its);
         if (d->n_printed == 0)
@@ -240,7 +241,7 @@ static void print_diff_header(struct diff *d, const char *server,
                               const json_t *before, const json_t *now)
 {
     mortise_out_style(d->out, MORTISE_BOLD);
-    mortise_out_say(d->out, "%s", server);
+    mortise_out_print_escaped(d->out, "%s", server);
     mortise_out_style(d->out, MORTISE_PLAIN);
     if (now == NULL)
         mortise_out_puts(d->out, ": no longer pinned\n");

@@ -40,9 +40,9 @@ static void print_omitted_tools(struct pinning *p, const char *server,
 
     MORTISE_JSON_EACH (one, i, odd) {
         mortise_out_flush(&p->m.cli->out);
-        mortise_out_say(o, "mortise: %s: tool '%s' is omitted: %s\n", server,
-                        mortise_cli_text(one, "tool"),
-                        mortise_cli_text(one, "why"));
+        mortise_out_print_escaped(o, "mortise: %s: tool '%s' is omitted: %s\n",
+                                  server, mortise_cli_text(one, "tool"),
+                                  mortise_cli_text(one, "why"));
     }
 }
 
@@ -67,10 +67,10 @@ static int pin_server(struct pinning *p, const char *server,
                       struct mortise_err *err)
 {
     json_t *listed, *section = NULL, *odd = json_array();
-    int rv = mortise_mcp_listed(&p->m, server, 0, &listed, err);
+    int rv = mortise_mcp_get_listing(&p->m, server, 0, &listed, err);
 
     if (rv == MORTISE_OK && listed == NULL) {
-        mortise_oneshot_failed(&p->m.once, server);
+        mortise_oneshot_print_error(&p->m.once, server);
         p->failed = true;
         json_decref(odd);
         return MORTISE_OK;
@@ -81,7 +81,7 @@ static int pin_server(struct pinning *p, const char *server,
     if (rv == MORTISE_OK)
         rv = replace_server_pins(p, server, section, err);
     else if (rv == MORTISE_EINVAL)
-        rv = mortise_doing(err, rv, "%s", server);
+        rv = mortise_err_prefix(err, rv, "%s", server);
     json_decref(odd);
     json_decref(section);
     json_decref(listed);

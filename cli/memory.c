@@ -165,7 +165,7 @@ static void print_brief_content(struct mortise_out *o, const char *content)
 
     snprintf(text, sizeof text, "%.*s%s", (int)n, content,
              content[n] != '\0' ? "..." : "");
-    mortise_out_say(o, "%s", text);
+    mortise_out_print_escaped(o, "%s", text);
 }
 
 static void format_trace_scope(const json_t *t, char out[300])
@@ -195,9 +195,9 @@ static void print_trace_line(struct mortise_cli *cli, const json_t *t)
         return;
     }
     format_trace_scope(t, place);
-    mortise_out_say(o, "%s  ", mortise_cli_text(t, "id"));
+    mortise_out_print_escaped(o, "%s  ", mortise_cli_text(t, "id"));
     mortise_out_cell(o, mortise_cli_text(t, "type"), 11);
-    mortise_out_say(o, "  %s", place);
+    mortise_out_print_escaped(o, "  %s", place);
     mortise_out_printf(o, "  %.2f  %s  ",
                        json_number_value(json_object_get(t, "strength")),
                        format_creation_time(t, created));
@@ -212,9 +212,9 @@ static void print_trace_details(struct mortise_cli *cli, const json_t *t)
     char place[300], created[MORTISE_TIME_TEXT];
 
     format_trace_scope(t, place);
-    mortise_out_say(o, "id        %s\ntype      %s\nscope     %s\n",
-                    mortise_cli_text(t, "id"), mortise_cli_text(t, "type"),
-                    place);
+    mortise_out_print_escaped(o, "id        %s\ntype      %s\nscope     %s\n",
+                              mortise_cli_text(t, "id"),
+                              mortise_cli_text(t, "type"), place);
     mortise_out_printf(o, "strength  %.3f\ncreated   %s\n",
                        json_number_value(json_object_get(t, "strength")),
                        format_creation_time(t, created));
@@ -222,7 +222,7 @@ static void print_trace_details(struct mortise_cli *cli, const json_t *t)
         mortise_out_puts(o, "metadata  ");
         mortise_out_json(o, metadata, false);
     }
-    mortise_out_say(o, "\n%s\n", mortise_cli_text(t, "content"));
+    mortise_out_print_escaped(o, "\n%s\n", mortise_cli_text(t, "content"));
 }
 
 /* Print the memory's note about an incomplete answer. */
@@ -285,7 +285,7 @@ static int print_trace_page(struct mortise_cli *cli, struct listing *l,
 
     if (is_position_error(l, rv, err))
         rv = fail_invalid_position(cli, err);
-    mortise_json_drop(&l->after);
+    mortise_json_clear_ref(&l->after);
     if (rv != MORTISE_OK)
         return rv;
     MORTISE_JSON_EACH (one, i, json_object_get(reply, "traces")) {
@@ -329,7 +329,7 @@ static int memory_list(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK && l.n == 0 && !cli->args.json)
         mortise_out_puts(&cli->out, "no traces\n");
     if (rv == MORTISE_OK && l.after != NULL)
-        mortise_cli_more(cli, json_string_value(l.after));
+        mortise_cli_print_next_page(cli, json_string_value(l.after));
     json_decref(l.after);
     return rv;
 }
@@ -471,7 +471,7 @@ static json_t *list_operand_ids(char *const *operands, size_t n)
 
     for (size_t i = 0; ids != NULL && i < n; i++)
         if (json_array_append_new(ids, json_string(operands[i])) != 0)
-            mortise_json_drop(&ids);
+            mortise_json_clear_ref(&ids);
     return ids;
 }
 
@@ -531,7 +531,7 @@ static int make_forget_body(const struct mortise_cli *cli, json_t *body,
                             list_operand_ids(a->operands, a->n_operands)) != 0)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK && a->before != NULL) {
-        rv = mortise_cli_moment("--before", a->before, &before, err);
+        rv = mortise_cli_parse_moment("--before", a->before, &before, err);
         if (rv == MORTISE_OK &&
             json_object_set_new(body, "before",
                                 json_integer((json_int_t)before)) != 0)
@@ -557,7 +557,7 @@ static int forget_selected_traces(struct mortise_cli *cli, json_t *body,
     if (rv == MORTISE_OK && cli->args.json)
         mortise_out_json(&cli->out, reply, false);
     else if (rv == MORTISE_OK)
-        mortise_out_say(
+        mortise_out_print_escaped(
             &cli->out, "forgot %llu\n",
             (unsigned long long)mortise_cli_integer(reply, "forgotten"));
     MORTISE_JSON_EACH (id, i, missing)

@@ -45,11 +45,11 @@ static int write_trace_batch(struct importing *im, struct mortise_err *err)
     im->batch = json_array();
     if (body != NULL && im->cli->args.restore &&
         json_object_set_new(body, "restore", json_true()) != 0)
-        mortise_json_drop(&body);
+        mortise_json_clear_ref(&body);
     rv = mortise_cli_memory(im->cli, "write", body, &reply, err);
     if (rv != MORTISE_OK)
-        return mortise_doing(err, rv, "%s, from line %llu on", im->name,
-                             (unsigned long long)im->first);
+        return mortise_err_prefix(err, rv, "%s, from line %llu on", im->name,
+                                  (unsigned long long)im->first);
     im->read += n;
     im->written += mortise_cli_integer(reply, "written");
     im->bytes = 0;
@@ -88,9 +88,9 @@ static int parse_trace_line(const struct importing *im, const char *text,
     }
     if (rv == MORTISE_OK)
         return rv;
-    mortise_json_drop(out);
-    return mortise_doing(err, rv, "%s:%llu:%zu", im->name,
-                         (unsigned long long)im->line, column);
+    mortise_json_clear_ref(out);
+    return mortise_err_prefix(err, rv, "%s:%llu:%zu", im->name,
+                              (unsigned long long)im->line, column);
 }
 
 static int import_line(struct importing *im, const char *text, size_t n,

@@ -43,7 +43,7 @@ bool is_shortage()
 
 } // namespace
 
-void mortise_end_without_memory(const char *w, size_t n, int status)
+void mortise_nomem_install(const char *w, size_t n, int status)
 {
     words = w;
     n_words = n;

@@ -12,7 +12,7 @@ extern "C" {
  * not caught, write these n bytes (static) to stderr and exit with `status`,
  * without exit handlers.  Other exceptions abort, as before.  Only main() may
  * call this, since the handler is for the whole process. */
-void mortise_end_without_memory(const char *words, size_t n, int status);
+void mortise_nomem_install(const char *words, size_t n, int status);
 
 #ifdef __cplusplus
 }

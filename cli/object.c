@@ -298,7 +298,7 @@ static void check_manifest_and_object(struct object *o,
     if (mortise_elf_check_plugin(bytes, n, m->name, m->version, &why) !=
         MORTISE_OK)
         on_object_refused(o, "P0118", why.msg);
-    if (mortise_manifest_is_foreign(m, words, sizeof words))
+    if (mortise_manifest_is_unsupported(m, words, sizeof words))
         on_object_refused(o, "P0114", words);
 }
 
@@ -360,7 +360,8 @@ static void print_string_list(struct mortise_out *o, const char *name,
         return;
     mortise_out_cell(o, name, 9);
     MORTISE_JSON_EACH (one, i, list)
-        mortise_out_say(o, "%s%s", i > 0 ? ", " : "", json_string_value(one));
+        mortise_out_print_escaped(o, "%s%s", i > 0 ? ", " : "",
+                                  json_string_value(one));
     mortise_out_puts(o, "\n");
 }
 
@@ -373,8 +374,8 @@ static void print_operation_intents(struct mortise_out *o,
     json_object_foreach(mortise_json_unconst(intents), operation, intent)
     {
         mortise_out_cell(o, "effect", 9);
-        mortise_out_say(o, "%s (intent: %s)\n", operation,
-                        json_string_value(intent));
+        mortise_out_print_escaped(o, "%s (intent: %s)\n", operation,
+                                  json_string_value(intent));
     }
 }
 
@@ -384,9 +385,9 @@ static void print_object_refusal(struct mortise_out *o, const json_t *r)
 
     mortise_out_puts(o, "  ");
     mortise_out_styled(o, MORTISE_BAD, mortise_cli_text(r, "code"), 0);
-    mortise_out_say(o, " %s", mortise_cli_text(r, "message"));
+    mortise_out_print_escaped(o, " %s", mortise_cli_text(r, "message"));
     if (host[0] != '\0')
-        mortise_out_say(o, " (%s)", host);
+        mortise_out_print_escaped(o, " (%s)", host);
     mortise_out_puts(o, "\n");
 }
 
@@ -395,8 +396,9 @@ static void print_object_report(const struct object *o)
     struct mortise_out *out = &o->cli->out;
     size_t n = json_array_size(o->refusals);
 
-    mortise_out_say(out, "%s: %s\n", o->path,
-                    n == 0 ? "can be signed and loaded" : "would be rejected");
+    mortise_out_print_escaped(out, "%s: %s\n", o->path,
+                              n == 0 ? "can be signed and loaded"
+                                     : "would be rejected");
     MORTISE_JSON_EACH (r, i, o->refusals)
         print_object_refusal(out, r);
     print_string_list(out, "needs", o->needs);

@@ -66,7 +66,7 @@ static json_t *encode_oneshot_graph(const char *operation, uint64_t timeout_ms)
         json_object_set_new(
             node, "timeout",
             json_sprintf("%llums", (unsigned long long)timeout_ms)) != 0)
-        mortise_json_drop(&node);
+        mortise_json_clear_ref(&node);
     graph = json_pack("{s:s, s:s, s:{s:s, s:s}, s:s, s:{s:o}}", "apiVersion",
                       "mortise/v1", "kind", "Graph", "metadata", "name",
                       "mortise-once", "version", "1.0.0", "start", "call",
@@ -118,7 +118,7 @@ static void record_first_finding(struct mortise_oneshot *o, const char *text)
 
 static bool is_for_person(const json_t *request)
 {
-    return !mortise_cli_asks_nobody(request);
+    return !mortise_cli_needs_no_person(request);
 }
 
 static int on_oneshot_item(void *ud, json_t *one)
@@ -144,10 +144,10 @@ static int on_oneshot_item(void *ud, json_t *one)
 static int run_until_rest(struct mortise_oneshot *o, const char *what,
                           json_t *body, json_t **reply, struct mortise_err *err)
 {
-    int rv = mortise_session_until(o->cli->session, mortise_stop_fd(), err);
+    int rv = mortise_session_set_until(o->cli->session, mortise_stop_fd(), err);
 
     *reply = NULL;
-    mortise_json_drop(&o->question);
+    mortise_json_clear_ref(&o->question);
     if (rv == MORTISE_OK)
         return mortise_cli_call(o->cli, what, body, on_oneshot_item, o, reply,
                                 err);
@@ -179,7 +179,7 @@ static int handle_oneshot_rest(struct mortise_oneshot *o, json_t **out,
                                struct mortise_err *err)
 {
     json_t *show = NULL;
-    int rv = mortise_session_until(o->cli->session, -1, err);
+    int rv = mortise_session_set_until(o->cli->session, -1, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_cli_show(o->cli, o->run, &show, err);
@@ -242,7 +242,7 @@ static void cancel_oneshot_run(struct mortise_oneshot *o)
 
     mortise_uuid_text(order, mortise_uuid7_now());
     if (o->run[0] != '\0' &&
-        mortise_session_until(o->cli->session, -1, &err) == MORTISE_OK)
+        mortise_session_set_until(o->cli->session, -1, &err) == MORTISE_OK)
         mortise_cli_call(o->cli, "command",
                          json_pack("{s:s, s:[{s:s}], s:s, s:s}", "run", o->run,
                                    "commands", "kind", "cancel", "order", order,
@@ -296,7 +296,7 @@ int mortise_oneshot_call(struct mortise_oneshot *o, const char *operation,
     return rv == MORTISE_ECHECK && o->code[0] != '\0' ? MORTISE_OK : rv;
 }
 
-int mortise_oneshot_failed(struct mortise_oneshot *o, const char *called)
+int mortise_oneshot_print_error(struct mortise_oneshot *o, const char *called)
 {
     json_t *more;
 
@@ -307,8 +307,8 @@ int mortise_oneshot_failed(struct mortise_oneshot *o, const char *called)
             json_object_set_new(more, "pending", json_pack("[O]", o->question));
         mortise_cli_error(o->cli, o->code, o->words, more);
     } else {
-        mortise_out_say(&o->cli->err, "mortise: %s: %s: %s\n", called, o->code,
-                        o->words);
+        mortise_out_print_escaped(&o->cli->err, "mortise: %s: %s: %s\n", called,
+                                  o->code, o->words);
     }
     return MORTISE_EXIT_FAILED;
 }
@@ -325,7 +325,7 @@ int mortise_oneshot_args(struct mortise_cli *cli, json_t **out,
     }
     rv = mortise_cli_value(cli, "ARGS", cli->args.operands[1], out, err);
     if (rv == MORTISE_OK && !json_is_object(*out)) {
-        mortise_json_drop(out);
+        mortise_json_clear_ref(out);
         rv = mortise_fail(err, MORTISE_EINVAL, "ARGS must be a JSON object");
     }
     return rv;

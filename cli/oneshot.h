@@ -32,7 +32,7 @@ int mortise_oneshot_call(struct mortise_oneshot *o, const char *operation,
 void mortise_oneshot_close(struct mortise_oneshot *o);
 /* Print the error of the last call, of the operation `called`; returns the exit
  * code. */
-int mortise_oneshot_failed(struct mortise_oneshot *o, const char *called);
+int mortise_oneshot_print_error(struct mortise_oneshot *o, const char *called);
 /* Parse the second operand, a JSON object; {} if it is absent.  A new
  * reference. */
 int mortise_oneshot_args(struct mortise_cli *cli, json_t **out,

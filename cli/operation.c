@@ -41,11 +41,11 @@ static void print_value_choices(struct mortise_out *o, const json_t *list)
     MORTISE_JSON_EACH (one, i, list) {
         char *text = json_dumps(one, JSON_COMPACT | JSON_ENCODE_ANY);
 
-        mortise_out_say(o, "%s%s",
-                        i == 0       ? ""
-                        : i + 1 == n ? " or "
-                                     : ", ",
-                        text != NULL ? text : "?");
+        mortise_out_print_escaped(o, "%s%s",
+                                  i == 0       ? ""
+                                  : i + 1 == n ? " or "
+                                               : ", ",
+                                  text != NULL ? text : "?");
         free(text);
     }
 }
@@ -55,7 +55,7 @@ static void print_json_value(struct mortise_out *o, const char *lead,
 {
     char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
 
-    mortise_out_say(o, "%s%s", lead, text != NULL ? text : "?");
+    mortise_out_print_escaped(o, "%s%s", lead, text != NULL ? text : "?");
     free(text);
 }
 
@@ -102,7 +102,7 @@ static void print_schema_type(struct mortise_out *o, const json_t *schema)
     else if (json_object_get(schema, "const") != NULL)
         print_json_value(o, "", json_object_get(schema, "const"));
     else
-        mortise_out_say(o, "%s", type[0] != '\0' ? type : "anything");
+        mortise_out_print_escaped(o, "%s", type[0] != '\0' ? type : "anything");
     if (json_is_object(items)) {
         mortise_out_puts(o, " of ");
         print_schema_type(o, items);
@@ -141,13 +141,13 @@ static void print_schema_details(struct mortise_out *o, const json_t *schema)
     {
         if (is_covered_keyword(keyword, other))
             continue;
-        mortise_out_say(o, ", %s", keyword);
+        mortise_out_print_escaped(o, ", %s", keyword);
         print_json_value(o, " ", other);
     }
     if (json_object_get(schema, "items") != NULL)
         print_schema_details(o, json_object_get(schema, "items"));
     if (about[0] != '\0')
-        mortise_out_say(o, ": %s", about);
+        mortise_out_print_escaped(o, ": %s", about);
 }
 
 static void print_padding(struct mortise_out *o, size_t n)
@@ -195,7 +195,7 @@ static void print_operation_schema(struct mortise_out *o, const char *name,
     if (get_member_schema(schema) != NULL)
         mortise_cli_print_schema(o, get_member_schema(schema), 2);
     MORTISE_JSON_MEMBERS (kind, v, json_object_get(schema, "$defs")) {
-        mortise_out_say(o, "  #/$defs/%s: ", kind);
+        mortise_out_print_escaped(o, "  #/$defs/%s: ", kind);
         print_schema_type(o, v);
         print_schema_details(o, v);
         mortise_out_puts(o, "\n");
@@ -249,12 +249,13 @@ static json_t *encode_pinned_operation(const struct mortise_manifest *m,
 static void print_operation_effect(struct mortise_out *o, const json_t *op)
 {
     mortise_out_cell(o, "effect", LABEL);
-    mortise_out_say(
+    mortise_out_print_escaped(
         o, " %s%s%s", mortise_cli_text(op, "effect"),
         json_is_true(json_object_get(op, "idempotent")) ? ", idempotent" : "",
         json_is_true(json_object_get(op, "reconcile")) ? ", reconcile" : "");
     if (json_object_get(op, "intent") != NULL)
-        mortise_out_say(o, ", intent: %s", mortise_cli_text(op, "intent"));
+        mortise_out_print_escaped(o, ", intent: %s",
+                                  mortise_cli_text(op, "intent"));
     mortise_out_puts(o, "\n");
 }
 
@@ -265,11 +266,11 @@ static void print_operation_details(struct mortise_out *o, const json_t *op)
     char took[32];
 
     mortise_out_cell(o, "operation", LABEL);
-    mortise_out_say(o, " %s/%s\n", mortise_cli_text(op, "plugin"),
-                    mortise_cli_text(op, "operation"));
+    mortise_out_print_escaped(o, " %s/%s\n", mortise_cli_text(op, "plugin"),
+                              mortise_cli_text(op, "operation"));
     mortise_out_cell(o, "description", LABEL);
     if (strchr(about, '\n') == NULL)
-        mortise_out_say(o, " %s\n", about);
+        mortise_out_print_escaped(o, " %s\n", about);
     else
         mortise_out_puts(o, "\n");
     if (strchr(about, '\n') != NULL)
@@ -277,7 +278,7 @@ static void print_operation_details(struct mortise_out *o, const json_t *op)
     print_operation_effect(o, op);
     if (ms > 0) {
         mortise_out_cell(o, "timeout", LABEL);
-        mortise_out_printf(o, " %s\n", mortise_out_took(ms, took));
+        mortise_out_printf(o, " %s\n", mortise_out_format_duration(ms, took));
     }
     print_operation_schema(o, "arguments", json_object_get(op, "input_schema"));
     print_operation_schema(o, "output", json_object_get(op, "output_schema"));

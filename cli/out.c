@@ -116,7 +116,7 @@ void mortise_out_style(struct mortise_out *o, enum mortise_style style)
     static const char *const sgr[] = {
         [MORTISE_PLAIN] = "\x1b[0m", [MORTISE_BOLD] = "\x1b[1m",
         [MORTISE_DIM] = "\x1b[2m",   [MORTISE_GOOD] = "\x1b[32m",
-        [MORTISE_BAD] = "\x1b[31m",  [MORTISE_ASKS] = "\x1b[33m",
+        [MORTISE_BAD] = "\x1b[31m",  [MORTISE_ATTENTION] = "\x1b[33m",
     };
 
     if (o->color)
@@ -136,9 +136,9 @@ static size_t escape_character(const char *s, size_t n, char shown[ESCAPED])
         strcpy(shown, "\\n");
     else if (cp == '\t')
         strcpy(shown, "\\t");
-    else if (mortise_utf8_hides(cp) && cp < 0x80)
+    else if (mortise_utf8_is_hidden(cp) && cp < 0x80)
         snprintf(shown, ESCAPED, "\\x%02x", (unsigned)cp);
-    else if (mortise_utf8_hides(cp))
+    else if (mortise_utf8_is_hidden(cp))
         snprintf(shown, ESCAPED, "\\u{%x}", (unsigned)cp);
     else {
         memcpy(shown, s, taken);
@@ -225,13 +225,14 @@ static size_t put_escaped_text(struct mortise_out *o, const char *s, size_t n)
     return columns;
 }
 
-void mortise_out_word(struct mortise_out *o, const char *s)
+void mortise_out_put_escaped(struct mortise_out *o, const char *s)
 {
     if (s != NULL)
         put_escaped_text(o, s, strlen(s));
 }
 
-void mortise_out_vsay(struct mortise_out *o, const char *fmt, va_list ap)
+void mortise_out_vprint_escaped(struct mortise_out *o, const char *fmt,
+                                va_list ap)
 {
     for (;;) {
         size_t n = strcspn(fmt, "%");
@@ -241,7 +242,7 @@ void mortise_out_vsay(struct mortise_out *o, const char *fmt, va_list ap)
         if (*fmt == '\0')
             return;
         if (fmt[1] == 's') {
-            mortise_out_word(o, va_arg(ap, const char *));
+            mortise_out_put_escaped(o, va_arg(ap, const char *));
             fmt += 2;
         } else {
             assert(strncmp(fmt, "%llu", 4) == 0); /* our own formats */
@@ -251,12 +252,12 @@ void mortise_out_vsay(struct mortise_out *o, const char *fmt, va_list ap)
     }
 }
 
-void mortise_out_say(struct mortise_out *o, const char *fmt, ...)
+void mortise_out_print_escaped(struct mortise_out *o, const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
-    mortise_out_vsay(o, fmt, ap);
+    mortise_out_vprint_escaped(o, fmt, ap);
     va_end(ap);
 }
 
@@ -330,7 +331,7 @@ static void put_shortened_name(struct mortise_out *o, const char *name,
         if (1 + put_escaped_text(NULL, end, strlen(end)) <= columns)
             break;
     mortise_out_puts(o, end != NULL ? ellipsis : "");
-    mortise_out_cut(cut, sizeof cut, end != NULL ? end : name, columns);
+    mortise_out_truncate(cut, sizeof cut, end != NULL ? end : name, columns);
     mortise_out_cell(o, cut, columns - (end != NULL));
 }
 
@@ -342,28 +343,28 @@ void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
     char cut[1024];
 
     mortise_out_puts(o, "  ");
-    mortise_out_cut(cut, sizeof cut, word, WORD);
+    mortise_out_truncate(cut, sizeof cut, word, WORD);
     mortise_out_styled(o, style, cut, WORD);
     gap = name != NULL && put_escaped_text(NULL, cut, strlen(cut)) == WORD;
     mortise_out_puts(o, gap > 0 ? " " : ""); /* separates word and name */
     if (name != NULL && text[0] != '\0')
         put_shortened_name(o, name, NAME - gap, o->tty);
     else if (name != NULL)
-        mortise_out_word(o, name);
+        mortise_out_put_escaped(o, name);
     mortise_out_puts(o, text[0] != '\0' ? " " : "");
     if (!o->tty) {
-        mortise_out_word(o, text);
+        mortise_out_put_escaped(o, text);
     } else {
         mortise_out_window(o, &columns, &rows);
         if (columns < LEAST)
             columns = LEAST; /* may wrap */
-        mortise_out_cut(cut, sizeof cut, text, columns - used - 1);
+        mortise_out_truncate(cut, sizeof cut, text, columns - used - 1);
         mortise_out_puts(o, cut);
     }
     mortise_out_puts(o, "\n");
 }
 
-const char *mortise_out_took(uint64_t ms, char out[32])
+const char *mortise_out_format_duration(uint64_t ms, char out[32])
 {
     if (ms < 1000)
         snprintf(out, 32, "%u ms", (unsigned)ms);
@@ -443,7 +444,7 @@ static size_t put_json_string(struct mortise_out *o, const char *s, size_t n)
             continue;
         }
         taken = mortise_utf8_decode(s + i, s + n, &cp);
-        if (taken != 0 && mortise_utf8_hides(cp))
+        if (taken != 0 && mortise_utf8_is_hidden(cp))
             mortise_out_puts(o, mortise_utf8_escape(escape, cp));
         else
             mortise_out_put(o, s + i, taken != 0 ? taken : 1);
@@ -497,7 +498,8 @@ void mortise_out_json(struct mortise_out *o, const json_t *v, bool pretty)
     mortise_buf_finish(&b);
 }
 
-size_t mortise_out_cut(char *out, size_t cap, const char *s, size_t columns)
+size_t mortise_out_truncate(char *out, size_t cap, const char *s,
+                            size_t columns)
 {
     char shown[ESCAPED];
     size_t n = strlen(s), used = 0, len = 0, at_ellipsis = 0, cut_columns = 0;

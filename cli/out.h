@@ -15,9 +15,9 @@ enum mortise_style {
     MORTISE_PLAIN,
     MORTISE_BOLD,
     MORTISE_DIM,
-    MORTISE_GOOD, /* green */
-    MORTISE_BAD,  /* red */
-    MORTISE_ASKS  /* yellow: needs attention */
+    MORTISE_GOOD,     /* green */
+    MORTISE_BAD,      /* red */
+    MORTISE_ATTENTION /* yellow: needs attention */
 };
 
 struct mortise_out {
@@ -45,17 +45,18 @@ void mortise_out_put(struct mortise_out *o, const char *p, size_t n);
 void mortise_out_puts(struct mortise_out *o, const char *s);
 void mortise_out_printf(struct mortise_out *o, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
-/* Write text with escaped parts: each %s is escaped like mortise_out_word(),
+/* Write text with escaped parts: each %s is escaped like mortise_out_put_escaped(),
  * %llu is a number, and nothing else is supported. */
-void mortise_out_say(struct mortise_out *o, const char *fmt, ...)
+void mortise_out_print_escaped(struct mortise_out *o, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
-void mortise_out_vsay(struct mortise_out *o, const char *fmt, va_list ap);
+void mortise_out_vprint_escaped(struct mortise_out *o, const char *fmt,
+                                va_list ap);
 /* Set the style until the next call; MORTISE_PLAIN resets it. */
 void mortise_out_style(struct mortise_out *o, enum mortise_style style);
 
 /* Write external text: control characters, bidirectional overrides and invalid
  * UTF-8 are escaped as \x1b or \u{202e}.  NULL is "". */
-void mortise_out_word(struct mortise_out *o, const char *s);
+void mortise_out_put_escaped(struct mortise_out *o, const char *s);
 /* The same, padded with blanks to `columns`. */
 void mortise_out_cell(struct mortise_out *o, const char *s, size_t columns);
 /* The same in a style. */
@@ -79,13 +80,14 @@ void mortise_out_shell(struct mortise_out *o, const char *s);
 /* Write JSON, compact on one line or indented, and a line end. */
 void mortise_out_json(struct mortise_out *o, const json_t *v, bool pretty);
 
-/* Escape like mortise_out_word(), and cut to `columns` and to `cap` bytes
+/* Escape like mortise_out_put_escaped(), and cut to `columns` and to `cap` bytes
  * including the NUL; a cut is marked by an ellipsis.  Returns the number of
  * columns. */
-size_t mortise_out_cut(char *out, size_t cap, const char *s, size_t columns);
+size_t mortise_out_truncate(char *out, size_t cap, const char *s,
+                            size_t columns);
 
 /* Format "340 ms", "2.1 s" or "3 min 5 s" into a buffer of 32. */
-const char *mortise_out_took(uint64_t ms, char out[32]);
+const char *mortise_out_format_duration(uint64_t ms, char out[32]);
 
 /* Get the size of the terminal; 80 x 24 if it is unknown. */
 void mortise_out_window(const struct mortise_out *o, size_t *columns,

@@ -364,7 +364,7 @@ static void put_tool_list(struct mortise_buf *b, const struct mortise_graph *g)
         return;
     }
     mortise_buf_puts(b, "\n\nTools:");
-    offered = mortise_json_ours(tools->offered);
+    offered = mortise_json_parse_trusted(tools->offered);
     MORTISE_JSON_EACH (one_tool, i, offered) {
         const char *about = mortise_cli_text(one_tool, "description");
 
@@ -427,13 +427,13 @@ static int read_planning_limits(struct means *with, struct mortise_cli *cli,
                                 struct mortise_err *err)
 {
     struct mortise_settings settings;
-    int rv = mortise_cli_peek(cli, &settings, err);
+    int rv = mortise_cli_settings_quietly(cli, &settings, err);
 
     if (rv == MORTISE_OK) {
         const struct mortise_models *models = &settings.deployment->models;
 
-        with->nodes =
-            mortise_cli_most(&settings, MORTISE_LIMIT_NODES, MAX_NODES);
+        with->nodes = mortise_cli_bounded_limit(&settings, MORTISE_LIMIT_NODES,
+                                                MAX_NODES);
         with->lacks_default = mortise_model_find(models, "default") == NULL;
     }
     mortise_settings_close(&settings);
@@ -473,7 +473,7 @@ static int probe_deployment(struct means *with, struct mortise_cli *cli,
     mortise_diags_init(&diags, cli->mem);
     lines = put_probe_graph(&probe, with);
     rv = mortise_buf_cstr(&probe) != NULL
-             ? mortise_cli_text_graph(cli, path, probe.p, probe.n, &diags, &g,
+             ? mortise_cli_make_graph(cli, path, probe.p, probe.n, &diags, &g,
                                       err)
              : mortise_nomem(err);
     if (rv == MORTISE_OK)
@@ -706,16 +706,16 @@ static void print_next_commands(struct mortise_cli *cli, struct mortise_out *o,
                                 const char *run, const json_t *show)
 {
     const json_t *limit = json_object_get(show, "limit");
-    struct mortise_cli_way way =
+    struct mortise_cli_continuation way =
         mortise_cli_way_on(cli, o, run, json_object_get(show, "blocked"));
 
     MORTISE_JSON_EACH (request, i, json_object_get(show, "pending"))
         mortise_cli_print_request(&way, request);
     if (way.stuck)
         return;
-    mortise_cli_lift(&way);
+    mortise_cli_print_unquarantines(&way);
     if (json_is_object(limit))
-        mortise_cli_raise(&way, limit);
+        mortise_cli_print_limit_raise(&way, limit);
     mortise_cli_suggest_begin(cli, o, "plan");
     mortise_out_puts(o, " --continue --id ");
     mortise_out_shell(o, run);
@@ -758,16 +758,17 @@ static int print_no_plan(struct mortise_watching *w, const json_t *show)
         print_no_plan_json(w, show);
     } else {
         if (json_is_object(error)) {
-            mortise_out_say(&cli->err, "mortise: the run has no plan (%s)\n",
-                            mortise_cli_text(error, "code"));
+            mortise_out_print_escaped(&cli->err,
+                                      "mortise: the run has no plan (%s)\n",
+                                      mortise_cli_text(error, "code"));
             mortise_out_text(&cli->err, mortise_cli_text(error, "message"), 2);
         } else {
-            mortise_out_say(&cli->err, "mortise: run %s is %s\n", w->run,
-                            status);
+            mortise_out_print_escaped(&cli->err, "mortise: run %s is %s\n",
+                                      w->run, status);
         }
-        mortise_out_say(&cli->err, has_exhausted_replans(show)
-                                       ? "to ask the model again:\n"
-                                       : "to continue:\n");
+        mortise_out_print_escaped(&cli->err, has_exhausted_replans(show)
+                                                 ? "to ask the model again:\n"
+                                                 : "to continue:\n");
         print_next_commands(cli, &cli->err, w->run, show);
     }
     return (int)mortise_exit_code_of_status(mortise_status_of_name(status));
@@ -781,7 +782,7 @@ static int run_printed_plan(struct mortise_watching *w, const json_t *show)
 
     mortise_uuid_text(made, mortise_uuid7_now());
     mortise_uuid_text(order, mortise_uuid7_now());
-    return mortise_cli_go(
+    return mortise_cli_run_and_watch(
         w->cli, "start",
         json_pack("{s:{s:s, s:O}, s:s, s:s, s:s}", "graph", "path",
                   to != NULL ? to : "plan.yaml", "source",

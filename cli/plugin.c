@@ -23,8 +23,8 @@ static void print_found_plugin(struct mortise_out *o,
     mortise_out_cell(o, f->version, 9);
     mortise_out_puts(o, " ");
     mortise_out_cell(o, mortise_cli_kinds(f->manifest), 10);
-    mortise_out_say(o, " %s%s\n", f->path,
-                    is_unsigned_plugin(f) ? "  (unsigned)" : "");
+    mortise_out_print_escaped(o, " %s%s\n", f->path,
+                              is_unsigned_plugin(f) ? "  (unsigned)" : "");
     if (problem != NULL) {
         mortise_out_style(o, MORTISE_BAD);
         mortise_out_text(o, problem, 4);
@@ -107,10 +107,11 @@ static int plugin_verify(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_plugins_verify(s.plugins, name, err);
     if (rv == MORTISE_OK)
-        mortise_out_say(&cli->out, "%s: %s\n", name,
-                        mortise_plugins_find(s.plugins, name, NULL)->dev
-                            ? "not signed; it would load only from plugins.dev"
-                            : "signed by a trusted key; it would load");
+        mortise_out_print_escaped(
+            &cli->out, "%s: %s\n", name,
+            mortise_plugins_find(s.plugins, name, NULL)->dev
+                ? "not signed; it would load only from plugins.dev"
+                : "signed by a trusted key; it would load");
     if (rv == MORTISE_OK)
         mortise_out_puts(&cli->out, no_code_was_run);
     mortise_plugin_set_close(&s);
@@ -190,7 +191,7 @@ static int sign_with_key(struct mortise_cli *cli,
         rv = mortise_plugin_sign(&signing, path, cli->mem, &diags, err);
     mortise_cli_findings(cli, &diags);
     if (rv == MORTISE_OK)
-        mortise_out_say(&cli->out, "signed %s\n", path);
+        mortise_out_print_escaped(&cli->out, "signed %s\n", path);
     if (rv == MORTISE_OK)
         mortise_out_puts(&cli->out, no_code_was_run);
     return rv;
@@ -257,7 +258,8 @@ static int plugin_unquarantine(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_plugins_unquarantine(s.plugins, name, err);
     if (rv == MORTISE_OK)
-        mortise_out_say(&cli->out, "the quarantine of %s is ended\n", name);
+        mortise_out_print_escaped(&cli->out, "the quarantine of %s is ended\n",
+                                  name);
     mortise_plugin_set_close(&s);
     return rv;
 }

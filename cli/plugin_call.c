@@ -73,7 +73,7 @@ static int call_and_print_output(struct mortise_oneshot *o, const char *called,
         return rv;
     if (out != NULL)
         return mortise_cli_print(o->cli, out, !o->cli->args.json, err);
-    rv = mortise_oneshot_failed(o, called);
+    rv = mortise_oneshot_print_error(o, called);
     return is_effect_in_doubt(o, has_effect) ? (int)MORTISE_EXIT_IN_DOUBT : rv;
 }
 

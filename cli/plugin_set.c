@@ -25,7 +25,7 @@ mortise_plugin_set_config(const struct mortise_mem *mem,
     };
 }
 
-void mortise_plugin_set_forgets(void *ud, const char *why)
+void mortise_plugin_set_warn(void *ud, const char *why)
 {
     struct mortise_cli *cli = ud;
 
@@ -53,16 +53,16 @@ static bool is_dev_directory(const struct mortise_settings *settings,
     return false;
 }
 
-int mortise_plugin_set_fill(struct mortise_plugin_set *s,
-                            struct mortise_cli *cli, const char *dir,
-                            struct mortise_err *err)
+int mortise_plugin_set_open_with(struct mortise_plugin_set *s,
+                                 struct mortise_cli *cli, const char *dir,
+                                 struct mortise_err *err)
 {
     struct mortise_plugins_config config;
 
     config = mortise_plugin_set_config(cli->mem, &s->settings);
     config.user_remembers = !cli->looks;
     config.allow_downgrade = cli->args.allow_downgrade;
-    config.forgets = mortise_plugin_set_forgets;
+    config.forgets = mortise_plugin_set_warn;
     config.seq_ud = cli;
     if (dir != NULL) {
         config.dirs = &dir;
@@ -86,7 +86,8 @@ int mortise_plugin_set_open(struct mortise_plugin_set *s,
     int rv = mortise_cli_settings(cli, &s->settings, err);
 
     s->plugins = NULL;
-    return rv == MORTISE_OK ? mortise_plugin_set_fill(s, cli, dir, err) : rv;
+    return rv == MORTISE_OK ? mortise_plugin_set_open_with(s, cli, dir, err)
+                            : rv;
 }
 
 const char *mortise_plugin_set_problem(struct mortise_plugin_set *s,

@@ -22,16 +22,16 @@ int mortise_plugin_set_open(struct mortise_plugin_set *s,
                             struct mortise_cli *cli, const char *dir,
                             struct mortise_err *err);
 /* The same with settings that are already open in s->settings. */
-int mortise_plugin_set_fill(struct mortise_plugin_set *s,
-                            struct mortise_cli *cli, const char *dir,
-                            struct mortise_err *err);
+int mortise_plugin_set_open_with(struct mortise_plugin_set *s,
+                                 struct mortise_cli *cli, const char *dir,
+                                 struct mortise_err *err);
 /* Why the plugin cannot be loaded, including errors of its object; NULL: it
  * can. */
 const char *mortise_plugin_set_problem(struct mortise_plugin_set *s,
                                        const struct mortise_found *f,
                                        struct mortise_err *why);
 /* For `forgets` of mortise_plugins_config; `ud` is the cli. */
-void mortise_plugin_set_forgets(void *ud, const char *why);
+void mortise_plugin_set_warn(void *ud, const char *why);
 /* Zeroed is fine. */
 void mortise_plugin_set_close(struct mortise_plugin_set *s);
 

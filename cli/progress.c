@@ -102,12 +102,12 @@ static void print_plain_event(struct mortise_progress *p, const json_t *event)
         if (s[0] == '\0')
             continue;
         mortise_out_puts(o, i > 0 ? " " : "");
-        mortise_out_word(o, s);
+        mortise_out_put_escaped(o, s);
     }
     mortise_buf_init(&b, o->mem);
     put_event_details(&b, event);
     mortise_out_puts(o, b.n > 0 ? " " : "");
-    mortise_out_word(o, mortise_buf_cstr(&b) != NULL ? b.p : "...");
+    mortise_out_put_escaped(o, mortise_buf_cstr(&b) != NULL ? b.p : "...");
     mortise_out_puts(o, "\n");
     mortise_buf_finish(&b);
 }
@@ -172,8 +172,9 @@ static void format_node_end(const json_t *event, char out[DETAIL_MAX])
 {
     char took[32];
 
-    snprintf(out, DETAIL_MAX, "%s",
-             mortise_out_took(mortise_cli_integer(event, "ms"), took));
+    snprintf(
+        out, DETAIL_MAX, "%s",
+        mortise_out_format_duration(mortise_cli_integer(event, "ms"), took));
 }
 
 static void format_missed_events(const json_t *event, char out[DETAIL_MAX])
@@ -244,23 +245,23 @@ static const struct look {
     {"node_end", "done", MORTISE_GOOD, format_node_end},
     {"node_failed", "failed", MORTISE_BAD, NULL},
     {"node_skipped", "skipped", MORTISE_DIM, format_skipped_node},
-    {"retry_scheduled", "retry", MORTISE_ASKS, NULL},
+    {"retry_scheduled", "retry", MORTISE_ATTENTION, NULL},
     {"guardrail_result", "guard", MORTISE_PLAIN, format_verdict},
-    {"guardrail_override", "override", MORTISE_ASKS, format_verdict},
+    {"guardrail_override", "override", MORTISE_ATTENTION, format_verdict},
     {"memory_read", "recalls", MORTISE_PLAIN, format_memory_read},
     {"memory_write", "keeps", MORTISE_PLAIN, format_memory_write},
     {"discovery_result", "finds", MORTISE_PLAIN, format_discovery_result},
     {"memory_error", "memory", MORTISE_BAD, NULL},
-    {"budget_warning", "budget", MORTISE_ASKS, NULL},
-    {"budget_exceeded", "budget", MORTISE_ASKS, NULL},
-    {"warning", "warning", MORTISE_ASKS, format_plugin_warning},
-    {"interrupt", "asks", MORTISE_ASKS, format_interrupt},
+    {"budget_warning", "budget", MORTISE_ATTENTION, NULL},
+    {"budget_exceeded", "budget", MORTISE_ATTENTION, NULL},
+    {"warning", "warning", MORTISE_ATTENTION, format_plugin_warning},
+    {"interrupt", "asks", MORTISE_ATTENTION, format_interrupt},
     {"decision", "decided", MORTISE_GOOD, format_decision},
-    {"plan_proposed", "plan", MORTISE_ASKS, format_plan_proposal},
+    {"plan_proposed", "plan", MORTISE_ATTENTION, format_plan_proposal},
     {"plan_approved", "approved", MORTISE_GOOD, format_plan_decision},
     {"plan_rejected", "rejected", MORTISE_BAD, format_plan_decision},
     {"command", "command", MORTISE_PLAIN, NULL},
-    {"missed", "missed", MORTISE_ASKS, format_missed_events},
+    {"missed", "missed", MORTISE_ATTENTION, format_missed_events},
     {"run_end", NULL, MORTISE_PLAIN, NULL}, /* the command prints it */
 };
 
@@ -368,7 +369,7 @@ static void update_working_node(struct mortise_progress *p, const char *type,
     if (w == NULL || strcmp(type, "node_start") == 0)
         return;
     format_event_details(p->out->mem, event, text);
-    mortise_out_cut(w->text, sizeof w->text, text, 120);
+    mortise_out_truncate(w->text, sizeof w->text, text, 120);
 }
 
 static void draw_terminal_event(struct mortise_progress *p, const char *type,
@@ -378,7 +379,7 @@ static void draw_terminal_event(struct mortise_progress *p, const char *type,
     char text[DETAIL_MAX], name[MORTISE_CLI_EXECUTION];
 
     mortise_progress_erase(p);
-    if (mortise_talk_is_about(type)) {
+    if (mortise_talk_is_event(type)) {
         mortise_talk_event(&p->talk, type, event);
     } else if (json_is_true(json_object_get(event, "ephemeral")) &&
                strcmp(type, "missed") != 0) {
@@ -421,13 +422,13 @@ int mortise_progress_event(struct mortise_progress *p, const json_t *event)
 
     if (p->json)
         mortise_out_json(p->out, event, false);
-    else if (p->chat && mortise_talk_is_about(type))
+    else if (p->chat && mortise_talk_is_event(type))
         mortise_talk_event(&p->talk, type, event);
     else if (p->chat)
         print_chat_notice(p, type, event);
     else if (p->live)
         draw_terminal_event(p, type, event);
-    else if (p->out->tty && mortise_talk_is_about(type))
+    else if (p->out->tty && mortise_talk_is_event(type))
         mortise_talk_event(&p->talk, type, event);
     else
         print_plain_event(p, event);

@@ -38,7 +38,7 @@ static int run_engine_until_input(struct mortise_oneshot *o, int fd, bool *over,
                                   struct mortise_err *err)
 {
     json_t *reply = NULL;
-    int rv = mortise_session_until(o->cli->session, fd, err);
+    int rv = mortise_session_set_until(o->cli->session, fd, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_cli_call(o->cli, "follow",
@@ -79,10 +79,10 @@ static int wait_for_line(struct mortise_oneshot *o, struct mortise_buf *line,
     int fd, rv = watch_stdin_and_signals(&fd, err);
 
     *got = false;
-    while (rv == MORTISE_OK && !over && n > 0 && !mortise_stop_came() &&
+    while (rv == MORTISE_OK && !over && n > 0 && !mortise_stop_has_signal() &&
            !(*got = take_buffered_line(o, line))) {
         rv = run_engine_until_input(o, fd, &over, err);
-        if (rv != MORTISE_OK || over || mortise_stop_came())
+        if (rv != MORTISE_OK || over || mortise_stop_has_signal())
             continue;
         n = read(STDIN_FILENO, room, sizeof room);
         if (n > 0)

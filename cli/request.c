@@ -19,8 +19,8 @@
 
 /* ---- commands ----------------------------------------------------------- */
 
-void mortise_cli_begin(const struct mortise_cli_way *way, const char *what,
-                       const json_t *request)
+void mortise_cli_start_command_line(const struct mortise_cli_continuation *way,
+                                    const char *what, const json_t *request)
 {
     char start[MORTISE_CLI_SHORT_ID + 1] = "";
 
@@ -31,13 +31,14 @@ void mortise_cli_begin(const struct mortise_cli_way *way, const char *what,
 }
 
 /* Put the last option, if any, then the common ones and the line end. */
-static void end_command_line(const struct mortise_cli_way *way,
+static void end_command_line(const struct mortise_cli_continuation *way,
                              const char *option)
 {
     mortise_out_printf(way->o, "%s%s\n", option, way->more);
 }
 
-void mortise_cli_offer(const struct mortise_cli_way *way, const char *what)
+void mortise_cli_print_command(const struct mortise_cli_continuation *way,
+                               const char *what)
 {
     mortise_cli_suggest(way->cli, way->o, what, way->run);
     end_command_line(way, "");
@@ -81,15 +82,15 @@ static void put_done_option(struct mortise_out *o, const json_t *request)
     mortise_out_puts(o, examples[i].done);
 }
 
-static void print_doubt_commands(const struct mortise_cli_way *way,
+static void print_doubt_commands(const struct mortise_cli_continuation *way,
                                  const json_t *request)
 {
-    mortise_cli_begin(way, "resolve", request);
+    mortise_cli_start_command_line(way, "resolve", request);
     put_done_option(way->o, request);
     end_command_line(way, "");
-    mortise_cli_begin(way, "resolve", request);
+    mortise_cli_start_command_line(way, "resolve", request);
     end_command_line(way, " --retry");
-    mortise_cli_begin(way, "resolve", request);
+    mortise_cli_start_command_line(way, "resolve", request);
     end_command_line(way, " --fail");
 }
 
@@ -107,18 +108,18 @@ bool mortise_cli_is_decision(const json_t *request)
 }
 
 /* Print approve, with a sample if an answer is expected, and reject. */
-static void print_yes_no_commands(const struct mortise_cli_way *way,
+static void print_yes_no_commands(const struct mortise_cli_continuation *way,
                                   const json_t *request, const json_t *answer)
 {
-    mortise_cli_begin(way, "approve", request);
+    mortise_cli_start_command_line(way, "approve", request);
     if (answer != NULL)
         put_sample_option(way->o, "answer", answer);
     end_command_line(way, "");
-    mortise_cli_begin(way, "reject", request);
+    mortise_cli_start_command_line(way, "reject", request);
     end_command_line(way, " --reason WHY");
 }
 
-static void print_question_commands(const struct mortise_cli_way *way,
+static void print_question_commands(const struct mortise_cli_continuation *way,
                                     const json_t *request)
 {
     if (mortise_cli_is_decision(request)) {
@@ -126,16 +127,16 @@ static void print_question_commands(const struct mortise_cli_way *way,
                               mortise_cli_answer_member(request, "answer"));
         return;
     }
-    mortise_cli_begin(way, "answer", request);
+    mortise_cli_start_command_line(way, "answer", request);
     put_sample_option(way->o, "value", json_object_get(request, "schema"));
     end_command_line(way, "");
 }
 
-static void print_pause_commands(const struct mortise_cli_way *way,
+static void print_pause_commands(const struct mortise_cli_continuation *way,
                                  const json_t *request)
 {
     (void)request;
-    mortise_cli_offer(way, "resume");
+    mortise_cli_print_command(way, "resume");
 }
 
 static double get_request_number(const json_t *request, const char *key)
@@ -154,7 +155,7 @@ static double suggest_budget_raise(const json_t *request)
     return lacks > limit ? lacks : limit;
 }
 
-static void print_budget_commands(const struct mortise_cli_way *way,
+static void print_budget_commands(const struct mortise_cli_continuation *way,
                                   const json_t *request)
 {
     const char *graph = mortise_cli_text(request, "graph");
@@ -167,8 +168,8 @@ static void print_budget_commands(const struct mortise_cli_way *way,
     else
         snprintf(amount, sizeof amount, "%.0f", more);
     mortise_cli_suggest(way->cli, way->o, "raise-budget", way->run);
-    mortise_out_say(way->o, " %s=+%s%s", name, amount,
-                    mortise_cli_is_time(name) ? "ms" : "");
+    mortise_out_print_escaped(way->o, " %s=+%s%s", name, amount,
+                              mortise_cli_is_time(name) ? "ms" : "");
     if (graph[0] != '\0') {
         mortise_out_puts(way->o, " --at ");
         mortise_out_shell(way->o, graph);
@@ -178,7 +179,7 @@ static void print_budget_commands(const struct mortise_cli_way *way,
 
 /* A request for a child is settled by the child's end, and the child may wait
  * for a person: suggest `why` for the child. */
-static void print_child_commands(const struct mortise_cli_way *way,
+static void print_child_commands(const struct mortise_cli_continuation *way,
                                  const json_t *request)
 {
     const char *child = mortise_cli_text(request, "child");
@@ -189,14 +190,14 @@ static void print_child_commands(const struct mortise_cli_way *way,
     mortise_out_puts(way->o, "\n");
 }
 
-static void print_decision_commands(const struct mortise_cli_way *way,
+static void print_decision_commands(const struct mortise_cli_continuation *way,
                                     const json_t *request)
 {
     const json_t *schema = json_object_get(request, "schema");
 
     print_yes_no_commands(way, request, schema);
     if (schema == NULL && mortise_cli_is_kind(request, "human")) {
-        mortise_cli_begin(way, "approve", request);
+        mortise_cli_start_command_line(way, "approve", request);
         end_command_line(way, " --answer '\"TEXT\"'"); /* any JSON is valid */
     }
 }
@@ -205,7 +206,8 @@ static void print_decision_commands(const struct mortise_cli_way *way,
 static const struct kind {
     const char *kind; /* kind of the request; NULL: any other */
     const char *asks; /* description of the node's state */
-    void (*settle)(const struct mortise_cli_way *way, const json_t *request);
+    void (*settle)(const struct mortise_cli_continuation *way,
+                   const json_t *request);
 } kinds[] = {
     {"human", "asks a person", print_decision_commands},
     {"approval_pending", "wants to call a tool and needs an approval",
@@ -232,7 +234,7 @@ static const struct kind *get_request_kind(const json_t *request)
     return k;
 }
 
-const char *mortise_cli_asks(const json_t *request)
+const char *mortise_cli_describe_kind(const json_t *request)
 {
     return get_request_kind(request)->asks;
 }
@@ -242,7 +244,7 @@ bool mortise_cli_is_kind(const json_t *request, const char *kind)
     return strcmp(mortise_cli_text(request, "kind"), kind) == 0;
 }
 
-bool mortise_cli_asks_nobody(const json_t *request)
+bool mortise_cli_needs_no_person(const json_t *request)
 {
     return mortise_cli_is_kind(request, "timer") ||
            mortise_cli_is_kind(request, "spawn");
@@ -263,8 +265,8 @@ bool mortise_cli_has_expired(const json_t *request)
     return deadline != 0 && deadline <= mortise_now_ms();
 }
 
-void mortise_cli_settle(const struct mortise_cli_way *way,
-                        const json_t *request)
+void mortise_cli_print_settling(const struct mortise_cli_continuation *way,
+                                const json_t *request)
 {
     const struct kind *k = get_request_kind(request);
 
@@ -276,7 +278,7 @@ void mortise_cli_settle(const struct mortise_cli_way *way,
         k->settle(way, request);
 }
 
-void mortise_cli_corrections(const struct mortise_cli_way *way,
+void mortise_cli_corrections(const struct mortise_cli_continuation *way,
                              const json_t *show)
 {
     const json_t *nodes = json_object_get(show, "nodes");
@@ -291,7 +293,7 @@ void mortise_cli_corrections(const struct mortise_cli_way *way,
                                         json_object_get(said, "method"));
 
             if (request != NULL) {
-                mortise_cli_begin(way, "resolve", request);
+                mortise_cli_start_command_line(way, "resolve", request);
                 put_done_option(way->o, request);
                 end_command_line(way, "");
             }
@@ -299,21 +301,22 @@ void mortise_cli_corrections(const struct mortise_cli_way *way,
         }
 }
 
-void mortise_cli_raise(const struct mortise_cli_way *way, const json_t *limit)
+void mortise_cli_print_limit_raise(const struct mortise_cli_continuation *way,
+                                   const json_t *limit)
 {
     const char *name = mortise_cli_text(limit, "limit");
     uint64_t raise = mortise_cli_integer(limit, "raise");
 
     if (raise == 0) {
-        mortise_out_say(
+        mortise_out_print_escaped(
             way->o,
             "  limits.%s of the deployment does not allow a higher limit.\n",
             name);
         return;
     }
     mortise_cli_suggest(way->cli, way->o, "resume", way->run);
-    mortise_out_say(way->o, " --limit %s=%llu", name,
-                    (unsigned long long)raise);
+    mortise_out_print_escaped(way->o, " --limit %s=%llu", name,
+                              (unsigned long long)raise);
     end_command_line(way, "");
 }
 
@@ -327,7 +330,7 @@ static void print_request_field(struct mortise_out *o, const char *name,
     mortise_out_puts(o, "    ");
     mortise_out_cell(o, name, 9);
     if (json_is_string(v)) {
-        mortise_out_word(o, json_string_value(v));
+        mortise_out_put_escaped(o, json_string_value(v));
         mortise_out_puts(o, "\n");
     } else {
         mortise_out_json(o, v, false);
@@ -337,7 +340,7 @@ static void print_request_field(struct mortise_out *o, const char *name,
 /* The idempotency key that the other side has seen.  For a call, or a step that
  * the plugin performs itself, the plugin got it.  For a plugin's HTTP request,
  * only a header that the author set was sent. */
-const json_t *mortise_cli_key(const json_t *request)
+const json_t *mortise_cli_get_idempotency_key(const json_t *request)
 {
     const json_t *headers =
         json_object_get(json_object_get(request, "args"), "headers");
@@ -407,9 +410,9 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
     bool is_plan = mortise_cli_is_kind(request, "plan");
     char name[MORTISE_CLI_EXECUTION];
 
-    mortise_out_style(o, MORTISE_ASKS);
-    mortise_out_say(o, "%s %s", mortise_cli_execution(request, name),
-                    mortise_cli_asks(request));
+    mortise_out_style(o, MORTISE_ATTENTION);
+    mortise_out_print_escaped(o, "%s %s", mortise_cli_execution(request, name),
+                              mortise_cli_describe_kind(request));
     mortise_out_style(o, MORTISE_PLAIN);
     mortise_out_puts(o, "\n");
     mortise_out_text(o, json_string_value(json_object_get(request, "prompt")),
@@ -419,7 +422,7 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
             print_request_field(o, fields[i].word,
                                 fields[i].member != NULL
                                     ? json_object_get(request, fields[i].member)
-                                    : mortise_cli_key(request));
+                                    : mortise_cli_get_idempotency_key(request));
     print_request_payload(o, json_object_get(request, "payload"));
     if (is_plan)
         print_requested_plan(o, request);
@@ -428,7 +431,8 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
         json_object_get(request, "schema"));
     print_request_field(o, "for", json_object_get(request, "assignees"));
     print_request_field(o, "until", json_object_get(request, "deadline"));
-    if (!mortise_cli_asks_nobody(request) && mortise_cli_has_expired(request))
+    if (!mortise_cli_needs_no_person(request) &&
+        mortise_cli_has_expired(request))
         mortise_out_puts(
             o, "    note     it expired and cannot be answered any more; when "
                "the run is resumed, the node follows its on_timeout\n");
@@ -438,7 +442,8 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
                "--retry records that the effect did not happen\n");
 }
 
-void mortise_cli_blocked(const json_t *blocked, char out[MORTISE_CLI_BLOCKED])
+void mortise_cli_format_block(const json_t *blocked,
+                              char out[MORTISE_CLI_BLOCKED])
 {
     static const char mark[] = ": error[";
     const char *line = mortise_cli_text(blocked, "message");
@@ -456,15 +461,15 @@ void mortise_cli_blocked(const json_t *blocked, char out[MORTISE_CLI_BLOCKED])
     }
 }
 
-struct mortise_cli_way mortise_cli_way_on(struct mortise_cli *cli,
-                                          struct mortise_out *o,
-                                          const char *run,
-                                          const json_t *blocked)
+struct mortise_cli_continuation mortise_cli_way_on(struct mortise_cli *cli,
+                                                   struct mortise_out *o,
+                                                   const char *run,
+                                                   const json_t *blocked)
 {
     const json_t *lifts = json_object_get(blocked, "unquarantine");
     bool accept = json_is_true(json_object_get(blocked, "accept_plugins"));
 
-    return (struct mortise_cli_way){
+    return (struct mortise_cli_continuation){
         .cli = cli,
         .o = o,
         .run = run,
@@ -474,43 +479,43 @@ struct mortise_cli_way mortise_cli_way_on(struct mortise_cli *cli,
     };
 }
 
-void mortise_cli_unquarantine(const struct mortise_cli_way *way,
+void mortise_cli_unquarantine(const struct mortise_cli_continuation *way,
                               const char *plugin)
 {
     mortise_cli_suggest(way->cli, way->o, "plugin unquarantine", plugin);
     mortise_out_puts(way->o, "\n");
 }
 
-void mortise_cli_lift(const struct mortise_cli_way *way)
+void mortise_cli_print_unquarantines(const struct mortise_cli_continuation *way)
 {
     MORTISE_JSON_EACH (plugin, i, way->lifts)
         mortise_cli_unquarantine(way, json_string_value(plugin));
 }
 
-bool mortise_cli_is_asked_again(const struct mortise_cli_way *way,
+bool mortise_cli_is_asked_again(const struct mortise_cli_continuation *way,
                                 const json_t *request)
 {
     return way->more[0] != '\0' &&
            mortise_cli_is_kind(request, "approval_pending");
 }
 
-void mortise_cli_print_commands(const struct mortise_cli_way *way,
+void mortise_cli_print_commands(const struct mortise_cli_continuation *way,
                                 const json_t *request)
 {
     if (way->stuck)
         return;
-    mortise_cli_lift(way);
+    mortise_cli_print_unquarantines(way);
     if (mortise_cli_is_asked_again(way, request))
-        mortise_cli_offer(way, "resume");
+        mortise_cli_print_command(way, "resume");
     else
-        mortise_cli_settle(way, request);
+        mortise_cli_print_settling(way, request);
 }
 
-void mortise_cli_print_request(const struct mortise_cli_way *way,
+void mortise_cli_print_request(const struct mortise_cli_continuation *way,
                                const json_t *request)
 {
     mortise_cli_describe(way->o, request);
-    if (!way->stuck && !mortise_cli_asks_nobody(request))
+    if (!way->stuck && !mortise_cli_needs_no_person(request))
         mortise_cli_print_commands(way, request);
     else if (mortise_cli_is_kind(request, "spawn"))
         print_child_commands(way, request);
@@ -562,12 +567,13 @@ void mortise_cli_run_needs_engine(struct mortise_cli *cli, const json_t *show)
 static bool has_no_request_for_person(const json_t *pending)
 {
     MORTISE_JSON_EACH (request, i, pending)
-        if (!mortise_cli_asks_nobody(request))
+        if (!mortise_cli_needs_no_person(request))
             return false;
     return true;
 }
 
-void mortise_cli_unblock(const struct mortise_cli_way *way, const json_t *show)
+void mortise_cli_unblock(const struct mortise_cli_continuation *way,
+                         const json_t *show)
 {
     const json_t *limit = json_object_get(show, "limit");
     bool limited = json_is_object(limit);
@@ -577,14 +583,14 @@ void mortise_cli_unblock(const struct mortise_cli_way *way, const json_t *show)
          !has_no_request_for_person(json_object_get(show, "pending")) &&
          strcmp(mortise_cli_text(show, "reason"), "operator") != 0))
         return;
-    mortise_cli_lift(way);
+    mortise_cli_print_unquarantines(way);
     if (limited)
-        mortise_cli_raise(way, limit);
+        mortise_cli_print_limit_raise(way, limit);
     else
-        mortise_cli_offer(way, "resume");
+        mortise_cli_print_command(way, "resume");
 }
 
-void mortise_cli_unblock_refused(const struct mortise_cli_way *way,
+void mortise_cli_unblock_refused(const struct mortise_cli_continuation *way,
                                  const json_t *show, bool doubt)
 {
     const json_t *pending = json_object_get(show, "pending");
@@ -598,6 +604,6 @@ void mortise_cli_unblock_refused(const struct mortise_cli_way *way,
         (doubt ? mortise_cli_has_kind(pending, "in_doubt")
                : !has_no_request_for_person(pending)))
         return;
-    mortise_cli_lift(way);
-    mortise_cli_offer(way, "resume");
+    mortise_cli_print_unquarantines(way);
+    mortise_cli_print_command(way, "resume");
 }

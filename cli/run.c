@@ -58,7 +58,7 @@ static int start_new_run(struct mortise_cli *cli, struct mortise_err *err)
         json_decref(body);
         return rv;
     }
-    return mortise_cli_go(cli, "start", body, "", 0);
+    return mortise_cli_run_and_watch(cli, "start", body, "", 0);
 }
 
 static const struct mortise_opt run_opts[] = {

@@ -184,10 +184,11 @@ int mortise_service_unit_install(struct mortise_cli *cli,
         rv = write_unit_file(&u, cli->mem, path, err);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_out_say(o, "wrote %s\n", path);
+    mortise_out_print_escaped(o, "wrote %s\n", path);
     mortise_out_puts(o, "Start it now and at each login:\n"
                         "  systemctl --user daemon-reload\n");
-    mortise_out_say(o, "  systemctl --user enable --now %s\n", u.name);
+    mortise_out_print_escaped(o, "  systemctl --user enable --now %s\n",
+                              u.name);
     mortise_out_puts(o, "Keep it running after you log out:\n"
                         "  loginctl enable-linger\n");
     return MORTISE_OK;

@@ -18,7 +18,7 @@ static void print_run_field(struct mortise_out *o, const char *name,
     if (value[0] == '\0')
         return;
     mortise_out_styled(o, MORTISE_DIM, name, FIELD_COLUMNS);
-    mortise_out_say(o, "%s\n", value);
+    mortise_out_print_escaped(o, "%s\n", value);
 }
 
 static void print_run_head(struct mortise_out *o, const json_t *run)
@@ -30,11 +30,11 @@ static void print_run_head(struct mortise_out *o, const json_t *run)
 
     print_run_field(o, "run", mortise_cli_text(run, "run"));
     mortise_out_styled(o, MORTISE_DIM, "graph", FIELD_COLUMNS);
-    mortise_out_say(o, "%s%s%s\n", mortise_cli_text(graph, "name"),
-                    version[0] != '\0' ? " " : "", version);
+    mortise_out_print_escaped(o, "%s%s%s\n", mortise_cli_text(graph, "name"),
+                              version[0] != '\0' ? " " : "", version);
     print_run_field(o, "status", mortise_cli_status(run));
     print_run_field(o, "reason", reason);
-    mortise_cli_blocked(json_object_get(run, "blocked"), blocked);
+    mortise_cli_format_block(json_object_get(run, "blocked"), blocked);
     print_run_field(o, "blocked", blocked);
     MORTISE_JSON_EACH (plugin, i, json_object_get(run, "unsigned"))
         print_run_field(o, "unsigned", json_string_value(plugin));
@@ -63,8 +63,8 @@ static void print_unread_messages(struct mortise_out *o, const json_t *told)
 
         mortise_out_puts(o, "  ");
         if (node[0] != '\0')
-            mortise_out_say(o, "(%s) ", node);
-        mortise_out_word(o, mortise_cli_text(one, "text"));
+            mortise_out_print_escaped(o, "(%s) ", node);
+        mortise_out_put_escaped(o, mortise_cli_text(one, "text"));
         mortise_out_puts(o, "\n");
     }
 }
@@ -80,10 +80,10 @@ static void print_children(struct mortise_out *o, const json_t *children)
         mortise_out_puts(o, "  ");
         mortise_out_cell(
             o, status[0] != '\0' ? status : mortise_cli_text(one, "state"), 14);
-        mortise_out_say(o, "  %s  %s", mortise_cli_text(one, "child"),
-                        mortise_cli_text(one, "name"));
+        mortise_out_print_escaped(o, "  %s  %s", mortise_cli_text(one, "child"),
+                                  mortise_cli_text(one, "name"));
         if (progress[0] != '\0')
-            mortise_out_say(o, ": %s", progress);
+            mortise_out_print_escaped(o, ": %s", progress);
         mortise_out_puts(o, "\n");
     }
 }
@@ -92,7 +92,7 @@ static int print_shown_run(struct mortise_cli *cli, const json_t *run,
                            struct mortise_err *err)
 {
     struct mortise_out *o = &cli->out;
-    const struct mortise_cli_way way = mortise_cli_way_on(
+    const struct mortise_cli_continuation way = mortise_cli_way_on(
         cli, o, mortise_cli_text(run, "run"), json_object_get(run, "blocked"));
     const json_t *error = json_object_get(run, "error");
     int rv;
@@ -207,13 +207,13 @@ static void print_checkpoint_entry(struct mortise_out *o, const json_t *entry)
     const char *reason = mortise_cli_text(entry, "reason");
     const json_t *error = json_object_get(entry, "error");
 
-    mortise_out_say(o, "%s%s%s", mortise_cli_text(entry, "entry"),
-                    node[0] != '\0' ? " " : "", node);
+    mortise_out_print_escaped(o, "%s%s%s", mortise_cli_text(entry, "entry"),
+                              node[0] != '\0' ? " " : "", node);
     if (how[0] != '\0' || actor[0] != '\0')
-        mortise_out_say(o, " (%s%s%s%s%s%s)", how,
-                        how[0] != '\0' && actor[0] != '\0' ? " " : "",
-                        actor[0] != '\0' ? "by " : "", actor,
-                        reason[0] != '\0' ? ": " : "", reason);
+        mortise_out_print_escaped(o, " (%s%s%s%s%s%s)", how,
+                                  how[0] != '\0' && actor[0] != '\0' ? " " : "",
+                                  actor[0] != '\0' ? "by " : "", actor,
+                                  reason[0] != '\0' ? ": " : "", reason);
     if (json_is_object(error)) {
         mortise_out_puts(o, " ");
         mortise_cli_print_error(o, error);

@@ -336,8 +336,8 @@ static int run_command_line(struct mortise_cli *cli, int argc, char **argv,
     free(given);
     if (code < 0)
         code = mortise_cli_fail(cli, &err);
-    code = mortise_cli_own_up(cli, code);
-    mortise_cli_leave(cli);
+    code = mortise_cli_report_lack(cli, code);
+    mortise_cli_release_store(cli);
     return code;
 }
 
@@ -347,10 +347,10 @@ static int flush_output(struct mortise_cli *cli, int code)
     int errnum = mortise_out_flush(&cli->out);
 
     if (errnum != 0 && errnum != EPIPE) {
-        mortise_cli_lost_output(cli, strerror(errnum));
+        mortise_cli_fail_output(cli, strerror(errnum));
         code = MORTISE_EXIT_FAILED;
     }
-    mortise_cli_tell_rest(cli, code);
+    mortise_cli_print_rest(cli, code);
     mortise_out_flush(&cli->err);
     return code;
 }
@@ -376,8 +376,7 @@ int mortise_cli_main(int argc, char **argv,
         "mortise: out of memory or threads; what was recorded stays "
         "(E_NO_MEMORY)\n";
 
-    mortise_end_without_memory(no_memory, sizeof no_memory - 1,
-                               MORTISE_EXIT_FAILED);
+    mortise_nomem_install(no_memory, sizeof no_memory - 1, MORTISE_EXIT_FAILED);
     hide_memory();
     keep_standard_descriptors();
     raise_descriptor_limit();

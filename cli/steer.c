@@ -82,7 +82,7 @@ static int steer(struct mortise_cli *cli, struct mortise_err *err)
         return rv;
     if (cli->args.dry_run)
         return try_graph_diff(cli, diff, err);
-    return mortise_cli_order(
+    return mortise_cli_command_run(
         cli, json_pack("[{s:s, s:o}]", "kind", "steer", "value", diff), false,
         err);
 }

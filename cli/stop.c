@@ -49,7 +49,7 @@ int mortise_stop_fd(void)
     return signal_pipe[0];
 }
 
-bool mortise_stop_came(void)
+bool mortise_stop_has_signal(void)
 {
     return first_signal != 0;
 }
@@ -59,7 +59,7 @@ int mortise_stop_signal(void)
     return first_signal;
 }
 
-void mortise_stop_again(void)
+void mortise_stop_reset(void)
 {
     char lost;
 

@@ -12,10 +12,10 @@ int mortise_stop_begin(struct mortise_err *err);
 /* The descriptor; -1 before mortise_stop_begin(). */
 int mortise_stop_fd(void);
 /* Has a signal arrived? */
-bool mortise_stop_came(void);
+bool mortise_stop_has_signal(void);
 /* The first signal; 0: none. */
 int mortise_stop_signal(void);
 /* Forget the first signal, so that the next one is a first one again. */
-void mortise_stop_again(void);
+void mortise_stop_reset(void);
 
 #endif

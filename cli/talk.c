@@ -24,7 +24,7 @@
 
 enum { INDENT = 4, LINE = 1024 };
 
-bool mortise_talk_is_about(const char *type)
+bool mortise_talk_is_event(const char *type)
 {
     static const char *const types[] = {"model_call", "model_reply",
                                         "tool_call",  "tool_result",
@@ -85,8 +85,9 @@ static void print_data_part(struct mortise_talk *t, const json_t *part)
     const char *url = mortise_cli_text(part, "url");
 
     mortise_out_cell(t->out, "", t->bare ? 0 : INDENT);
-    mortise_out_say(t->out, "[%s %s%s", mortise_cli_text(part, "type"), url,
-                    mortise_cli_text(part, "media_type"));
+    mortise_out_print_escaped(t->out, "[%s %s%s",
+                              mortise_cli_text(part, "type"), url,
+                              mortise_cli_text(part, "media_type"));
     if (url[0] == '\0')
         mortise_out_printf(
             t->out, ", %llu bytes in base64",
@@ -343,7 +344,7 @@ static void print_model_reply(struct mortise_talk *t, const json_t *event)
     }
     print_tool_calls(t, event, message);
     if (cut != NULL)
-        print_talk_line(t, event, MORTISE_ASKS, "ends", cut);
+        print_talk_line(t, event, MORTISE_ATTENTION, "ends", cut);
     print_reply_usage(t, event);
 }
 
@@ -361,7 +362,7 @@ static void print_invoked_tool(struct mortise_talk *t, const json_t *event)
                        json_object_get(event, "arguments"));
 }
 
-const json_t *mortise_talk_edited(const json_t *event)
+const json_t *mortise_talk_get_edited_args(const json_t *event)
 {
     return strcmp(mortise_cli_text(event, "type"), "decision") == 0
                ? json_object_get(json_object_get(event, "value"), "args")
@@ -371,7 +372,7 @@ const json_t *mortise_talk_edited(const json_t *event)
 /* The call was printed with the model's arguments; print the edited ones. */
 static void print_edited_arguments(struct mortise_talk *t, const json_t *event)
 {
-    const json_t *args = mortise_talk_edited(event);
+    const json_t *args = mortise_talk_get_edited_args(event);
     char words[LINE];
 
     if (args == NULL)
@@ -395,7 +396,8 @@ static void print_invoked_result(struct mortise_talk *t, const json_t *event)
     if (json_object_get(event, "tool") != NULL)
         snprintf(words, sizeof words,
                  "%s, %s: ", mortise_cli_text(event, "tool"),
-                 mortise_out_took(mortise_cli_integer(event, "ms"), took));
+                 mortise_out_format_duration(mortise_cli_integer(event, "ms"),
+                                             took));
     if (error != NULL)
         print_folded_value(t, event, MORTISE_BAD, "failed", words,
                            json_object_get(error, "message"));

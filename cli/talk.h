@@ -19,10 +19,10 @@ struct mortise_talk {
 };
 
 /* Is it an event of a conversation? */
-bool mortise_talk_is_about(const char *type);
+bool mortise_talk_is_event(const char *type);
 /* Get the arguments of an approval that edited them; NULL: it is another event.
  */
-const json_t *mortise_talk_edited(const json_t *event);
+const json_t *mortise_talk_get_edited_args(const json_t *event);
 /* Print the event.  Text is streamed for one execution at a time; the replies
  * of others are printed when complete. */
 void mortise_talk_event(struct mortise_talk *t, const char *type,

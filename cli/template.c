@@ -252,9 +252,9 @@ static int print_file_result(struct making *m, const struct file *f,
                              struct mortise_err *err)
 {
     (void)err;
-    mortise_out_say(&m->cli->out,
-                    is_written_file(m, f) ? "made %s\n" : "%s already exists\n",
-                    f->path);
+    mortise_out_print_escaped(
+        &m->cli->out,
+        is_written_file(m, f) ? "made %s\n" : "%s already exists\n", f->path);
     return MORTISE_OK;
 }
 
@@ -277,7 +277,7 @@ static int read_template_files(struct making *m, struct mortise_err *err)
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "the template has more than %d files",
                           TEMPLATE_FILES_MAX);
-    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "the template");
+    return rv == MORTISE_OK ? rv : mortise_err_prefix(err, rv, "the template");
 }
 
 int mortise_template_make(struct mortise_cli *cli,

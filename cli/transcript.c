@@ -24,8 +24,8 @@ static int collect_talk_event(void *ud, json_t *event)
 {
     struct transcript *t = ud;
 
-    return (mortise_talk_is_about(mortise_cli_text(event, "type")) ||
-            mortise_talk_edited(event) != NULL) &&
+    return (mortise_talk_is_event(mortise_cli_text(event, "type")) ||
+            mortise_talk_get_edited_args(event) != NULL) &&
                    (t->node == NULL || mortise_cli_is_called(event, t->node))
                ? json_array_append(t->events, event)
                : 0;
@@ -115,7 +115,7 @@ static json_t *add_released_output(const json_t *show, const json_t *events,
         json_object_get(json_object_get(copy, "reply"), "message"), "parts");
     if (json_array_append_new(
             parts, json_pack("{s:s, s:s*}", "type", "text", "text", text)) != 0)
-        mortise_json_drop(&copy);
+        mortise_json_clear_ref(&copy);
     free(text);
     return copy;
 }
@@ -142,9 +142,9 @@ int mortise_cli_transcript(struct mortise_cli *cli, const char *run,
 {
     struct transcript t = {.node = cli->args.node, .events = json_array()};
     json_t *show = NULL;
-    int rv = t.events != NULL
-                 ? mortise_cli_recall(cli, run, 0, collect_talk_event, &t, err)
-                 : mortise_nomem(err);
+    int rv = t.events != NULL ? mortise_cli_replay_events(
+                                    cli, run, 0, collect_talk_event, &t, err)
+                              : mortise_nomem(err);
 
     if (rv == MORTISE_OK && json_array_size(t.events) == 0)
         rv = fail_no_conversation(run, t.node, err);

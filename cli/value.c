@@ -81,11 +81,11 @@ int mortise_cli_json(struct mortise_cli *cli, const char *what,
     int rv = mortise_cli_read(cli, path, &text, &n, err);
 
     if (rv != MORTISE_OK)
-        return mortise_doing(err, rv, "%s", what);
+        return mortise_err_prefix(err, rv, "%s", what);
     rv = mortise_json_parse(out, text, n, err);
     mortise_release(cli->mem, text, n + 1);
     if (rv != MORTISE_OK)
-        return mortise_doing(err, rv, "%s %s", what, path);
+        return mortise_err_prefix(err, rv, "%s %s", what, path);
     return rv;
 }
 
@@ -97,7 +97,7 @@ static int fail_not_json(const char *what, const char *given, int rv,
     struct mortise_err why = *err;
 
     if (rv != MORTISE_EINVAL)
-        return mortise_doing(err, rv, "%s", what);
+        return mortise_err_prefix(err, rv, "%s", what);
     if (access(given, F_OK) == 0)
         return mortise_fail(err, rv, "%s: %.300s; to read the file, write @%s",
                             what, why.msg, given);
@@ -136,8 +136,9 @@ int mortise_cli_number(const char *what, const char *given, uint64_t *out,
     return MORTISE_OK;
 }
 
-int mortise_cli_words(struct mortise_arena *a, const char *list,
-                      const char ***out, size_t *n, struct mortise_err *err)
+int mortise_cli_split_list(struct mortise_arena *a, const char *list,
+                           const char ***out, size_t *n,
+                           struct mortise_err *err)
 {
     static const char separators[] = ", \t\n";
     size_t most = strlen(list) / 2 + 1;
@@ -189,7 +190,7 @@ const char *mortise_cli_short_path(const char *path,
     return out;
 }
 
-bool mortise_cli_is_at_work(const json_t *node)
+bool mortise_cli_is_active(const json_t *node)
 {
     const char *status = mortise_cli_text(node, "status");
 
@@ -204,7 +205,7 @@ bool mortise_cli_waits_for_descriptor(const json_t *node)
 bool mortise_cli_is_unsettled(const json_t *node)
 {
     return json_object_get(node, "effect") != NULL &&
-           !mortise_cli_is_at_work(node) &&
+           !mortise_cli_is_active(node) &&
            strcmp(mortise_cli_text(node, "status"), "in_doubt") != 0;
 }
 

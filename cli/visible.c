@@ -67,15 +67,15 @@ static json_t *copy_with_visible_nul(const json_t *v)
     MORTISE_JSON_EACH (one, i, v)
         if (out != NULL &&
             json_array_append_new(out, copy_with_visible_nul(one)) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     MORTISE_JSON_MEMBERS (key, one, v)
         if (out != NULL &&
             json_object_set_new(out, key, copy_with_visible_nul(one)) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     return out;
 }
 
-json_t *mortise_visible(json_t *v)
+json_t *mortise_json_show_nul(json_t *v)
 {
     json_t *out;
 

@@ -6,6 +6,6 @@
 
 /* Return v, or a copy in which each NUL in a text is written as `\x00`.  Takes
  * the reference.  NULL: memory ran out (or v was NULL). */
-json_t *mortise_visible(json_t *v);
+json_t *mortise_json_show_nul(json_t *v);
 
 #endif

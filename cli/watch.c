@@ -34,8 +34,9 @@ static int update_newest_seq(void *ud, json_t *event)
     return 0;
 }
 
-int mortise_cli_recall(struct mortise_cli *cli, const char *run, uint64_t after,
-                       mortise_item_fn *fn, void *ud, struct mortise_err *err)
+int mortise_cli_replay_events(struct mortise_cli *cli, const char *run,
+                              uint64_t after, mortise_item_fn *fn, void *ud,
+                              struct mortise_err *err)
 {
     return mortise_cli_call(cli, "follow",
                             json_pack("{s:s, s:I, s:s}", "run", run, "after",
@@ -51,13 +52,14 @@ static void print_status_line(struct mortise_out *o, const char *run,
     enum mortise_exit_code code =
         mortise_exit_code_of_status(mortise_status_of_name(name));
 
-    mortise_out_say(o, "run %s ", run);
+    mortise_out_print_escaped(o, "run %s ", run);
     mortise_out_styled(o,
                        code == MORTISE_EXIT_OK        ? MORTISE_GOOD
-                       : code == MORTISE_EXIT_WAITING ? MORTISE_ASKS
+                       : code == MORTISE_EXIT_WAITING ? MORTISE_ATTENTION
                                                       : MORTISE_BAD,
                        name, 0);
-    mortise_out_say(o, "%s%s\n", reason[0] != '\0' ? ": " : "", reason);
+    mortise_out_print_escaped(o, "%s%s\n", reason[0] != '\0' ? ": " : "",
+                              reason);
 }
 
 /* Print the effects in doubt of a run that has ended; returns whether there are
@@ -75,7 +77,7 @@ static bool print_unsettled_effects(struct mortise_cli *cli, const json_t *show)
         any = true;
         if (cli->args.json)
             continue;
-        mortise_out_say(
+        mortise_out_print_escaped(
             &cli->out,
             "  node '%s': an effect may have happened; resume asks about it\n",
             mortise_cli_execution(node, name));
@@ -128,14 +130,14 @@ static void print_already_ended(struct mortise_cli *cli, const char *run,
     json_t *by = NULL;
 
     if (status == MORTISE_RUN_CANCELLED)
-        mortise_cli_recall(cli, run, 0, keep_newest_cancel, &by, NULL);
+        mortise_cli_replay_events(cli, run, 0, keep_newest_cancel, &by, NULL);
     reason = mortise_cli_text(by, "reason");
     mortise_out_puts(o, "  the run had already ended; nothing was done");
     if (by != NULL)
-        mortise_out_say(o, ": %s cancelled it at %s%s%s",
-                        mortise_cli_text(by, "actor"),
-                        mortise_cli_text(by, "at"),
-                        reason[0] != '\0' ? ", with the reason: " : "", reason);
+        mortise_out_print_escaped(
+            o, ": %s cancelled it at %s%s%s", mortise_cli_text(by, "actor"),
+            mortise_cli_text(by, "at"),
+            reason[0] != '\0' ? ", with the reason: " : "", reason);
     mortise_out_puts(o, "\n");
     if (node != NULL) {
         mortise_out_puts(o, "  to continue it from one of its nodes:\n");
@@ -151,7 +153,7 @@ static void print_already_ended(struct mortise_cli *cli, const char *run,
 static void print_stopped_run(struct mortise_cli *cli, const char *run,
                               int status, const json_t *show)
 {
-    const struct mortise_cli_way way = mortise_cli_way_on(
+    const struct mortise_cli_continuation way = mortise_cli_way_on(
         cli, &cli->out, run,
         is_completed_or_cancelled(status) ? NULL
                                           : json_object_get(show, "blocked"));
@@ -159,9 +161,9 @@ static void print_stopped_run(struct mortise_cli *cli, const char *run,
     const json_t *pending = json_object_get(show, "pending");
 
     if (json_is_object(error))
-        mortise_out_say(&cli->out, "  %s: %s\n",
-                        mortise_cli_text(error, "code"),
-                        mortise_cli_text(error, "message"));
+        mortise_out_print_escaped(&cli->out, "  %s: %s\n",
+                                  mortise_cli_text(error, "code"),
+                                  mortise_cli_text(error, "message"));
     MORTISE_JSON_EACH (one, i, pending) {
         if (mortise_cli_is_offered(pending, i)) /* same commands */
             mortise_cli_describe(&cli->out, one);
@@ -172,7 +174,7 @@ static void print_stopped_run(struct mortise_cli *cli, const char *run,
         mortise_cli_corrections(&way, show);
     if (is_completed_or_cancelled(status) &&
         mortise_cli_unsettled(show) == NULL)
-        mortise_cli_offer(&way, "show");
+        mortise_cli_print_command(&way, "show");
     else
         mortise_cli_unblock(&way, show);
 }
@@ -193,7 +195,7 @@ static int print_blocked_state(struct mortise_cli *cli, const char *run,
                             json_object_get(show, members[i]));
         mortise_out_json(&cli->out, reply, false);
     } else {
-        mortise_out_say(&cli->out, "run %s recorded; ", run);
+        mortise_out_print_escaped(&cli->out, "run %s recorded; ", run);
         mortise_out_styled(&cli->out, MORTISE_BAD, "blocked", 0);
         mortise_out_puts(&cli->out, ": ");
         mortise_out_text(&cli->out, mortise_cli_text(blocked, "message"), 0);
@@ -277,14 +279,14 @@ static void print_run_id(struct mortise_watching *w)
     struct mortise_out *o = w->progress.chat ? &w->cli->err : &w->cli->out;
 
     if (!w->cli->args.json)
-        mortise_out_say(o, "run %s\n", w->run);
+        mortise_out_print_escaped(o, "run %s\n", w->run);
     mortise_out_flush(o);
 }
 
 /* The request is on disk: from now on, a signal pauses the run. */
 static int start_pausing_on_signal(struct mortise_watching *w)
 {
-    mortise_session_until(w->cli->session, mortise_stop_fd(), &w->err);
+    mortise_session_set_until(w->cli->session, mortise_stop_fd(), &w->err);
     return w->err.code != MORTISE_OK;
 }
 
@@ -304,11 +306,11 @@ static void print_findings_without_places(struct mortise_cli *cli,
             json_object_set_new(one, places[k], json_integer(0));
         if (cli->args.json)
             continue;
-        mortise_out_say(
+        mortise_out_print_escaped(
             &cli->err, "%s[%s]: %s\n", mortise_cli_text(one, "severity"),
             mortise_cli_text(one, "code"), mortise_cli_text(one, "message"));
         if (help[0] != '\0')
-            mortise_out_say(&cli->err, "help: %s\n", help);
+            mortise_out_print_escaped(&cli->err, "help: %s\n", help);
     }
     if (cli->args.json)
         mortise_cli_keep_findings(cli, findings);
@@ -388,7 +390,7 @@ static int get_state_without_pause(struct mortise_cli *cli, const char *run,
     int rv = mortise_cli_show(cli, run, reply, err);
 
     if (rv == MORTISE_OK && !is_run_active(*reply))
-        mortise_json_drop(reply);
+        mortise_json_clear_ref(reply);
     return rv;
 }
 
@@ -400,7 +402,7 @@ static int pause_active_run(struct mortise_cli *cli, const char *run,
     json_t *show = NULL;
     bool works;
     int rv = mortise_session_engine(cli->session) != NULL
-                 ? mortise_session_until(cli->session, -1, err)
+                 ? mortise_session_set_until(cli->session, -1, err)
                  : mortise_cli_reopen(cli, err);
 
     if (rv == MORTISE_OK)
@@ -426,23 +428,23 @@ static int pause_and_watch(struct mortise_cli *cli, const char *run,
                            struct mortise_watching *w, json_t **reply,
                            struct mortise_err *err)
 {
-    bool hosts = mortise_cli_hosts(cli);
+    bool hosts = mortise_cli_has_clients(cli);
     int sig = mortise_stop_signal(), rv;
 
     if (hosts)
-        mortise_stop_again();
+        mortise_stop_reset();
     rv = pause_active_run(cli, run, reply, err);
     cli->hasty = sig == SIGTERM || *reply != NULL;
     if (rv != MORTISE_OK || *reply != NULL)
         return rv;
     if (rv == MORTISE_OK && hosts)
-        rv = mortise_session_until(cli->session, mortise_stop_fd(), err);
+        rv = mortise_session_set_until(cli->session, mortise_stop_fd(), err);
     if (rv == MORTISE_OK)
         rv = follow_run(cli, run, "idle", false, w, reply, err);
     if (rv != MORTISE_OK || *reply != NULL)
         return rv;
     cli->hasty = true;
-    rv = mortise_session_until(cli->session, -1, err);
+    rv = mortise_session_set_until(cli->session, -1, err);
     return rv == MORTISE_OK ? follow_run(cli, run, "idle", false, w, reply, err)
                             : rv;
 }
@@ -453,7 +455,7 @@ static int print_command_refusal_json(struct mortise_cli *cli, const char *run,
 {
     bool doubt = why->code == MORTISE_EINDOUBT;
     json_t *more = NULL, *show = NULL;
-    struct mortise_cli_way way;
+    struct mortise_cli_continuation way;
     struct mortise_buf b;
     struct mortise_out o;
 
@@ -479,7 +481,7 @@ static int print_command_refusal_json(struct mortise_cli *cli, const char *run,
 static int print_command_refusal(struct mortise_cli *cli, const char *run,
                                  const struct mortise_err *why)
 {
-    struct mortise_cli_way way;
+    struct mortise_cli_continuation way;
     struct mortise_err err;
     json_t *show = NULL;
     int code;
@@ -502,8 +504,8 @@ static int print_command_refusal(struct mortise_cli *cli, const char *run,
 int mortise_watch(struct mortise_watching *w, const char *what, json_t *body,
                   json_t **reply, struct mortise_err *err)
 {
-    int rv =
-        mortise_session_until(w->cli->session, -1, err); /* until `started` */
+    int rv = mortise_session_set_until(w->cli->session, -1,
+                                       err); /* until `started` */
 
     if (rv == MORTISE_OK)
         rv = mortise_cli_call(w->cli, what, body, on_watch_item, w, reply, err);
@@ -519,8 +521,8 @@ int mortise_watch(struct mortise_watching *w, const char *what, json_t *body,
     return rv;
 }
 
-int mortise_cli_go(struct mortise_cli *cli, const char *what, json_t *body,
-                   const char *run, uint64_t after)
+int mortise_cli_run_and_watch(struct mortise_cli *cli, const char *what,
+                              json_t *body, const char *run, uint64_t after)
 {
     struct mortise_watching w;
     struct mortise_err err;
@@ -565,9 +567,9 @@ static int print_recorded(struct mortise_cli *cli, json_t *reply)
         mortise_out_json(&cli->out, reply, false);
         return MORTISE_EXIT_OK;
     }
-    mortise_out_say(&cli->out, "recorded: run %s is %s",
-                    mortise_cli_text(reply, "run"),
-                    mortise_cli_text(reply, "status"));
+    mortise_out_print_escaped(&cli->out, "recorded: run %s is %s",
+                              mortise_cli_text(reply, "run"),
+                              mortise_cli_text(reply, "status"));
     if (!cli->args.no_continue && mortise_session_engine(cli->session) == NULL)
         print_executing_process(cli);
     mortise_out_puts(&cli->out, "\n");
@@ -602,7 +604,8 @@ int mortise_cli_command(struct mortise_cli *cli, const char *run,
                  (always || mortise_session_engine(cli->session) != NULL);
     struct mortise_watching w = {.cli = cli};
     json_t *body, *reply = NULL;
-    int rv = mortise_cli_recall(cli, run, 0, update_newest_seq, &w.seq, err);
+    int rv =
+        mortise_cli_replay_events(cli, run, 0, update_newest_seq, &w.seq, err);
 
     if (rv == MORTISE_OK && watch)
         rv = mortise_stop_begin(err);
@@ -612,7 +615,7 @@ int mortise_cli_command(struct mortise_cli *cli, const char *run,
     }
     body = make_command_body(cli, run, commands, w.seq, watch);
     if (watch)
-        return mortise_cli_go(cli, "command", body, run, w.seq);
+        return mortise_cli_run_and_watch(cli, "command", body, run, w.seq);
     snprintf(w.run, sizeof w.run, "%s", run);
     rv = mortise_cli_call(cli, "command", body, on_unwatched_item, &w, &reply,
                           err);
@@ -622,8 +625,8 @@ int mortise_cli_command(struct mortise_cli *cli, const char *run,
     return rv;
 }
 
-int mortise_cli_order(struct mortise_cli *cli, json_t *commands, bool always,
-                      struct mortise_err *err)
+int mortise_cli_command_run(struct mortise_cli *cli, json_t *commands,
+                            bool always, struct mortise_err *err)
 {
     char run[MORTISE_RUN_MAX];
     int rv = mortise_cli_run_to_change(cli, cli->args.operands[0], run, err);

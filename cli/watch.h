@@ -15,7 +15,7 @@ struct mortise_watching {
 };
 
 void mortise_watching_init(struct mortise_watching *w, struct mortise_cli *cli);
-/* Send a request that starts or continues a run, like mortise_cli_go(), and
+/* Send a request that starts or continues a run, like mortise_cli_run_and_watch(), and
  * print its events until it rests; a signal pauses it first.  *reply is the
  * final state, a new reference.  Takes the body (NULL: memory ran out). */
 int mortise_watch(struct mortise_watching *w, const char *what, json_t *body,

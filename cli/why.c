@@ -36,7 +36,7 @@ struct why {
     json_t *command; /* the newest command of a person */
     json_t *end;     /* run_end */
 
-    struct mortise_cli_way way; /* its lifts are among the commands */
+    struct mortise_cli_continuation way; /* its lifts are among the commands */
     struct mortise_buf text_bytes, command_bytes;
     struct mortise_out text, commands;
 };
@@ -77,7 +77,7 @@ static int read_run_state(struct why *w, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_cli_show(cli, w->run, &w->show, err);
     return rv == MORTISE_OK
-               ? mortise_cli_recall(cli, w->run, 0, record_event, w, err)
+               ? mortise_cli_replay_events(cli, w->run, 0, record_event, w, err)
                : rv;
 }
 
@@ -92,7 +92,7 @@ static const json_t *get_last_own_state(const struct why *w)
     return blocked != NULL ? blocked : w->show;
 }
 
-/* Append to the explanation; each %s is escaped (mortise_out_say()). */
+/* Append to the explanation; each %s is escaped (mortise_out_print_escaped()). */
 static void put_explanation(struct why *w, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
 static void put_explanation(struct why *w, const char *fmt, ...)
@@ -100,7 +100,7 @@ static void put_explanation(struct why *w, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    mortise_out_vsay(&w->text, fmt, ap);
+    mortise_out_vprint_escaped(&w->text, fmt, ap);
     va_end(ap);
 }
 
@@ -114,7 +114,8 @@ static void explain_time(struct why *w, const char *word, const char *at)
         return;
     put_explanation(w, "%s%s", word, at);
     if (now >= then)
-        put_explanation(w, " (%s%s)", mortise_out_took(now - then, took),
+        put_explanation(w, " (%s%s)",
+                        mortise_out_format_duration(now - then, took),
                         strcmp(word, " since ") == 0 ? "" : " ago");
 }
 
@@ -147,7 +148,7 @@ static void put_error_text(struct why *w, const json_t *error)
 static void suggest_command(struct why *w, const char *what)
 {
     if (!w->way.stuck)
-        mortise_cli_offer(&w->way, what);
+        mortise_cli_print_command(&w->way, what);
 }
 
 /* ---- pending requests --------------------------------------------------- */
@@ -157,7 +158,7 @@ static void explain_assignees(struct why *w, const json_t *request)
     const json_t *list = json_object_get(request, "assignees");
     size_t n = json_array_size(list);
 
-    if (mortise_cli_asks_nobody(request))
+    if (mortise_cli_needs_no_person(request))
         return;
     if (mortise_cli_is_kind(request, "scheduled_pause")) {
         put_explanation(w,
@@ -185,7 +186,8 @@ static void explain_deadline(struct why *w, const json_t *request)
 
     if (deadline[0] == '\0')
         return;
-    if (mortise_cli_asks_nobody(request) || !mortise_cli_has_expired(request))
+    if (mortise_cli_needs_no_person(request) ||
+        !mortise_cli_has_expired(request))
         put_explanation(w, ", until %s", deadline);
     else
         put_explanation(
@@ -201,11 +203,12 @@ static void explain_request(struct why *w, const json_t *request)
     const char *prompt = mortise_cli_text(request, "prompt");
     const char *tool = mortise_cli_text(request, "tool");
     const char *cause = mortise_cli_text(request, "cause");
-    const char *key = json_string_value(mortise_cli_key(request));
+    const char *key =
+        json_string_value(mortise_cli_get_idempotency_key(request));
     char name[MORTISE_CLI_EXECUTION];
 
     put_explanation(w, " Node '%s' %s", mortise_cli_execution(request, name),
-                    mortise_cli_asks(request));
+                    mortise_cli_describe_kind(request));
     if (prompt[0] != '\0' || tool[0] != '\0')
         put_explanation(w, " (%s)", prompt[0] != '\0' ? prompt : tool);
     explain_time(w, ", since ",
@@ -227,7 +230,7 @@ static void explain_pending_requests(struct why *w)
         if (mortise_cli_is_asked_again(&w->way, request))
             accept = true;
         else if (!w->way.stuck && !mortise_cli_is_offered(pending, i))
-            mortise_cli_settle(&w->way, request);
+            mortise_cli_print_settling(&w->way, request);
     }
     if (accept)
         suggest_command(w, "resume");
@@ -272,7 +275,7 @@ static void explain_active_nodes(struct why *w)
     MORTISE_JSON_EACH (node, i, nodes) {
         const char *path = mortise_cli_text(node, "path");
         const json_t *retry = json_object_get(w->retries, path);
-        bool runs = mortise_cli_is_at_work(node);
+        bool runs = mortise_cli_is_active(node);
         char name[MORTISE_CLI_EXECUTION];
 
         if (!runs && (retry == NULL ||
@@ -377,7 +380,7 @@ static void explain_limit(struct why *w)
         mortise_cli_text(limit, "limit"), mortise_cli_text(limit, "node"));
     explain_pending_requests(w);
     if (!w->way.stuck)
-        mortise_cli_raise(&w->way, limit);
+        mortise_cli_print_limit_raise(&w->way, limit);
 }
 
 /* The run was not paused: something was recorded, and nothing continued it. */
@@ -622,7 +625,7 @@ static void explain_block(struct why *w)
 {
     char words[MORTISE_CLI_BLOCKED];
 
-    mortise_cli_blocked(json_object_get(w->show, "blocked"), words);
+    mortise_cli_format_block(json_object_get(w->show, "blocked"), words);
     if (words[0] != '\0')
         put_explanation(w, " It is blocked: %s.", words);
 }

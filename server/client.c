@@ -61,7 +61,7 @@ static int fail_engine_stuck(struct mortise_client *c, int ms,
 static bool wait_for_socket(const struct mortise_client *c, short events,
                             int ms, bool *over)
 {
-    uint64_t end = mortise_mono_in((uint64_t)ms);
+    uint64_t end = mortise_mono_after((uint64_t)ms);
     struct pollfd p[] = {
         {.fd = c->fd, .events = events},
         {.fd = over != NULL ? c->until : -1, .events = POLLIN}};
@@ -91,7 +91,7 @@ static int send_request_bytes(struct mortise_client *c, const char *p, size_t n,
             continue;
         }
         if (sent < 0) /* the final line end was not sent */
-            return fail_engine_gone(c, MORTISE_CLIENT_UNHEARD, err);
+            return fail_engine_gone(c, MORTISE_CLIENT_UNREAD, err);
         p += sent;
         n -= (size_t)sent;
     }
@@ -138,7 +138,7 @@ static int receive_answer_bytes(struct mortise_client *c, int ms, bool *over,
     if (n <= 0)
         return fail_engine_gone(c,
                                 n < 0 && errno == ECONNRESET
-                                    ? MORTISE_CLIENT_UNHEARD
+                                    ? MORTISE_CLIENT_UNREAD
                                     : MORTISE_CLIENT_GONE,
                                 err);
     mortise_buf_put(&c->in, chunk, (size_t)n);
@@ -230,10 +230,10 @@ static int read_final_error(struct mortise_client *c, int ms,
         json_decref(line);
     }
     if (error != NULL && read_error_answer(c, error, &why) != MORTISE_EBUSY) {
-        c->loss = MORTISE_CLIENT_HERE;
+        c->loss = MORTISE_CLIENT_CONNECTED;
         *err = why;
     } else {
-        c->loss = MORTISE_CLIENT_UNHEARD;
+        c->loss = MORTISE_CLIENT_UNREAD;
     }
     json_decref(error);
     return err->code;
@@ -248,7 +248,7 @@ static int call_connected_engine(struct mortise_client *c,
     bool over = false;
     int rv = send_request_line(c, request, ms, err);
 
-    if (rv != MORTISE_OK && c->loss == MORTISE_CLIENT_UNHEARD)
+    if (rv != MORTISE_OK && c->loss == MORTISE_CLIENT_UNREAD)
         return read_final_error(c, ms, err);
     while (rv == MORTISE_OK && !over) {
         rv = read_answer_line(c, ms, &line, &over, err);
@@ -263,7 +263,7 @@ int mortise_client_call(struct mortise_client *c, const json_t *request,
                         mortise_item_fn *fn, void *ud, json_t **reply,
                         struct mortise_err *err)
 {
-    c->loss = MORTISE_CLIENT_HERE;
+    c->loss = MORTISE_CLIENT_CONNECTED;
     return call_connected_engine(c, request, MORTISE_SILENCE_MS, fn, ud, reply,
                                  err);
 }
@@ -271,7 +271,7 @@ int mortise_client_call(struct mortise_client *c, const json_t *request,
 /* ---- hello --------------------------------------------------------------- */
 
 static int greet_engine(struct mortise_client *c,
-                        const struct mortise_must *must,
+                        const struct mortise_client_requirements *must,
                         struct mortise_err *err)
 {
     json_t *ask = json_pack("{s:s, s:i, s:s}", "do", "hello", "protocol",
@@ -295,7 +295,8 @@ static int greet_engine(struct mortise_client *c,
 }
 
 int mortise_client_open(struct mortise_client *c, const struct mortise_mem *mem,
-                        const char *store, const struct mortise_must *must,
+                        const char *store,
+                        const struct mortise_client_requirements *must,
                         struct mortise_err *err)
 {
     int rv;

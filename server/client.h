@@ -20,10 +20,10 @@ enum {
 
 /* Why a call ended without its answer. */
 enum mortise_client_loss {
-    MORTISE_CLIENT_HERE = 0, /* the engine still answers */
-    MORTISE_CLIENT_UNHEARD,  /* it closed before it read the whole request */
-    MORTISE_CLIENT_GONE,     /* it left later; the outcome is unknown */
-    MORTISE_CLIENT_STUCK     /* it is running but sends nothing */
+    MORTISE_CLIENT_CONNECTED = 0, /* the engine still answers */
+    MORTISE_CLIENT_UNREAD, /* it closed before it read the whole request */
+    MORTISE_CLIENT_GONE,   /* it left later; the outcome is unknown */
+    MORTISE_CLIENT_STUCK   /* it is running but sends nothing */
 };
 
 struct mortise_client {
@@ -39,7 +39,7 @@ struct mortise_client {
 };
 
 /* Requirements on the engine that we connect to. */
-struct mortise_must {
+struct mortise_client_requirements {
     const char *path;   /* the deployment file; NULL: any deployment */
     const char *digest; /* deploy_digest.h, in hex */
     /* The group that our deployment shares the store with (peer.h); NULL:
@@ -53,7 +53,8 @@ struct mortise_must {
  * MORTISE_EDENIED: the store or the engine's process is not trusted (peer.h);
  * nothing was sent. MORTISE_ECONFIG: the engine has another deployment. */
 int mortise_client_open(struct mortise_client *c, const struct mortise_mem *mem,
-                        const char *store, const struct mortise_must *must,
+                        const char *store,
+                        const struct mortise_client_requirements *must,
                         struct mortise_err *err);
 void mortise_client_close(struct mortise_client *c); /* may be closed */
 

@@ -320,7 +320,7 @@ static void on_error(struct mortise_asker *a, const struct mortise_err *err)
 static void schedule_tick(struct mortise_conns *s)
 {
     if (!s->tick.armed)
-        mortise_timer_arm(&s->m->timers, &s->tick, mortise_mono_in(BEAT_MS));
+        mortise_timer_arm(&s->m->timers, &s->tick, mortise_mono_after(BEAT_MS));
 }
 
 static void serve_request_line(struct mortise_conn *c, const char *line,
@@ -331,8 +331,8 @@ static void serve_request_line(struct mortise_conn *c, const char *line,
     int rv = mortise_json_parse(&request, line, n, &err);
 
     if (rv != MORTISE_OK) {
-        mortise_doing(&err, rv,
-                      "a request must be one JSON object on one line");
+        mortise_err_prefix(&err, rv,
+                           "a request must be one JSON object on one line");
         append_error_line(c, &err);
         return;
     }
@@ -408,7 +408,7 @@ static bool is_peer_gone(const struct mortise_conn *c)
  * is_peer_gone() must check. */
 static bool is_half_closed_follow(const struct mortise_conn *c)
 {
-    return c->eof && mortise_requests_is_follow(&c->asker);
+    return c->eof && mortise_requests_is_watching(&c->asker);
 }
 
 /* Is the last request incomplete, and are all earlier ones served? */
@@ -488,7 +488,7 @@ static void attend(struct mortise_task *t)
     if (!c->closed && !advance_conn(c))
         conn_close(c);
     else if (!c->closed && count_unsent_bytes(c) < QUEUE_MAX / 2)
-        mortise_requests_go_on(&c->asker);
+        mortise_requests_resume(&c->asker);
     release_conn(c);
 }
 
@@ -550,7 +550,7 @@ static void tick(struct mortise_timer *t)
 
 /* ---- adding and closing connections -------------------------------------- */
 
-void mortise_conn_turn_away(int fd, const struct mortise_err *why)
+void mortise_conn_reject(int fd, const struct mortise_err *why)
 {
     char line[sizeof why->msg + 64];
     int n = snprintf(line, sizeof line,
@@ -621,7 +621,7 @@ static bool drop_idle_conn(struct mortise_conns *s, enum quota quota, uid_t uid)
     return true;
 }
 
-bool mortise_conns_drop_idle(struct mortise_conns *s)
+bool mortise_conns_close_idle(struct mortise_conns *s)
 {
     return drop_idle_conn(s, QUOTA_ALL, 0);
 }

@@ -24,7 +24,7 @@ void mortise_conns_init(struct mortise_conns *s, struct mortise *m);
 int mortise_conns_add(struct mortise_conns *s, int fd, uid_t uid,
                       struct mortise_err *err);
 /* Close the connection that was idle for longest; false if none is idle. */
-bool mortise_conns_drop_idle(struct mortise_conns *s);
+bool mortise_conns_close_idle(struct mortise_conns *s);
 /* Send this error to every connection that waits for an answer, and close all.
  * libuv frees their handles in the next turn of the loop. */
 void mortise_conns_close(struct mortise_conns *s,
@@ -32,6 +32,6 @@ void mortise_conns_close(struct mortise_conns *s,
 
 /* Send an error to a connection that is not served, and close it.  The message
  * may get lost. */
-void mortise_conn_turn_away(int fd, const struct mortise_err *why);
+void mortise_conn_reject(int fd, const struct mortise_err *why);
 
 #endif

@@ -84,7 +84,7 @@ static void accept_pause(struct mortise_control *k)
     uv_poll_stop(&k->poll);
     if (!k->accept_pause.armed)
         mortise_timer_arm(&k->m->timers, &k->accept_pause,
-                          mortise_mono_in(REST_MS));
+                          mortise_mono_after(REST_MS));
 }
 
 static int accept_connection(struct mortise_control *k)
@@ -128,7 +128,7 @@ static bool reject_with_spare(struct mortise_control *k)
         "(ulimit -n, or LimitNOFILE= of the service), or try again",
         (long)getpid(), get_descriptor_limit());
     if (fd >= 0)
-        mortise_conn_turn_away(fd, &why);
+        mortise_conn_reject(fd, &why);
     k->spare = open_spare_descriptor();
     return fd >= 0;
 }
@@ -168,7 +168,7 @@ static void admit_client(struct mortise_control *k, int fd)
     else
         rv = mortise_conns_add(&k->conns, fd, who.uid, &why);
     if (rv != MORTISE_OK)
-        mortise_conn_turn_away(fd, &why);
+        mortise_conn_reject(fd, &why);
 }
 
 /* Returns true if another connection may be waiting. */
@@ -186,7 +186,7 @@ static bool accept_or_reject(struct mortise_control *k)
     if (errno == EAGAIN || errno == EWOULDBLOCK)
         return false;
     if ((errno == EMFILE || errno == ENFILE) &&
-        (mortise_conns_drop_idle(&k->conns) || reject_with_spare(k)))
+        (mortise_conns_close_idle(&k->conns) || reject_with_spare(k)))
         return true;
     accept_pause(k);
     return false;
@@ -398,7 +398,7 @@ void mortise_control_close(struct mortise *m)
     close_descriptors(k);
 }
 
-bool mortise_control_is_used(const struct mortise *m)
+bool mortise_control_has_clients(const struct mortise *m)
 {
     return m->control != NULL && m->control->conns.n > 0;
 }

@@ -29,7 +29,7 @@ int mortise_control_serve(struct mortise **out,
                           struct mortise_err *err);
 
 /* Is at least one client connected? */
-bool mortise_control_is_used(const struct mortise *m);
+bool mortise_control_has_clients(const struct mortise *m);
 
 /* Connect to the engine that holds `store`, which is shared with `group`
  * (NULL: not shared).  Returns a non-blocking descriptor and the engine's pid;

@@ -28,7 +28,7 @@
 
 enum { PERMISSIONS = 07777 };
 
-int mortise_peer_judge_store(uid_t we, const gid_t *group,
+int mortise_peer_check_owner(uid_t we, const gid_t *group,
                              const struct stat *store, const char *path,
                              struct mortise_err *err)
 {
@@ -56,8 +56,9 @@ int mortise_peer_judge_store(uid_t we, const gid_t *group,
     return MORTISE_OK;
 }
 
-int mortise_peer_judge(uid_t we, const struct stat *store, const char *path,
-                       uid_t peer, pid_t pid, struct mortise_err *err)
+int mortise_peer_check_process(uid_t we, const struct stat *store,
+                               const char *path, uid_t peer, pid_t pid,
+                               struct mortise_err *err)
 {
     char owner[64], other[64];
 
@@ -80,7 +81,7 @@ int mortise_peer_check_store(int dir, const char *path, const gid_t *group,
 
     if (fstat(dir, &st) != 0)
         return mortise_syserr(err, errno, "look at %s", path);
-    return mortise_peer_judge_store(geteuid(), group, &st, path, err);
+    return mortise_peer_check_owner(geteuid(), group, &st, path, err);
 }
 
 int mortise_peer_check(int fd, int dir, const char *path, pid_t *pid,
@@ -95,5 +96,6 @@ int mortise_peer_check(int fd, int dir, const char *path, pid_t *pid,
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0)
         return mortise_syserr(err, errno, "ask who answers at %s", path);
     *pid = who.pid;
-    return mortise_peer_judge(geteuid(), &st, path, who.uid, who.pid, err);
+    return mortise_peer_check_process(geteuid(), &st, path, who.uid, who.pid,
+                                      err);
 }

@@ -141,12 +141,12 @@ static bool finish_store_read(struct mortise_request *q, int rv,
     return false;
 }
 
-bool mortise_requests_is_follow(const struct mortise_asker *a)
+bool mortise_requests_is_watching(const struct mortise_asker *a)
 {
     return a->request != NULL && a->request->watch.event != NULL;
 }
 
-void mortise_requests_go_on(struct mortise_asker *a)
+void mortise_requests_resume(struct mortise_asker *a)
 {
     if (a->request != NULL)
         mortise_watch_go_on(a->request->m, &a->request->watch);
@@ -520,7 +520,7 @@ static void send_recorded_item(struct mortise_request *q)
 
     if (with != NULL &&
         json_object_set_new(with, "type", json_string("recorded")) != 0)
-        mortise_json_drop(&with);
+        mortise_json_clear_ref(&with);
     if (send_begun_item(q, with) != 0)
         mortise_requests_detach(q->asker);
 }
@@ -579,7 +579,7 @@ static int check_command_members(const struct mortise_command_row *row,
         const json_t *v = json_object_get(one, name);
 
         if (v != NULL && !json_is_null(v) && !json_is_false(v) &&
-            !mortise_command_takes(row, name))
+            !mortise_command_has_member(row, name))
             return mortise_fail(err, MORTISE_EINVAL,
                                 "'%s' is not a member of the command '%s'",
                                 name, row->name);
@@ -625,7 +625,7 @@ static int parse_run_commands(struct mortise_request *q,
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
         rv = parse_run_command(json_array_get(list, i), &q->commands[i], err);
         if (rv != MORTISE_OK)
-            mortise_doing(err, rv, "command %zu", i + 1);
+            mortise_err_prefix(err, rv, "command %zu", i + 1);
     }
     return rv;
 }
@@ -983,7 +983,7 @@ static int serve_request(struct mortise_request *q, struct mortise_err *err)
     struct fields *a = &q->fields;
     const struct op *op;
     int rv = json_is_object(q->body)
-                 ? mortise_members_look(&all, q->body, a, err)
+                 ? mortise_members_get(&all, q->body, a, err)
                  : mortise_fail(err, MORTISE_EINVAL,
                                 "a request must be a JSON object");
 
@@ -1000,7 +1000,7 @@ static int serve_request(struct mortise_request *q, struct mortise_err *err)
     if (rv == MORTISE_OK && !op->greets)
         rv = mortise_members_check(q->members, q->body, err);
     if (rv == MORTISE_OK)
-        rv = mortise_members_look(q->members, q->body, a, err);
+        rv = mortise_members_get(q->members, q->body, a, err);
     q->tenant = a->tenant != NULL ? a->tenant : "default";
     q->run = a->run;
     if (rv == MORTISE_OK && op->query == NULL)

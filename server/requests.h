@@ -11,7 +11,7 @@ struct mortise_asker {
     int (*item)(struct mortise_asker *a, json_t *item);
     void (*reply)(struct mortise_asker *a, json_t *reply);
     void (*error)(struct mortise_asker *a, const struct mortise_err *err);
-    /* Must events be held back?  mortise_requests_go_on() resumes them.  NULL:
+    /* Must events be held back?  mortise_requests_resume() resumes them.  NULL:
      * never. */
     bool (*full)(struct mortise_asker *a);
     struct mortise_request *request; /* in progress, or NULL */
@@ -28,10 +28,10 @@ void mortise_requests_serve(struct mortise *m, json_t *request,
 void mortise_requests_detach(struct mortise_asker *a);
 
 /* Is the request in progress a watch, which lasts while the asker listens? */
-bool mortise_requests_is_follow(const struct mortise_asker *a);
+bool mortise_requests_is_watching(const struct mortise_asker *a);
 
 /* The asker accepts events again. */
-void mortise_requests_go_on(struct mortise_asker *a);
+void mortise_requests_resume(struct mortise_asker *a);
 
 /* "E_NOT_FOUND" -> MORTISE_ENOTFOUND; MORTISE_EIO if the name is unknown. */
 int mortise_requests_code(const char *name);

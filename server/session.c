@@ -116,10 +116,10 @@ static int check_store_owner(const struct mortise_session *l,
 
 static int connect_session(struct mortise_session *l, struct mortise_err *err)
 {
-    const struct mortise_must must = {.path = l->must ? l->options.deployment
-                                                      : NULL,
-                                      .digest = l->digest,
-                                      .group = l->group};
+    const struct mortise_client_requirements must = {
+        .path = l->must ? l->options.deployment : NULL,
+        .digest = l->digest,
+        .group = l->group};
     int rv;
 
     rv = mortise_client_open(&l->client, l->mem, l->store, &must, err);
@@ -176,7 +176,7 @@ static bool pause_before_retry(const struct mortise_session *l, int ms)
 static int connect_or_open(struct mortise_session *l, int patience_ms,
                            struct mortise_err *err)
 {
-    uint64_t end = mortise_mono_in((uint64_t)patience_ms);
+    uint64_t end = mortise_mono_after((uint64_t)patience_ms);
     int between = SHORT_MS, odd = (int)(getpid() % SHORT_MS), rv;
 
     for (;;) {
@@ -191,7 +191,7 @@ static int connect_or_open(struct mortise_session *l, int patience_ms,
     if (l->client.loss == MORTISE_CLIENT_STUCK)
         mortise_client_close(&l->client);
     else if (rv == MORTISE_EBUSY)
-        mortise_doing(err, rv, "no process answers at its socket");
+        mortise_err_prefix(err, rv, "no process answers at its socket");
     return rv;
 }
 
@@ -236,9 +236,9 @@ static int require_store(const struct mortise_session *l, bool *none,
                  : MORTISE_OK;
 }
 
-int mortise_session_look(struct mortise_session **out,
-                         const struct mortise_options *options,
-                         struct mortise_err *err)
+int mortise_session_open_copy(struct mortise_session **out,
+                              const struct mortise_options *options,
+                              struct mortise_err *err)
 {
     struct mortise_session *l = new_session(options);
     int rv;
@@ -335,8 +335,8 @@ static int start_until_poll(struct mortise_session *l, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-int mortise_session_until(struct mortise_session *l, int fd,
-                          struct mortise_err *err)
+int mortise_session_set_until(struct mortise_session *l, int fd,
+                              struct mortise_err *err)
 {
     if (stop_until_poll(l))
         mortise_turn(l->engine, 0);
@@ -356,10 +356,11 @@ void mortise_session_close(struct mortise_session *l)
     mortise_release(l->mem, l, sizeof *l);
 }
 
-bool mortise_session_lacks(struct mortise_session *l, struct mortise_err *why)
+bool mortise_session_has_losses(struct mortise_session *l,
+                                struct mortise_err *why)
 {
     return l->engine != NULL && l->engine->looks &&
-           mortise_store_lacks(l->engine->store, why);
+           mortise_store_is_incomplete(l->engine->store, why);
 }
 
 struct mortise *mortise_session_engine(struct mortise_session *l)
@@ -452,7 +453,7 @@ static int call_local_engine(struct mortise_session *l, json_t *request,
     mortise_enter(l->engine);
     mortise_requests_serve(l->engine, request, l->engine->actor, &x.asker);
     if (is_acting_request(request))
-        mortise_deadlines_look(l->engine); /* after serving the request */
+        mortise_deadlines_check(l->engine); /* after serving the request */
     while (!x.over && !mortise_session_is_over(l))
         mortise_turn(l->engine, -1);
     mortise_requests_detach(&x.asker);
@@ -512,7 +513,7 @@ static json_t *make_repeated_request(const json_t *request,
                                      const struct stream *s,
                                      enum mortise_client_loss loss)
 {
-    bool heard = loss != MORTISE_CLIENT_UNHEARD;
+    bool heard = loss != MORTISE_CLIENT_UNREAD;
     json_t *out;
     int rv = 0;
 
@@ -541,7 +542,7 @@ static int call_current_engine(struct mortise_session *l, json_t *request,
 {
     int rv;
 
-    *loss = MORTISE_CLIENT_HERE;
+    *loss = MORTISE_CLIENT_CONNECTED;
     if (l->engine != NULL)
         return call_local_engine(l, request, record_stream_item, s, reply, err);
     rv = mortise_client_call(&l->client, request, record_stream_item, s, reply,
@@ -562,7 +563,7 @@ static int fail_outcome_unknown(const json_t *request, struct mortise_err *err)
 {
     const char *run = get_request_member(request, "run");
 
-    return mortise_doing(
+    return mortise_err_prefix(
         err, err->code,
         "it is unknown whether the command for run '%s' was recorded; check "
         "with `mortise events %s` before you repeat it",
@@ -578,7 +579,7 @@ static int repeat_elsewhere(struct mortise_session *l, json_t **request,
 {
     json_t *next = make_repeated_request(*request, s, loss);
     bool open = is_request_for(*request, "command") && !s->begun &&
-                loss != MORTISE_CLIENT_UNHEARD;
+                loss != MORTISE_CLIENT_UNREAD;
     int rv;
 
     l->lost = true;
@@ -612,7 +613,7 @@ int mortise_session_call(struct mortise_session *l, json_t *request,
             (is_request_for(request, "start") ||
              is_request_for(request, "command")))
             rv = fail_outcome_unknown(request, err);
-        if (rv == MORTISE_OK || loss == MORTISE_CLIENT_HERE ||
+        if (rv == MORTISE_OK || loss == MORTISE_CLIENT_CONNECTED ||
             loss == MORTISE_CLIENT_STUCK || mortise_session_is_over(l))
             break;
         rv = repeat_elsewhere(l, &request, &s, loss, err);
@@ -620,7 +621,7 @@ int mortise_session_call(struct mortise_session *l, json_t *request,
             break;
     }
     json_decref(request);
-    return rv == MORTISE_EBUSY && loss != MORTISE_CLIENT_HERE &&
+    return rv == MORTISE_EBUSY && loss != MORTISE_CLIENT_CONNECTED &&
                    mortise_session_is_over(l)
                ? MORTISE_OK /* end early, whether or not there is an engine */
                : rv;

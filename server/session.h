@@ -52,12 +52,13 @@ int mortise_session_open(struct mortise_session **out,
                          bool *none, struct mortise_err *err);
 /* Open a copy of a store that cannot be written or is damaged, for requests
  * that only read. */
-int mortise_session_look(struct mortise_session **out,
-                         const struct mortise_options *options,
-                         struct mortise_err *err);
+int mortise_session_open_copy(struct mortise_session **out,
+                              const struct mortise_options *options,
+                              struct mortise_err *err);
 /* Did requests find that the copy lacks data of the store?  If so, *why has
  * the message. */
-bool mortise_session_lacks(struct mortise_session *l, struct mortise_err *why);
+bool mortise_session_has_losses(struct mortise_session *l,
+                                struct mortise_err *why);
 void mortise_session_close(struct mortise_session *l); /* NULL is fine */
 
 /* The engine in this process; NULL if another process holds the store. */
@@ -85,8 +86,8 @@ int mortise_session_call(struct mortise_session *l, json_t *request,
 /* From now on a call ends early, with MORTISE_OK and without a reply, when
  * this borrowed descriptor is readable; -1 turns this off.  A session with
  * another process cannot be used after a call that ended early. */
-int mortise_session_until(struct mortise_session *l, int fd,
-                          struct mortise_err *err);
+int mortise_session_set_until(struct mortise_session *l, int fd,
+                              struct mortise_err *err);
 /* Is that descriptor readable? */
 bool mortise_session_is_over(const struct mortise_session *l);
 

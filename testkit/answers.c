@@ -146,7 +146,7 @@ static void fail_unscripted_call(struct mortise_scripted *out)
 /* ---- forbidden repetitions (4) ----------------------------------------- */
 
 /* May this effect, which has an earlier entry, happen again?  Steps are
- * checked by mortise_answer_act() instead. */
+ * checked by mortise_answer_step() instead. */
 static bool may_repeat_effect(const struct mortise_rehearsing *r,
                               const struct mortise_run_call *call,
                               const json_t *entry)
@@ -190,7 +190,7 @@ static void check_repetition(struct mortise_rehearsing *r,
 
 /* The entry's `twice` permits repetition.  A call without an answer has no
  * entry; it fails. */
-bool mortise_answer_act(void *ud, size_t token)
+bool mortise_answer_step(void *ud, size_t token)
 {
     struct mortise_rehearsing *r = ud;
     const json_t *entry = json_array_get(r->ledger.list, token);
@@ -208,7 +208,7 @@ bool mortise_answer_act(void *ud, size_t token)
             r, "E0904", NULL,
             "the effect of %s happened twice, and no person was asked",
             mortise_cli_short_path(path, name));
-    mortise_remember(r, json_pack("{s:s}", "acted", id));
+    mortise_rehearsing_record(r, json_pack("{s:s}", "acted", id));
     return first;
 }
 
@@ -260,7 +260,7 @@ static void record_call(struct mortise_rehearsing *r,
                  call->node->on_in_doubt == MORTISE_DOUBT_RETRY ||
                  mortise_script_step(r->m, call) == MORTISE_SCRIPT_REPEAT;
 
-    mortise_remember(
+    mortise_rehearsing_record(
         r, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:b, s:I, s:I}",
                      "call", id, "path", call->path, "context", context, "key",
                      call->key, "script", s != NULL ? s->name->str : "",
@@ -423,7 +423,7 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
         return true;
     format_call_id(id, call);
     format_tool_name(tool, call);
-    mortise_context(call->path, context);
+    mortise_context_path(call->path, context);
     s = find_call_script(c, call, tool);
     entry = mortise_ledger_find(&r->ledger, "call", id, NULL, NULL);
     check_repetition(r, call, entry);
@@ -480,11 +480,12 @@ static void record_doubt_resolution(struct mortise_rehearsing *r,
     /* a retried call uses up its answer when it is called */
     bool used = strcmp(how, "retry") != 0;
 
-    mortise_remember(r, json_pack("{s:s, s:s, s:s, s:s*, s:s, s:I}", "doubt",
-                                  mortise_cli_text(request, "path"), "request",
-                                  mortise_cli_text(request, "id"), "how", how,
-                                  "context", used ? context : NULL, "script",
-                                  s->name->str, "answer", (json_int_t)i));
+    mortise_rehearsing_record(
+        r, json_pack("{s:s, s:s, s:s, s:s*, s:s, s:I}", "doubt",
+                     mortise_cli_text(request, "path"), "request",
+                     mortise_cli_text(request, "id"), "how", how, "context",
+                     used ? context : NULL, "script", s->name->str, "answer",
+                     (json_int_t)i));
 }
 
 const struct mortise_case_answer *
@@ -506,14 +507,14 @@ mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
         return NULL;
     if (json_object_get(request, "step") != NULL) /* of the call */
         args = json_object_get(args, "arguments");
-    mortise_context(path, context);
+    mortise_context_path(path, context);
     entry = find_doubt_entry(r, s, request);
     i = entry != NULL ? mortise_cli_integer(entry, "answer")
                       : pick_answer(r, s, context, args);
     if (i >= s->n)
         return NULL;
     a = &s->list[i].answer;
-    if (a->in_doubt == MORTISE_CASE_UNTOLD)
+    if (a->in_doubt == MORTISE_CASE_UNSCRIPTED)
         return a->doubt != NULL || !r->crashed ? a : NULL;
     *how = words[a->in_doubt];
     record_doubt_resolution(r, request, *how, s, context, i);

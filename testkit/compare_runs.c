@@ -241,7 +241,7 @@ static json_t *group_events(const json_t *events)
             list = json_object_get(groups, name);
         }
         if (add_comparable_event(list, copy_comparable_event(e)) != 0)
-            mortise_json_drop(&groups);
+            mortise_json_clear_ref(&groups);
     }
     return groups;
 }

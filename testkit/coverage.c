@@ -77,8 +77,8 @@ static int add_covered_graph(struct mortise_coverage *c, const char *path,
     return MORTISE_OK;
 }
 
-int mortise_coverage_of(struct mortise_coverage *c, const char *path,
-                        struct mortise_covered **out, struct mortise_err *err)
+int mortise_coverage_get(struct mortise_coverage *c, const char *path,
+                         struct mortise_covered **out, struct mortise_err *err)
 {
     for (*out = c->first; *out != NULL; *out = (*out)->next)
         if (strcmp((*out)->path, path) == 0)
@@ -138,8 +138,8 @@ static int record_execution(struct mortise_covered *g, const json_t *one,
     return rv;
 }
 
-int mortise_coverage_note(struct mortise_covered *g, const json_t *show,
-                          struct mortise_err *err)
+int mortise_coverage_add(struct mortise_covered *g, const json_t *show,
+                         struct mortise_err *err)
 {
     const json_t *nodes = json_object_get(show, "nodes");
     const char *status = mortise_cli_text(show, "status");
@@ -295,18 +295,19 @@ static void print_missed(struct mortise_out *o, const char *what,
                          const json_t *missed)
 {
     MORTISE_JSON_EACH (one, i, missed)
-        mortise_out_say(o, "  %s: %s %s\n", mortise_cli_text(one, "at"), what,
-                        mortise_cli_text(one, "name"));
+        mortise_out_print_escaped(o, "  %s: %s %s\n",
+                                  mortise_cli_text(one, "at"), what,
+                                  mortise_cli_text(one, "name"));
 }
 
-void mortise_coverage_say(const struct mortise_coverage *c)
+void mortise_coverage_print(const struct mortise_coverage *c)
 {
     struct mortise_out *o = &c->cli->out;
     struct coverage_count all;
 
     for (const struct mortise_covered *g = c->first; g != NULL; g = g->next) {
         count_covered(&all, g, c->cli->mem);
-        mortise_out_say(o, "%s: ", g->path);
+        mortise_out_print_escaped(o, "%s: ", g->path);
         mortise_out_printf(o, "%zu of %zu nodes, %zu of %zu edges\n",
                            all.n_seen[0], all.n[0], all.n_seen[1], all.n[1]);
         print_missed(o, "node never ran:", all.missed[0]);
@@ -332,7 +333,7 @@ json_t *mortise_coverage_json(const struct mortise_coverage *c)
                         "edges", "taken", (json_int_t)all.n_seen[1], "of",
                         (json_int_t)all.n[1], "missed", all.missed[1]);
         if (all.failed || json_array_append_new(list, one) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
         free_coverage_count(&all);
     }
     return list;

@@ -20,13 +20,13 @@ struct mortise_coverage {
 void mortise_coverage_init(struct mortise_coverage *c, struct mortise_cli *cli);
 void mortise_coverage_finish(struct mortise_coverage *c);
 /* Get the coverage of that graph; loads the graph the first time. */
-int mortise_coverage_of(struct mortise_coverage *c, const char *path,
-                        struct mortise_covered **out, struct mortise_err *err);
+int mortise_coverage_get(struct mortise_coverage *c, const char *path,
+                         struct mortise_covered **out, struct mortise_err *err);
 /* Add the nodes and edges of a case, given its `show`.  MORTISE_ENOMEM. */
-int mortise_coverage_note(struct mortise_covered *g, const json_t *show,
-                          struct mortise_err *err);
+int mortise_coverage_add(struct mortise_covered *g, const json_t *show,
+                         struct mortise_err *err);
 /* Print a summary, and the place of each node and edge that never ran. */
-void mortise_coverage_say(const struct mortise_coverage *c);
+void mortise_coverage_print(const struct mortise_coverage *c);
 /* [{graph, nodes: {ran, of, missed}, edges: {taken, of, missed}}]; NULL:
  * memory ran out. */
 json_t *mortise_coverage_json(const struct mortise_coverage *c);

@@ -363,7 +363,7 @@ static const char *describe_pending_request(const json_t *show,
         snprintf(words, WORDS,
                  "'%.160s' %s; write the person's decision under people: "
                  "{%.160s: ...}",
-                 name, mortise_cli_asks(request), name);
+                 name, mortise_cli_describe_kind(request), name);
     return words;
 }
 

@@ -37,7 +37,7 @@ static const char *get_people_key(const json_t *request,
 }
 
 /* The scripted action for a request; NULL: none. */
-static const struct mortise_case_deeds *
+static const struct mortise_case_person *
 find_scripted_deed(struct mortise_rehearsing *r, const json_t *request)
 {
     const char *id = mortise_cli_text(request, "id");
@@ -46,12 +46,12 @@ find_scripted_deed(struct mortise_rehearsing *r, const json_t *request)
         &r->what->one->people, get_people_key(request, context));
     const json_t *entry =
         mortise_ledger_find(&r->ledger, "asked", id, NULL, NULL);
-    const struct mortise_case_deeds *d;
+    const struct mortise_case_person *d;
     size_t i;
 
     if (p == NULL)
         return NULL;
-    mortise_context(mortise_cli_text(request, "path"), context);
+    mortise_context_path(mortise_cli_text(request, "path"), context);
     i = entry != NULL ? mortise_cli_integer(entry, "deed")
         : p->once     ? count_times_asked(r, context)
                       : 0;
@@ -59,9 +59,10 @@ find_scripted_deed(struct mortise_rehearsing *r, const json_t *request)
         return NULL;
     d = &p->list[i].deeds;
     if (entry == NULL)
-        mortise_remember(r, json_pack("{s:s, s:s, s:I, s:b}", "asked", id,
-                                      "asks", context, "deed", (json_int_t)i,
-                                      "late", d->deed == MORTISE_CASE_TIMEOUT));
+        mortise_rehearsing_record(
+            r, json_pack("{s:s, s:s, s:I, s:b}", "asked", id, "asks", context,
+                         "deed", (json_int_t)i, "late",
+                         d->deed == MORTISE_CASE_TIMEOUT));
     return d;
 }
 
@@ -72,7 +73,7 @@ static bool is_scripted_timeout(const struct mortise_rehearsing *r,
         mortise_ledger_find(&r->ledger, "asked", id, NULL, NULL), "late"));
 }
 
-bool mortise_human_answers_wait(void *ud, const char *id)
+bool mortise_human_answers_is_timeout(void *ud, const char *id)
 {
     return is_scripted_timeout(ud, id);
 }
@@ -111,7 +112,7 @@ static json_t *convert_answer(const struct mortise_yaml *v)
 
 /* Fill in the command for a request; returns its value, a new reference or
  * NULL. */
-static json_t *fill_human_command(const struct mortise_case_deeds *d,
+static json_t *fill_human_command(const struct mortise_case_person *d,
                                   const json_t *request,
                                   struct mortise_command *cmd)
 {
@@ -122,7 +123,7 @@ static json_t *fill_human_command(const struct mortise_case_deeds *d,
                      "answer", convert_answer(d->answer));
 }
 
-static json_t *fill_tool_command(const struct mortise_case_deeds *d,
+static json_t *fill_tool_command(const struct mortise_case_person *d,
                                  const json_t *request,
                                  struct mortise_command *cmd)
 {
@@ -133,7 +134,7 @@ static json_t *fill_tool_command(const struct mortise_case_deeds *d,
     return convert_answer(d->args);
 }
 
-static json_t *fill_custom_command(const struct mortise_case_deeds *d,
+static json_t *fill_custom_command(const struct mortise_case_person *d,
                                    const json_t *request,
                                    struct mortise_command *cmd)
 {
@@ -142,7 +143,7 @@ static json_t *fill_custom_command(const struct mortise_case_deeds *d,
     return convert_answer(d->answer);
 }
 
-static json_t *fill_pause_command(const struct mortise_case_deeds *d,
+static json_t *fill_pause_command(const struct mortise_case_person *d,
                                   const json_t *request,
                                   struct mortise_command *cmd)
 {
@@ -156,7 +157,7 @@ static json_t *fill_pause_command(const struct mortise_case_deeds *d,
 
 static const struct {
     const char *kind;
-    json_t *(*fill_deed_command)(const struct mortise_case_deeds *d,
+    json_t *(*fill_deed_command)(const struct mortise_case_person *d,
                                  const json_t *request,
                                  struct mortise_command *cmd);
     unsigned deeds; /* bits: 1 << deed */
@@ -185,7 +186,7 @@ static const struct {
 /* Returns false if no command was applied. */
 static bool fill_deed_command(struct mortise_rehearsing *r,
                               const json_t *request,
-                              const struct mortise_case_deeds *d)
+                              const struct mortise_case_person *d)
 {
     const char *kind = mortise_cli_text(request, "kind");
     char name[MORTISE_CONTEXT];
@@ -256,9 +257,9 @@ static bool resolve_scripted_doubt(struct mortise_rehearsing *r,
 
 static bool handle_request(struct mortise_rehearsing *r, const json_t *request)
 {
-    const struct mortise_case_deeds *d;
+    const struct mortise_case_person *d;
 
-    if (mortise_cli_asks_nobody(request))
+    if (mortise_cli_needs_no_person(request))
         return false;
     if (strcmp(mortise_cli_text(request, "kind"), "in_doubt") == 0)
         return resolve_scripted_doubt(r, request);
@@ -277,7 +278,7 @@ static const json_t *find_first_unscripted(const struct mortise_rehearsing *r,
     MORTISE_JSON_EACH (request, i, list) {
         const char *deadline = mortise_cli_text(request, "deadline");
 
-        if (deadline[0] == '\0' || mortise_cli_asks_nobody(request) ||
+        if (deadline[0] == '\0' || mortise_cli_needs_no_person(request) ||
             is_scripted_timeout(r, mortise_cli_text(request, "id")))
             continue;
         if (first == NULL ||
@@ -287,7 +288,7 @@ static const json_t *find_first_unscripted(const struct mortise_rehearsing *r,
     return first;
 }
 
-void mortise_human_answers_rest(struct mortise_rehearsing *r)
+void mortise_human_answers_check_idle(struct mortise_rehearsing *r)
 {
     const json_t *list, *first;
     json_t *show = NULL;

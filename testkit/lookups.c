@@ -53,7 +53,7 @@ static json_t *make_recall_result(const struct mortise_case *c,
         if (list != NULL &&
             json_array_append_new(
                 list, make_case_trace(body, c->memory->items[i], i)) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     return json_pack("{s:o, s:i}", "traces", list, "seq", 1);
 }
 
@@ -83,7 +83,7 @@ static json_t *make_discovery_result(const struct mortise_case *c,
                 json_pack("{s:O, s:O, s:f}", "id", json_object_get(one, "id"),
                           "kind", json_object_get(one, "kind"), "score",
                           1.0 / (double)(i + 1))) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     }
     return json_pack("{s:o}", "results", list);
 }

@@ -49,7 +49,7 @@ static const char *strip_path(const char *path, char out[MORTISE_CONTEXT],
     return out;
 }
 
-const char *mortise_context(const char *path, char out[MORTISE_CONTEXT])
+const char *mortise_context_path(const char *path, char out[MORTISE_CONTEXT])
 {
     return strip_path(path, out, true);
 }
@@ -79,7 +79,7 @@ void mortise_problem(struct mortise_rehearsing *r, const char *code,
         mortise_nomem(&r->err);
 }
 
-void mortise_remember(struct mortise_rehearsing *r, json_t *entry)
+void mortise_rehearsing_record(struct mortise_rehearsing *r, json_t *entry)
 {
     struct mortise_err err;
 
@@ -101,7 +101,7 @@ static void kill_at_commit(void *ud, uint64_t seq, bool on_disk)
 
 static void skip_time(void *ud, uint64_t ms)
 {
-    mortise_remember(ud, json_pack("{s:I}", "skip", (json_int_t)ms));
+    mortise_rehearsing_record(ud, json_pack("{s:I}", "skip", (json_int_t)ms));
     mortise_clock_skip(ms);
 }
 
@@ -115,7 +115,8 @@ static void stop_clock_at_start(struct mortise_rehearsing *r)
     r->crashed = first != NULL;
     r->inherited = json_array_size(r->ledger.list);
     if (first == NULL)
-        mortise_remember(r, json_pack("{s:I}", "began", (json_int_t)began));
+        mortise_rehearsing_record(
+            r, json_pack("{s:I}", "began", (json_int_t)began));
     mortise_clock_stop(began);
     for (size_t i = 0; i < json_array_size(r->ledger.list); i++)
         mortise_clock_skip(
@@ -247,7 +248,7 @@ static bool advance_to_next_event(struct mortise_rehearsing *r,
 {
     uint64_t ms;
 
-    if (mortise_script_next(r->m, mortise_human_answers_wait, r, &ms,
+    if (mortise_script_next(r->m, mortise_human_answers_is_timeout, r, &ms,
                             &r->err) != MORTISE_OK ||
         ms == UINT64_MAX)
         return false;
@@ -278,7 +279,7 @@ static int run_rehearsal(struct mortise_rehearsing *r, json_t **out,
     const struct mortise_script script = {.ud = r,
                                           .name = r->what->one->name->str,
                                           .call = mortise_answer_call,
-                                          .act = mortise_answer_act,
+                                          .act = mortise_answer_step,
                                           .commit = kill_at_commit,
                                           .late = skip_time};
     int rv;
@@ -288,10 +289,10 @@ static int run_rehearsal(struct mortise_rehearsing *r, json_t **out,
     if (rv == MORTISE_OK)
         rv = play_until_idle(r, err);
     if (rv == MORTISE_OK)
-        mortise_human_answers_rest(r);
+        mortise_human_answers_check_idle(r);
     if (rv == MORTISE_OK)
         rv = make_outcome(r, out, err);
-    mortise_clock_go(); /* mortise_close() waits in real time */
+    mortise_clock_start(); /* mortise_close() waits in real time */
     mortise_close(r->m);
     return rv;
 }

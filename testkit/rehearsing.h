@@ -26,7 +26,7 @@ struct mortise_rehearsing {
 enum { MORTISE_CONTEXT = 640 };
 /* The path of an execution without invocation and visits: "each[2]/w".  It
  * names a node within the same map elements.  Its executions never overlap. */
-const char *mortise_context(const char *path, char out[MORTISE_CONTEXT]);
+const char *mortise_context_path(const char *path, char out[MORTISE_CONTEXT]);
 /* The same without map elements: "each/w". */
 const char *mortise_context_node(const char *path, char out[MORTISE_CONTEXT]);
 
@@ -39,7 +39,7 @@ void mortise_problem(struct mortise_rehearsing *r, const char *code,
 int mortise_rehearsing_show(struct mortise_rehearsing *r, json_t **out,
                             struct mortise_err *err);
 /* Append to the ledger; sets r->err on failure. */
-void mortise_remember(struct mortise_rehearsing *r, json_t *entry);
+void mortise_rehearsing_record(struct mortise_rehearsing *r, json_t *entry);
 
 /* ---- answers.c ----------------------------------------------------------- */
 
@@ -47,7 +47,7 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
                          struct mortise_scripted *out);
 /* Record the step of a scripted call, given its ledger entry.  Returns true if
  * it is the first time. */
-bool mortise_answer_act(void *ud, size_t token);
+bool mortise_answer_step(void *ud, size_t token);
 /* lookups.c: answer a memory or discovery call; false if it is neither. */
 bool mortise_answer_lookup(struct mortise_rehearsing *r,
                            const struct mortise_run_call *call,
@@ -67,8 +67,8 @@ json_t *mortise_answer_result(const struct mortise_case_answer *a);
 bool mortise_human_answers_give(struct mortise_rehearsing *r);
 /* When nothing more happens: check that no timeout contradicts an unscripted
  * request. */
-void mortise_human_answers_rest(struct mortise_rehearsing *r);
+void mortise_human_answers_check_idle(struct mortise_rehearsing *r);
 /* Does the script say that nobody answers this request in time? */
-bool mortise_human_answers_wait(void *ud, const char *id);
+bool mortise_human_answers_is_timeout(void *ud, const char *id);
 
 #endif

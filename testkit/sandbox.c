@@ -82,7 +82,7 @@ static int wait_for_child(pid_t pid, bool *died, struct mortise_err *err)
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return mortise_syserr(err, errno, "wait for a test");
-    if (mortise_stop_came())
+    if (mortise_stop_has_signal())
         return mortise_fail(err, MORTISE_ESTATE, "interrupted");
     *died = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     if (WIFSIGNALED(status) && !*died)
@@ -127,7 +127,7 @@ static int read_outcome(const struct mortise_rehearsal *r, const char *path,
     rv = mortise_fail(
         err, (int)json_integer_value(json_object_get(error, "code")), "%s",
         json_string_value(json_object_get(error, "message")));
-    mortise_json_drop(out);
+    mortise_json_clear_ref(out);
     return rv;
 }
 

@@ -49,7 +49,7 @@ static void print_case_result(struct test_session *t,
     mortise_out_style(o, d->n_errors == 0 ? MORTISE_GOOD : MORTISE_BAD);
     mortise_out_puts(o, d->n_errors == 0 ? "ok    " : "FAIL  ");
     mortise_out_style(o, MORTISE_PLAIN);
-    mortise_out_say(o, "%s: %s", t->path, c->name->str);
+    mortise_out_print_escaped(o, "%s: %s", t->path, c->name->str);
     if (crashes > 0)
         mortise_out_printf(o, " (%llu crashes)", (unsigned long long)crashes);
     mortise_out_puts(o, "\n");
@@ -133,7 +133,7 @@ static int crash_everywhere(const struct mortise_case *c,
     int rv = MORTISE_OK;
 
     for (uint64_t i = 0; i < 2 * last && rv == MORTISE_OK; i++) {
-        if (d->n_errors > 0 || mortise_stop_came())
+        if (d->n_errors > 0 || mortise_stop_has_signal())
             break;
         r->die_at = i / 2 + 1;
         r->die_after = i % 2 != 0;
@@ -165,8 +165,8 @@ static int run_case(struct test_session *t, const struct mortise_case *c,
     if (rv == MORTISE_OK && d->failed)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK && t->covered != NULL)
-        rv = mortise_coverage_note(t->covered, json_object_get(plain, "show"),
-                                   err);
+        rv = mortise_coverage_add(t->covered, json_object_get(plain, "show"),
+                                  err);
     if (rv == MORTISE_OK && t->report != NULL)
         report(t, c, d, crashes, mortise_mono_ms() - began, plain);
     if (rv == MORTISE_OK && !t->cli->args.json)
@@ -189,7 +189,7 @@ static int run_cases(struct test_session *t, struct mortise_err *err)
                 return mortise_nomem(err);
             continue;
         }
-        if (mortise_stop_came())
+        if (mortise_stop_has_signal())
             return mortise_fail(err, MORTISE_ESTATE, "interrupted");
         mortise_diags_init(&d, t->cli->mem);
         rv = run_case(t, c, &d, err);
@@ -197,7 +197,7 @@ static int run_cases(struct test_session *t, struct mortise_err *err)
         t->failed += rv == MORTISE_OK && d.n_errors > 0;
         mortise_diags_finish(&d);
         if (rv != MORTISE_OK)
-            mortise_doing(err, rv, "%s: %s", t->path, c->name->str);
+            mortise_err_prefix(err, rv, "%s: %s", t->path, c->name->str);
     }
     return rv;
 }
@@ -215,8 +215,8 @@ static int find_deployment_for_file(struct test_session *t,
     t->covered = NULL;
     rv = mortise_cli_find(t->cli, t->file->graph, err);
     if (rv == MORTISE_OK && t->cli->args.coverage)
-        rv =
-            mortise_coverage_of(&t->coverage, t->file->graph, &t->covered, err);
+        rv = mortise_coverage_get(&t->coverage, t->file->graph, &t->covered,
+                                  err);
     t->cli->cases = NULL;
     return rv;
 }
@@ -283,7 +283,7 @@ static int print_test_summary(struct test_session *t)
     } else {
         mortise_out_printf(&t->cli->out, "%zu passed, %zu failed\n", t->passed,
                            t->failed);
-        mortise_coverage_say(&t->coverage);
+        mortise_coverage_print(&t->coverage);
     }
     return t->failed > 0 ? MORTISE_EXIT_FAILED : MORTISE_EXIT_OK;
 }
@@ -347,7 +347,7 @@ static int start_test_session(struct test_session *t, struct mortise_err *err)
         rv = mortise_nomem(err);
     /* fail before the tests run if the report cannot be written */
     return rv == MORTISE_OK && args->junit != NULL
-               ? mortise_file_may_output(args->junit, err)
+               ? mortise_file_check_output(args->junit, err)
                : rv;
 }
 

@@ -48,7 +48,7 @@ static struct msghdr init_listener_message(struct iovec *byte, union control *c)
 }
 
 bool mortise_launch_send_listener(int channel, int listener,
-                                  char words[LAUNCH_WORDS])
+                                  char words[LAUNCH_MESSAGE_MAX])
 {
     char byte = 0;
     struct iovec iov = {&byte, 1};
@@ -61,7 +61,7 @@ bool mortise_launch_send_listener(int channel, int listener,
     memcpy(CMSG_DATA(&c.head), &listener, sizeof listener);
     if (sendmsg(channel, &m, MSG_NOSIGNAL) == 1)
         return true;
-    snprintf(words, LAUNCH_WORDS, "the supervisor: %s", strerror(errno));
+    snprintf(words, LAUNCH_MESSAGE_MAX, "the supervisor: %s", strerror(errno));
     return false;
 }
 
@@ -207,7 +207,7 @@ static int decide_attribute_call(int listener, const struct seccomp_notif *call,
     return !other || set_real_ids(0, 0) ? rv : EPERM;
 }
 
-void mortise_launch_answer(int listener, const struct launch *l)
+void mortise_launch_answer_call(int listener, const struct launch *l)
 {
     struct seccomp_notif *call;
     struct seccomp_notif_resp *answer;

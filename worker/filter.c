@@ -362,8 +362,8 @@ static int build_filter(scmp_filter_ctx ctx, const struct launch *l)
     return rv == 0 ? add_error_rules(ctx) : rv;
 }
 
-bool mortise_launch_filter(const struct launch *l, int *listener,
-                           char words[LAUNCH_WORDS])
+bool mortise_launch_set_filter(const struct launch *l, int *listener,
+                               char words[LAUNCH_MESSAGE_MAX])
 {
     scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     int rv = ctx != NULL ? build_filter(ctx, l) : -ENOMEM;
@@ -380,7 +380,7 @@ bool mortise_launch_filter(const struct launch *l, int *listener,
     if (ctx != NULL)
         seccomp_release(ctx);
     if (rv != 0)
-        snprintf(words, LAUNCH_WORDS, "the system call filter: %s",
+        snprintf(words, LAUNCH_MESSAGE_MAX, "the system call filter: %s",
                  strerror(-rv));
     return rv == 0;
 }

@@ -49,14 +49,14 @@ struct ruleset {
     (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |               \
      LANDLOCK_ACCESS_FS_WRITE_FILE | ACCESS_TRUNCATE)
 
-static bool fail_landlock(char words[LAUNCH_WORDS], const char *what)
+static bool fail_landlock(char words[LAUNCH_MESSAGE_MAX], const char *what)
 {
-    snprintf(words, LAUNCH_WORDS, "%.400s: %s", what, strerror(errno));
+    snprintf(words, LAUNCH_MESSAGE_MAX, "%.400s: %s", what, strerror(errno));
     return false;
 }
 
 static bool allow_path(int set, const char *path, uint64_t access,
-                       char words[LAUNCH_WORDS])
+                       char words[LAUNCH_MESSAGE_MAX])
 {
     struct landlock_path_beneath_attr rule = {
         .parent_fd = open(path, O_PATH | O_CLOEXEC)};
@@ -76,7 +76,7 @@ static bool allow_path(int set, const char *path, uint64_t access,
 }
 
 static bool allow_paths(int set, const struct launch_list *paths,
-                        uint64_t access, char words[LAUNCH_WORDS])
+                        uint64_t access, char words[LAUNCH_MESSAGE_MAX])
 {
     for (size_t i = 0; i < paths->n; i++)
         if (!allow_path(set, paths->items[i], access, words))
@@ -86,7 +86,7 @@ static bool allow_paths(int set, const struct launch_list *paths,
 
 /* Like allow_paths(), but skip paths that do not exist. */
 static bool allow_existing_paths(int set, const struct launch_list *paths,
-                                 uint64_t what, char words[LAUNCH_WORDS])
+                                 uint64_t what, char words[LAUNCH_MESSAGE_MAX])
 {
     for (size_t i = 0; i < paths->n; i++)
         if (access(paths->items[i], F_OK) == 0 &&
@@ -97,7 +97,7 @@ static bool allow_existing_paths(int set, const struct launch_list *paths,
 
 /* Devices that every program needs. */
 static bool allow_basic_devices(int set, uint64_t known,
-                                char words[LAUNCH_WORDS])
+                                char words[LAUNCH_MESSAGE_MAX])
 {
     static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full",
                                           "/dev/random", "/dev/urandom"};
@@ -110,7 +110,7 @@ static bool allow_basic_devices(int set, uint64_t known,
 }
 
 static bool add_path_rules(int set, const struct launch *l, uint64_t known,
-                           char words[LAUNCH_WORDS])
+                           char words[LAUNCH_MESSAGE_MAX])
 {
     return allow_basic_devices(set, known, words) &&
            allow_path(set, l->program, (READS | RUNS) & known, words) &&
@@ -130,11 +130,11 @@ static uint64_t get_handled_rights(long abi)
     return all;
 }
 
-static bool is_abi_sufficient(long abi, char words[LAUNCH_WORDS])
+static bool is_abi_sufficient(long abi, char words[LAUNCH_MESSAGE_MAX])
 {
     if (abi >= ABI_TRUNCATE)
         return true;
-    snprintf(words, LAUNCH_WORDS,
+    snprintf(words, LAUNCH_MESSAGE_MAX,
              "this kernel cannot restrict a program's files: Landlock %s, but "
              "version 3 is required (Linux 6.2, with landlock in its lsm=)",
              abi <= 0   ? "is not available"
@@ -143,7 +143,8 @@ static bool is_abi_sufficient(long abi, char words[LAUNCH_WORDS])
     return false;
 }
 
-bool mortise_launch_landlock(const struct launch *l, char words[LAUNCH_WORDS])
+bool mortise_launch_set_landlock(const struct launch *l,
+                                 char words[LAUNCH_MESSAGE_MAX])
 {
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
                        LANDLOCK_CREATE_RULESET_VERSION);

@@ -9,9 +9,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void set_launch_error(char words[LAUNCH_WORDS], const char *what)
+static void set_launch_error(char words[LAUNCH_MESSAGE_MAX], const char *what)
 {
-    snprintf(words, LAUNCH_WORDS, "%.400s: %s", what, strerror(errno));
+    snprintf(words, LAUNCH_MESSAGE_MAX, "%.400s: %s", what, strerror(errno));
 }
 
 /* Undo signal settings that were inherited from the engine's parents. */
@@ -25,7 +25,7 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static bool set_memory_limit(uint64_t most, char words[LAUNCH_WORDS])
+static bool set_memory_limit(uint64_t most, char words[LAUNCH_MESSAGE_MAX])
 {
     struct rlimit now, wanted = {most, most};
 
@@ -41,24 +41,24 @@ static bool set_memory_limit(uint64_t most, char words[LAUNCH_WORDS])
 /* Apply Landlock and the system call filter, and pass the filter's listener to
  * the supervisor. */
 static bool confine_program(const struct launch *l, int channel,
-                            char words[LAUNCH_WORDS])
+                            char words[LAUNCH_MESSAGE_MAX])
 {
     int listener;
 
-    return mortise_launch_landlock(l, words) &&
-           mortise_launch_filter(l, &listener, words) &&
+    return mortise_launch_set_landlock(l, words) &&
+           mortise_launch_set_filter(l, &listener, words) &&
            mortise_launch_send_listener(channel, listener, words);
 }
 
-void mortise_launch_go(const struct launch *l, int channel,
-                       char words[LAUNCH_WORDS])
+void mortise_launch_exec(const struct launch *l, int channel,
+                         char words[LAUNCH_MESSAGE_MAX])
 {
     reset_signals();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         set_launch_error(words, "no_new_privs");
         return;
     }
-    if (!mortise_launch_user(l, words))
+    if (!mortise_launch_set_user(l, words))
         return;
     /* The change of user resets this flag to fs.suid_dumpable, which may be
      * 2: then a core-file handler would get the secrets in the launch

@@ -33,7 +33,7 @@
  * files that the program has open for writing (attributes.c).
  *
  * If a restriction cannot be applied, the program is not started and the
- * reason is written to LAUNCH_WORDS_FD.
+ * reason is written to LAUNCH_ERROR_FD.
  */
 #ifndef MORTISE_WORKER_LAUNCH_H
 #define MORTISE_WORKER_LAUNCH_H
@@ -45,7 +45,7 @@
 
 enum {
     LAUNCH_SPEC_FD = 3,  /* the launch arguments, until end of file */
-    LAUNCH_WORDS_FD = 4, /* why the start failed; closed on success */
+    LAUNCH_ERROR_FD = 4, /* why the start failed; closed on success */
     LAUNCH_LIFE_FD = 5,  /* a socket: lifetime, and the exit status */
     LAUNCH_SPEC_MAX = 4 << 20
 };
@@ -66,18 +66,18 @@ struct launch { /* all text points into the spec */
     gid_t gid;
 };
 
-enum { LAUNCH_WORDS = 512 };
+enum { LAUNCH_MESSAGE_MAX = 512 };
 
 /* Parse a spec of n bytes.  The spec is modified, and *l points into it.  On
  * failure, returns false with a message in `words`. */
-bool mortise_launch_read(struct launch *l, char *spec, size_t n,
-                         char words[LAUNCH_WORDS]);
+bool mortise_launch_parse(struct launch *l, char *spec, size_t n,
+                          char words[LAUNCH_MESSAGE_MAX]);
 /* Apply all restrictions and execve() the program in the current process
  * group. Returns only on failure, with a message in `words`.  On `channel`, a
  * socket, the supervisor receives the listener for the calls that it decides
  * about. */
-void mortise_launch_go(const struct launch *l, int channel,
-                       char words[LAUNCH_WORDS]);
+void mortise_launch_exec(const struct launch *l, int channel,
+                         char words[LAUNCH_MESSAGE_MAX]);
 
 /* ---- supervise.c ---- */
 /* Wait until the program exits or the engine closes LAUNCH_LIFE_FD, then kill
@@ -89,27 +89,29 @@ _Noreturn void mortise_launch_supervise(const struct launch *l, pid_t program,
 /* In the program's process: send the filter's listener to the supervisor;
  * false with a message. */
 bool mortise_launch_send_listener(int channel, int listener,
-                                  char words[LAUNCH_WORDS]);
+                                  char words[LAUNCH_MESSAGE_MAX]);
 /* In the supervisor: receive the listener; -1 if the program was not
  * started. */
 int mortise_launch_get_listener(int channel);
 /* Decide about the system call that waits on the listener, and answer it. */
-void mortise_launch_answer(int listener, const struct launch *l);
+void mortise_launch_answer_call(int listener, const struct launch *l);
 
 /* ---- landlock.c ---- */
 /* Restrict files, signals and abstract sockets of this process; false with a
  * message. */
-bool mortise_launch_landlock(const struct launch *l, char words[LAUNCH_WORDS]);
+bool mortise_launch_set_landlock(const struct launch *l,
+                                 char words[LAUNCH_MESSAGE_MAX]);
 
 /* ---- user.c ---- */
 /* Change to the user of the arguments and drop root's capabilities; false with
  * a message. */
-bool mortise_launch_user(const struct launch *l, char words[LAUNCH_WORDS]);
+bool mortise_launch_set_user(const struct launch *l,
+                             char words[LAUNCH_MESSAGE_MAX]);
 
 /* ---- filter.c ---- */
 /* Restrict the system calls of this process; false with a message.  *listener
- * receives the calls that mortise_launch_answer() decides about. */
-bool mortise_launch_filter(const struct launch *l, int *listener,
-                           char words[LAUNCH_WORDS]);
+ * receives the calls that mortise_launch_answer_call() decides about. */
+bool mortise_launch_set_filter(const struct launch *l, int *listener,
+                               char words[LAUNCH_MESSAGE_MAX]);
 
 #endif

@@ -60,7 +60,7 @@ static void handle_call_event(struct pollfd *fd, struct calls *c)
         c->has_listener = true;
         close(from);
     } else if ((fd->revents & POLLIN) != 0) {
-        mortise_launch_answer(from, c->launch);
+        mortise_launch_answer_call(from, c->launch);
     } else { /* no process that could make a call is left */
         fd->fd = -1;
         close(from);
@@ -94,7 +94,7 @@ _Noreturn void mortise_launch_supervise(const struct launch *l, pid_t program,
 
     for (int fd = 0; fd < 3; fd++)
         close(fd);
-    close(LAUNCH_WORDS_FD);
+    close(LAUNCH_ERROR_FD);
     while (!is_launch_over(fds, program, &calls))
         ;
     if (fds[PROGRAM].fd >= 0 && fds[PROGRAM].revents != 0) {

@@ -22,15 +22,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static bool fail_user_change(char words[LAUNCH_WORDS], const char *what)
+static bool fail_user_change(char words[LAUNCH_MESSAGE_MAX], const char *what)
 {
-    snprintf(words, LAUNCH_WORDS, "%s: %s", what, strerror(errno));
+    snprintf(words, LAUNCH_MESSAGE_MAX, "%s: %s", what, strerror(errno));
     return false;
 }
 
 /* Drop the bounding set.  The process's own capabilities survive the change of
  * user (SECBIT_NO_SETUID_FIXUP) until keep_capabilities(). */
-static bool drop_bounding_set(uint32_t kept, char words[LAUNCH_WORDS])
+static bool drop_bounding_set(uint32_t kept, char words[LAUNCH_MESSAGE_MAX])
 {
     for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
         if ((cap >= 32 || (kept & 1u << cap) == 0) &&
@@ -44,18 +44,18 @@ static bool drop_bounding_set(uint32_t kept, char words[LAUNCH_WORDS])
 }
 
 static bool change_program_user(const struct launch *l,
-                                char words[LAUNCH_WORDS])
+                                char words[LAUNCH_MESSAGE_MAX])
 {
     if (setgroups(0, NULL) == 0 && setresgid(l->gid, l->gid, l->gid) == 0 &&
         setresuid(l->uid, l->uid, l->uid) == 0)
         return true;
-    snprintf(words, LAUNCH_WORDS, "user %u of the program: %s",
+    snprintf(words, LAUNCH_MESSAGE_MAX, "user %u of the program: %s",
              (unsigned)l->uid, strerror(errno));
     return false;
 }
 
 static bool keep_capabilities(struct __user_cap_header_struct *header,
-                              uint32_t kept, char words[LAUNCH_WORDS])
+                              uint32_t kept, char words[LAUNCH_MESSAGE_MAX])
 {
     const struct __user_cap_data_struct data[2] = {{kept, kept, kept},
                                                    {0, 0, 0}};
@@ -68,14 +68,15 @@ static bool keep_capabilities(struct __user_cap_header_struct *header,
            fail_user_change(words, "capabilities");
 }
 
-bool mortise_launch_user(const struct launch *l, char words[LAUNCH_WORDS])
+bool mortise_launch_set_user(const struct launch *l,
+                             char words[LAUNCH_MESSAGE_MAX])
 {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct had[2];
     uint32_t kept;
 
     if (geteuid() == 0 && !l->has_user) {
-        snprintf(words, LAUNCH_WORDS,
+        snprintf(words, LAUNCH_MESSAGE_MAX,
                  "root cannot run a program as root: user=UID:GID is missing");
         return false;
     }

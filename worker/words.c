@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool fail_argument(char words[LAUNCH_WORDS], const char *why,
+static bool fail_argument(char words[LAUNCH_MESSAGE_MAX], const char *why,
                           const char *what)
 {
-    snprintf(words, LAUNCH_WORDS, "%s: %.400s", why, what);
+    snprintf(words, LAUNCH_MESSAGE_MAX, "%s: %.400s", why, what);
     return false;
 }
 
@@ -57,7 +57,7 @@ static bool is_absolute_path(const char *path)
 
 /* Parse one NAME=VALUE argument. */
 static bool parse_argument(struct launch *l, char *word,
-                           char words[LAUNCH_WORDS])
+                           char words[LAUNCH_MESSAGE_MAX])
 {
     const struct {
         const char *name;
@@ -117,7 +117,7 @@ static bool is_path_below(const char *path, const char *dir)
 /* No writable directory may contain the program, nor lie in a directory of
  * executables. */
 static bool check_writable_paths(const struct launch *l,
-                                 char words[LAUNCH_WORDS])
+                                 char words[LAUNCH_MESSAGE_MAX])
 {
     for (size_t i = 0; i < l->write.n; i++) {
         if (is_path_below(l->program, l->write.items[i]))
@@ -132,8 +132,8 @@ static bool check_writable_paths(const struct launch *l,
     return true;
 }
 
-bool mortise_launch_read(struct launch *l, char *spec, size_t n,
-                         char words[LAUNCH_WORDS])
+bool mortise_launch_parse(struct launch *l, char *spec, size_t n,
+                          char words[LAUNCH_MESSAGE_MAX])
 {
     static char root[] = "/", itself[] = "";
 

@@ -21,7 +21,7 @@
 
 /* Read a descriptor to its end, at most LAUNCH_SPEC_MAX bytes; NULL with a
  * message. */
-static char *read_launch_spec(int fd, size_t *n, char words[LAUNCH_WORDS])
+static char *read_launch_spec(int fd, size_t *n, char words[LAUNCH_MESSAGE_MAX])
 {
     char *all = malloc(LAUNCH_SPEC_MAX + 1);
     ssize_t got = all != NULL ? 1 : -1;
@@ -36,7 +36,7 @@ static char *read_launch_spec(int fd, size_t *n, char words[LAUNCH_WORDS])
     }
     if (got == 0 && *n <= LAUNCH_SPEC_MAX)
         return all;
-    snprintf(words, LAUNCH_WORDS, "the launch arguments: %s",
+    snprintf(words, LAUNCH_MESSAGE_MAX, "the launch arguments: %s",
              got < 0 ? strerror(errno) : "there are too many");
     free(all);
     return NULL;
@@ -45,23 +45,23 @@ static char *read_launch_spec(int fd, size_t *n, char words[LAUNCH_WORDS])
 /* In the child: execute the program, or write the error and exit. */
 static _Noreturn void execute_program(const struct launch *l, int channel)
 {
-    char words[LAUNCH_WORDS] = "";
+    char words[LAUNCH_MESSAGE_MAX] = "";
 
     close(LAUNCH_LIFE_FD);
-    mortise_launch_go(l, channel, words);
-    _exit(write(LAUNCH_WORDS_FD, words, strlen(words)) < 0 ? 125 : 126);
+    mortise_launch_exec(l, channel, words);
+    _exit(write(LAUNCH_ERROR_FD, words, strlen(words)) < 0 ? 125 : 126);
 }
 
 /* Fork the program and supervise it.  Returns only if fork() or socketpair()
  * fails. */
 static void start_supervised(const struct launch *l, char *spec, size_t n,
-                             char words[LAUNCH_WORDS])
+                             char words[LAUNCH_MESSAGE_MAX])
 {
     int channel[2];
     pid_t program;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) {
-        snprintf(words, LAUNCH_WORDS, "a socket: %s", strerror(errno));
+        snprintf(words, LAUNCH_MESSAGE_MAX, "a socket: %s", strerror(errno));
         return;
     }
     program = fork();
@@ -71,17 +71,17 @@ static void start_supervised(const struct launch *l, char *spec, size_t n,
     close(channel[1]);
     if (program > 0)
         mortise_launch_supervise(l, program, channel[0]);
-    snprintf(words, LAUNCH_WORDS, "a process: %s", strerror(errno));
+    snprintf(words, LAUNCH_MESSAGE_MAX, "a process: %s", strerror(errno));
 }
 
 static _Noreturn void launch(void)
 {
     const struct rlimit no_core = {0, 0};
-    char words[LAUNCH_WORDS] = "", *spec;
+    char words[LAUNCH_MESSAGE_MAX] = "", *spec;
     struct launch l;
     size_t n;
 
-    if (fcntl(LAUNCH_WORDS_FD, F_SETFD, FD_CLOEXEC) != 0)
+    if (fcntl(LAUNCH_ERROR_FD, F_SETFD, FD_CLOEXEC) != 0)
         _exit(125); /* there is no descriptor to report an error on */
     /* The spec contains secrets, which must not reach a core file.
      * RLIMIT_CORE 0 is not enough if core files are piped to a handler. */
@@ -94,9 +94,9 @@ static _Noreturn void launch(void)
         snprintf(words, sizeof words, "descriptors: %s", strerror(errno));
     else if (getpgrp() != getpid() && setpgid(0, 0) != 0)
         snprintf(words, sizeof words, "a process group: %s", strerror(errno));
-    else if (spec != NULL && mortise_launch_read(&l, spec, n, words))
+    else if (spec != NULL && mortise_launch_parse(&l, spec, n, words))
         start_supervised(&l, spec, n, words);
-    _exit(write(LAUNCH_WORDS_FD, words, strlen(words)) < 0 ? 125 : 126);
+    _exit(write(LAUNCH_ERROR_FD, words, strlen(words)) < 0 ? 125 : 126);
 }
 
 int main(int argc, char **argv)

@@ -277,7 +277,7 @@ static int parse_run_input(const char *text, json_t **out,
         return *out != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     rv = mortise_json_parse(out, text, strlen(text), err);
-    return rv != MORTISE_OK ? mortise_doing(err, rv, "input") : rv;
+    return rv != MORTISE_OK ? mortise_err_prefix(err, rv, "input") : rv;
 }
 
 /* Copy the caller's options, which may have an older or newer size. */

@@ -152,7 +152,7 @@ static int compute_task_digest(const struct mortise *m, const char *text,
     if (text != NULL)
         rv = mortise_json_parse(&task, text, strlen(text), err);
     if (rv != MORTISE_OK)
-        return mortise_doing(err, rv, "task");
+        return mortise_err_prefix(err, rv, "task");
     rv = mortise_json_digest(digest, task, m->mem);
     json_decref(task);
     return rv == MORTISE_OK ? rv : mortise_nomem(err);
@@ -261,8 +261,8 @@ static int parse_result_text(const struct mortise *m, const char *result,
         return MORTISE_OK;
     rv = mortise_json_parse(&value, result, strlen(result), err);
     if (rv != MORTISE_OK)
-        return mortise_doing(err, rv, "result");
-    if (mortise_secret_store_tells(m->secret_store, value))
+        return mortise_err_prefix(err, rv, "result");
+    if (mortise_secret_store_is_in(m->secret_store, value))
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "the result contains a secret and would be stored");
     else

@@ -40,7 +40,7 @@ void mortise_clock_stop(uint64_t now_ms)
     atomic_store(&stopped_ms, now_ms);
 }
 
-void mortise_clock_go(void)
+void mortise_clock_start(void)
 {
     atomic_store(&stopped_ms, 0);
     atomic_store(&stopped_ns, 0);
@@ -71,7 +71,7 @@ uint64_t mortise_mono_ms(void)
     return mortise_mono_ns() / NS_PER_MS;
 }
 
-uint64_t mortise_mono_in(uint64_t ms)
+uint64_t mortise_mono_after(uint64_t ms)
 {
     const uint64_t longest = (uint64_t)1 << 43;
 

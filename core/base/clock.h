@@ -10,15 +10,15 @@ uint64_t mortise_mono_ns(void); /* CLOCK_MONOTONIC */
 uint64_t mortise_mono_ms(void);
 /* CLOCK_MONOTONIC, `ms` milliseconds from now.  Values of more than two
  * centuries are clamped, so that the sum cannot overflow. */
-uint64_t mortise_mono_in(uint64_t ms);
+uint64_t mortise_mono_after(uint64_t ms);
 
 /* Move both clocks of this process forward by `ms`, so that a test need not
  * wait.  Only tests of graphs call it, in a process of their own. */
 void mortise_clock_skip(uint64_t ms);
 /* Stop both clocks, with the wall clock at `now_ms`; mortise_clock_skip() still
- * moves them. mortise_clock_go() starts them again. */
+ * moves them. mortise_clock_start() starts them again. */
 void mortise_clock_stop(uint64_t now_ms);
-void mortise_clock_go(void);
+void mortise_clock_start(void);
 /* CLOCK_MONOTONIC in milliseconds, unaffected by skip and stop. */
 uint64_t mortise_real_ms(void);
 

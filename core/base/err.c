@@ -94,7 +94,7 @@ int mortise_fail(struct mortise_err *err, int code, const char *fmt, ...)
     return code;
 }
 
-int mortise_doing(struct mortise_err *err, int code, const char *fmt, ...)
+int mortise_err_prefix(struct mortise_err *err, int code, const char *fmt, ...)
 {
     struct mortise_err old;
     size_t n;
@@ -143,7 +143,7 @@ static int errno_to_result(int errnum)
     }
 }
 
-bool mortise_is_shortage(int errnum)
+bool mortise_errno_is_shortage(int errnum)
 {
     return errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
 }

@@ -17,8 +17,8 @@ int mortise_vfail(struct mortise_err *err, int code, const char *fmt,
                   va_list ap) MORTISE_PRINTF(3, 0);
 
 /* Put "FMT: " before the message in `err` and return `code`, as in `return
- * mortise_doing(err, rv, "load %s", path)`. */
-int mortise_doing(struct mortise_err *err, int code, const char *fmt, ...)
+ * mortise_err_prefix(err, rv, "load %s", path)`. */
+int mortise_err_prefix(struct mortise_err *err, int code, const char *fmt, ...)
     MORTISE_PRINTF(3, 4);
 
 /* MORTISE_ENOMEM, "out of memory". */
@@ -27,7 +27,7 @@ int mortise_nomem(struct mortise_err *err);
 /* Does errno mean that the process ran out of descriptors (EMFILE, ENFILE) or
  * memory?  Such an error says nothing about the file: it may exist and be
  * valid. */
-bool mortise_is_shortage(int errnum);
+bool mortise_errno_is_shortage(int errnum);
 
 /* Fail with the message "FMT: " and the text of `errnum`.  ENOMEM, ENOSPC,
  * ENOENT, EACCES and errors like them have codes of their own; EMFILE and

@@ -10,7 +10,8 @@
 
 #include "core/base/err.h"
 
-int mortise_escapable(struct mortise_escape *e, void (*body)(void *), void *arg)
+int mortise_escape_catch(struct mortise_escape *e, void (*body)(void *),
+                         void *arg)
 {
     e->code = MORTISE_OK;
     if (setjmp(e->begun) == 0)
@@ -25,7 +26,7 @@ void mortise_escape(struct mortise_escape *e, int code)
     longjmp(e->begun, 1);
 }
 
-void mortise_escape_unless_ok(struct mortise_escape *e, int rv)
+void mortise_escape_on_error(struct mortise_escape *e, int rv)
 {
     if (rv != MORTISE_OK)
         mortise_escape(e, rv);

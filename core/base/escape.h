@@ -2,7 +2,7 @@
  *
  * A parser or a schema compiler is many small functions, and any of them can
  * find an error or run out of memory.  None of their callers can handle that.
- * So mortise_escape() jumps straight out to mortise_escapable(), as Lua's
+ * So mortise_escape() jumps straight out to mortise_escape_catch(), as Lua's
  * parser does with its protected call.  Rules for code that uses it:
  *
  *   (1) A function that may be left owns nothing.  Memory belongs to an arena;
@@ -18,19 +18,20 @@
 #include "core/base/mem.h"
 
 struct mortise_escape {
-    jmp_buf begun; /* valid while mortise_escapable() runs */
+    jmp_buf begun; /* valid while mortise_escape_catch() runs */
     int code;
-    struct mortise_err *err; /* of the caller of mortise_escapable(), or NULL */
+    struct mortise_err
+        *err; /* of the caller of mortise_escape_catch(), or NULL */
 };
 
 /* Call body(arg).  Returns MORTISE_OK if body() returned, else the code of the
  * escape.  `e` is usually a member of the struct at `arg`. */
-int mortise_escapable(struct mortise_escape *e, void (*body)(void *),
-                      void *arg);
+int mortise_escape_catch(struct mortise_escape *e, void (*body)(void *),
+                         void *arg);
 /* Jump out with `code`.  The message is in `err` already. */
 _Noreturn void mortise_escape(struct mortise_escape *e, int code);
 /* Jump out with `rv` unless it is MORTISE_OK. */
-void mortise_escape_unless_ok(struct mortise_escape *e, int rv);
+void mortise_escape_on_error(struct mortise_escape *e, int rv);
 
 /* Zeroed memory for n elements in the arena.  Never NULL: out of memory
  * escapes. */

@@ -70,7 +70,7 @@ int mortise_file_open(int *fd, uint64_t *size, const char *path, uint64_t max,
     return MORTISE_OK;
 }
 
-int mortise_file_drain(struct mortise_buf *b, int fd, uint64_t max)
+int mortise_file_read_rest(struct mortise_buf *b, int fd, uint64_t max)
 {
     char block[16384];
     uint64_t total = 0;
@@ -100,7 +100,7 @@ int mortise_file_read(struct mortise_buf *b, const char *path, uint64_t max,
     if (rv != MORTISE_OK)
         return rv;
     /* the file may have grown since the check */
-    if (mortise_file_drain(b, fd, max) != 0)
+    if (mortise_file_read_rest(b, fd, max) != 0)
         rv = errno == EFBIG ? fail_file_too_large(path, max, err)
                             : mortise_syserr(err, errno, "read %s", path);
     else if (b->failed)
@@ -124,8 +124,8 @@ int mortise_file_put(int fd, const void *p, size_t n)
     return 0;
 }
 
-bool mortise_file_on_path(const char **path, const char *name, char *out,
-                          size_t size)
+bool mortise_file_find_on_path(const char **path, const char *name, char *out,
+                               size_t size)
 {
     while (*path != NULL && **path != '\0') {
         const char *dir = *path;
@@ -362,7 +362,7 @@ int mortise_file_output(const char *path, const void *p, size_t n, mode_t mode,
     return rv;
 }
 
-int mortise_file_may_output(const char *path, struct mortise_err *err)
+int mortise_file_check_output(const char *path, struct mortise_err *err)
 {
     char dir[PATH_MAX];
     struct stat st;

@@ -19,7 +19,7 @@ int mortise_file_read(struct mortise_buf *b, const char *path, uint64_t max,
 
 /* Append the bytes from the current offset to the end. -1 and errno; EFBIG:
  * there are more than `max` bytes. */
-int mortise_file_drain(struct mortise_buf *b, int fd, uint64_t max);
+int mortise_file_read_rest(struct mortise_buf *b, int fd, uint64_t max);
 
 /* MORTISE_EEXISTS if the name exists, unless that file has the same bytes. */
 #define MORTISE_FILE_NEW 1u
@@ -35,7 +35,7 @@ int mortise_file_write(const char *path, const void *p, size_t n, mode_t mode,
 int mortise_file_output(const char *path, const void *p, size_t n, mode_t mode,
                         unsigned flags, struct mortise_err *err);
 /* Check before long work that mortise_file_output() will be allowed. */
-int mortise_file_may_output(const char *path, struct mortise_err *err);
+int mortise_file_check_output(const char *path, struct mortise_err *err);
 
 /* Write all n bytes to a descriptor; -1 and errno. */
 int mortise_file_put(int fd, const void *p, size_t n);
@@ -43,8 +43,8 @@ int mortise_file_put(int fd, const void *p, size_t n);
 /* Find the next executable file NAME in *path, a list like PATH (an empty entry
  * is the working directory).  *path advances past the directory that has the
  * file.  False: no remaining directory has one. */
-bool mortise_file_on_path(const char **path, const char *name, char *out,
-                          size_t size);
+bool mortise_file_find_on_path(const char **path, const char *name, char *out,
+                               size_t size);
 
 /* snprintf() for a path such as "DIR/NAME"; MORTISE_EINVAL if it does
  * not fit. */

@@ -95,8 +95,9 @@ static int check_own_membership(const struct mortise_mem *mem, gid_t group,
     return MORTISE_OK;
 }
 
-int mortise_group_to_share(const struct mortise_mem *mem, const char *name,
-                           gid_t *out, struct mortise_err *err)
+int mortise_group_find_shareable(const struct mortise_mem *mem,
+                                 const char *name, gid_t *out,
+                                 struct mortise_err *err)
 {
     bool is = false;
     int rv = find_group_by_name(mem, name, out, err);
@@ -186,7 +187,7 @@ static bool has_group_modes(const gid_t *group, const struct stat *st)
                : (st->st_mode & OTHERS) == THROUGH && st->st_gid == *group;
 }
 
-bool mortise_group_passes(const gid_t *group, int dir)
+bool mortise_group_has_access(const gid_t *group, int dir)
 {
     struct stat st;
 
@@ -194,8 +195,8 @@ bool mortise_group_passes(const gid_t *group, int dir)
 }
 
 /* (2) */
-int mortise_group_let_through(const gid_t *group, int dir, const char *but,
-                              struct mortise_err *err)
+int mortise_group_grant_access(const gid_t *group, int dir, const char *but,
+                               struct mortise_err *err)
 {
     struct stat st;
     mode_t closed;

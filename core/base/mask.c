@@ -270,7 +270,7 @@ static void link_node(struct mortise_mask *m, uint32_t c, uint32_t parent)
 
 /* Breadth first: a fail link leads to a smaller depth, which is complete by
  * then. */
-bool mortise_mask_close(struct mortise_mask *m)
+bool mortise_mask_build(struct mortise_mask *m)
 {
     uint32_t *queue = mortise_alloc(m->mem, m->n * sizeof *queue);
     size_t head = 0, n = 0;

@@ -21,12 +21,13 @@ struct mortise_mask *mortise_mask_new(const struct mortise_mem *mem);
  * False: out of memory. */
 bool mortise_mask_add(struct mortise_mask *m, const char *name,
                       const char *value, size_t n);
-bool mortise_mask_close(struct mortise_mask *m);
+bool mortise_mask_build(struct mortise_mask *m);
 struct mortise_mask *mortise_mask_ref(struct mortise_mask *m);
 void mortise_mask_unref(struct mortise_mask *m); /* NULL is allowed */
 
 /* Does the text contain a value? */
-bool mortise_mask_finds(const struct mortise_mask *m, const char *p, size_t n);
+bool mortise_mask_is_match(const struct mortise_mask *m, const char *p,
+                           size_t n);
 
 struct mortise_masked_part { /* a part to replace; offsets in the whole text */
     uint64_t from, to;
@@ -82,7 +83,7 @@ void mortise_mask_text(const struct mortise_mask *m, const char *p, size_t n,
                        struct mortise_buf *out);
 /* Mask a text that was truncated: also mask a beginning of a value at its end,
  * if it has at least MORTISE_MASK_MIN bytes. */
-void mortise_mask_cut_text(const struct mortise_mask *m, const char *p,
-                           size_t n, struct mortise_buf *out);
+void mortise_mask_truncated_text(const struct mortise_mask *m, const char *p,
+                                 size_t n, struct mortise_buf *out);
 
 #endif

@@ -299,7 +299,8 @@ static void step_lanes(struct search *h, struct mortise_mask_lane *lanes,
     }
 }
 
-bool mortise_mask_finds(const struct mortise_mask *m, const char *p, size_t n)
+bool mortise_mask_is_match(const struct mortise_mask *m, const char *p,
+                           size_t n)
 {
     struct search h = {.mask = m};
     struct mortise_mask_lane lanes[MORTISE_MASK_LANES];
@@ -529,8 +530,8 @@ void mortise_mask_text(const struct mortise_mask *m, const char *p, size_t n,
     mask_text(m, p, n, false, out);
 }
 
-void mortise_mask_cut_text(const struct mortise_mask *m, const char *p,
-                           size_t n, struct mortise_buf *out)
+void mortise_mask_truncated_text(const struct mortise_mask *m, const char *p,
+                                 size_t n, struct mortise_buf *out)
 {
     mask_text(m, p, n, true, out);
 }

@@ -78,7 +78,7 @@ const char *mortise_nearest(const char *word, const char *const *candidates,
     return found;
 }
 
-bool mortise_is_slip(const char *a, const char *b)
+bool mortise_nearest_is_typo(const char *a, const char *b)
 {
     enum { SHORTEST = 3 };
     size_t na = strlen(a), nb = strlen(b);

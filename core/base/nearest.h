@@ -14,6 +14,6 @@ const char *mortise_nearest(const char *word, const char *const *candidates,
 /* Do two words differ by a single typing error: one letter inserted, missing or
  * replaced, or two letters swapped?  Always false for words of one or two
  * letters. */
-bool mortise_is_slip(const char *a, const char *b);
+bool mortise_nearest_is_typo(const char *a, const char *b);
 
 #endif

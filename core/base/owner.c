@@ -39,7 +39,7 @@ struct owner_walk {
     unsigned links;
     dev_t dev; /* of `at`, if has_dev */
     bool has_dev;
-    mortise_fault_fn *fault;
+    mortise_owner_fault_fn *fault;
     void *ud;
     struct mortise_err *err;
 };
@@ -84,7 +84,7 @@ static bool others_may_write(const char *path, const struct stat *st, bool last,
 }
 
 /* (1), (2).  *errnum: an error that kept the group from being looked up. */
-static bool find_owner_fault(struct mortise_fault *f, const char *path,
+static bool find_owner_fault(struct mortise_owner_fault *f, const char *path,
                              const struct stat *st, bool last, int *errnum)
 {
     *errnum = 0;
@@ -132,8 +132,8 @@ void mortise_owner_sudo(uid_t uid, char out[96])
     snprintf(out, 96, "sudo -u %s", word);
 }
 
-int mortise_owner_refuse(const struct mortise_fault *f, const char *all,
-                         struct mortise_err *err)
+int mortise_owner_fail(const struct mortise_owner_fault *f, const char *all,
+                       struct mortise_err *err)
 {
     char word[700], sudo[96], or_as[160] = "";
 
@@ -160,18 +160,18 @@ int mortise_owner_refuse(const struct mortise_fault *f, const char *all,
 static int check_component(struct owner_walk *w, const struct stat *st,
                            bool last)
 {
-    struct mortise_fault f;
+    struct mortise_owner_fault f;
     int errnum;
 
     if (!find_owner_fault(&f, w->at[0] != '\0' ? w->at : "/", st, last,
                           &errnum))
         return MORTISE_OK;
-    if (mortise_is_shortage(errnum))
+    if (mortise_errno_is_shortage(errnum))
         return mortise_syserr(w->err, errnum, "check the owner and mode of %s",
                               f.path);
     if (w->fault != NULL && w->fault(w->ud, &f))
         return MORTISE_OK;
-    return mortise_owner_refuse(&f, NULL, w->err);
+    return mortise_owner_fail(&f, NULL, w->err);
 }
 
 /* ---- walking the path ---------------------------------------------------- */
@@ -291,15 +291,15 @@ static int owner_walk(struct owner_walk *w, const char *path)
     return rv == MORTISE_OK ? walk_rest(w) : rv;
 }
 
-int mortise_owner_check(const char *path, mortise_fault_fn *fault, void *ud,
-                        struct mortise_err *err)
+int mortise_owner_check(const char *path, mortise_owner_fault_fn *fault,
+                        void *ud, struct mortise_err *err)
 {
     struct owner_walk w = {.fault = fault, .ud = ud, .err = err};
 
     return owner_walk(&w, path);
 }
 
-int mortise_owner_check_inside(const char *dir, mortise_fault_fn *fault,
+int mortise_owner_check_inside(const char *dir, mortise_owner_fault_fn *fault,
                                void *ud, struct mortise_err *err)
 {
     struct owner_walk w = {.fault = fault, .ud = ud, .err = err};
@@ -312,7 +312,7 @@ int mortise_owner_check_inside(const char *dir, mortise_fault_fn *fault,
     const struct owner_walk there = w;
 
     if (rv == MORTISE_OK && d == NULL && w.rest[strspn(w.rest, "/")] == '\0' &&
-        mortise_is_shortage(errno))
+        mortise_errno_is_shortage(errno))
         return mortise_syserr(err, errno, "list %s", dir);
 
     while (rv == MORTISE_OK && d != NULL && (e = readdir(d)) != NULL) {
@@ -332,14 +332,14 @@ static bool is_file_or_dir(mode_t mode)
     return S_ISREG(mode) || S_ISDIR(mode);
 }
 
-static bool record_fault(void *ud, const struct mortise_fault *f)
+static bool record_fault(void *ud, const struct mortise_owner_fault *f)
 {
-    *(struct mortise_fault *)ud = *f;
+    *(struct mortise_owner_fault *)ud = *f;
     return false;
 }
 
-bool mortise_owner_is_ours(int dir, const char *path, const char *name,
-                           struct mortise_fault *f)
+bool mortise_owner_check_entry(int dir, const char *path, const char *name,
+                               struct mortise_owner_fault *f)
 {
     char at[PATH_MAX];
     struct stat st, to;

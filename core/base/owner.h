@@ -10,7 +10,7 @@
 
 /* A file or directory that another user owns or can write: the checked one, or
  * one on the path to it. */
-struct mortise_fault {
+struct mortise_owner_fault {
     char path[PATH_MAX]; /* absolute */
     uid_t uid;
     mode_t mode;
@@ -23,25 +23,26 @@ struct mortise_fault {
  * stop; if `fault` is NULL, the first one stops.  MORTISE_EDENIED: stopped at a
  * fault; the message tells how to mend it.  A path that does not exist is
  * MORTISE_OK if its existing part has no fault. */
-typedef bool mortise_fault_fn(void *ud, const struct mortise_fault *f);
-int mortise_owner_check(const char *path, mortise_fault_fn *fault, void *ud,
-                        struct mortise_err *err);
+typedef bool mortise_owner_fault_fn(void *ud,
+                                    const struct mortise_owner_fault *f);
+int mortise_owner_check(const char *path, mortise_owner_fault_fn *fault,
+                        void *ud, struct mortise_err *err);
 /* The same for a directory and for each file in it whose name has no leading
  * dot. */
-int mortise_owner_check_inside(const char *dir, mortise_fault_fn *fault,
+int mortise_owner_check_inside(const char *dir, mortise_owner_fault_fn *fault,
                                void *ud, struct mortise_err *err);
 
 /* The same for the file `name` in a directory that is open as `dir` and has the
  * path `path`, without checking that path.  False: *f has the fault.  For a
  * link, its target and the path to that are checked as well.  Anything but a
  * file or a directory is ignored, because nothing reads it. */
-bool mortise_owner_is_ours(int dir, const char *path, const char *name,
-                           struct mortise_fault *f);
+bool mortise_owner_check_entry(int dir, const char *path, const char *name,
+                               struct mortise_owner_fault *f);
 /* MORTISE_EDENIED with a message that tells how to mend the fault.  `all`: a
  * directory to which the suggested command is to apply recursively; NULL: to
  * the faulty file only. */
-int mortise_owner_refuse(const struct mortise_fault *f, const char *all,
-                         struct mortise_err *err);
+int mortise_owner_fail(const struct mortise_owner_fault *f, const char *all,
+                       struct mortise_err *err);
 
 /* The name of a uid, or "uid N". */
 void mortise_owner_name(uid_t uid, char out[64]);

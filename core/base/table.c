@@ -88,7 +88,7 @@ struct mortise_hashed *mortise_table_find(const struct mortise_table *t,
     return skip_to_hash(t->slots[hash & (t->n_slots - 1)], hash);
 }
 
-struct mortise_hashed *mortise_table_more(const struct mortise_hashed *e)
+struct mortise_hashed *mortise_table_find_next(const struct mortise_hashed *e)
 {
     return skip_to_hash(e->next, e->hash);
 }

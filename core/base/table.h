@@ -39,7 +39,7 @@ void mortise_table_remove(struct mortise_table *t, struct mortise_hashed *e);
  * the end. */
 struct mortise_hashed *mortise_table_find(const struct mortise_table *t,
                                           uint64_t hash);
-struct mortise_hashed *mortise_table_more(const struct mortise_hashed *e);
+struct mortise_hashed *mortise_table_find_next(const struct mortise_hashed *e);
 /* Iterate over all entries, in no order.  Do not remove `e` before you ask for
  * the entry after it. */
 struct mortise_hashed *mortise_table_first(const struct mortise_table *t);

@@ -47,7 +47,7 @@ static int find_xdg_dir(char out[PATH_MAX], const char *var, const char *beside,
     if (!is_owned_by_user(home)) {
         errnum = getpwuid_r(geteuid(), &pw, room, sizeof room, &user);
         /* After a shortage the user may exist all the same. */
-        if (mortise_is_shortage(errnum))
+        if (mortise_errno_is_shortage(errnum))
             return mortise_syserr(err, errnum, "look up this user");
         home = user != NULL ? user->pw_dir : home;
     }

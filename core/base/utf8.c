@@ -85,7 +85,7 @@ size_t mortise_utf8_cut(const char *s, size_t n, size_t most)
     return most;
 }
 
-bool mortise_utf8_hides(uint32_t cp)
+bool mortise_utf8_is_hidden(uint32_t cp)
 {
     /* sorted */
     static const struct {

@@ -29,7 +29,7 @@ size_t mortise_utf8_cut(const char *s, size_t n, size_t most);
 /* Is the code point invisible, or does it change how others are displayed?
  * Controls (C0, DEL, C1), direction marks, line separators, the byte order
  * mark, joiners, fillers, variation selectors and tags. */
-bool mortise_utf8_hides(uint32_t cp);
+bool mortise_utf8_is_hidden(uint32_t cp);
 
 /* Write the code point as a JSON escape, beyond U+FFFF as a pair.
  * Returns out. */

@@ -27,7 +27,7 @@ static bool append_component(char out[PATH_MAX], size_t *n, const char *part,
     return true;
 }
 
-bool mortise_whole(char out[PATH_MAX], const char *path)
+bool mortise_path_resolve(char out[PATH_MAX], const char *path)
 {
     char at[PATH_MAX], seen[PATH_MAX];
     size_t n = 0;
@@ -55,7 +55,7 @@ bool mortise_whole(char out[PATH_MAX], const char *path)
     return fits;
 }
 
-bool mortise_whole_is_in(const char *path, const char *top)
+bool mortise_path_is_below(const char *path, const char *top)
 {
     size_t n = strlen(top);
 

@@ -7,9 +7,9 @@
 
 /* Resolve the links in the part of `path` that exists; append the rest by its
  * text.  The root is "".  False: the path is too long. */
-bool mortise_whole(char out[PATH_MAX], const char *path);
+bool mortise_path_resolve(char out[PATH_MAX], const char *path);
 /* Is `path` equal to `top`, or below it?  Both must come
- * from mortise_whole(). */
-bool mortise_whole_is_in(const char *path, const char *top);
+ * from mortise_path_resolve(). */
+bool mortise_path_is_below(const char *path, const char *top);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-bool mortise_wild_fits(const char *pattern, const char *name)
+bool mortise_wild_match(const char *pattern, const char *name)
 {
     const char *star = NULL, *resume = NULL;
 

@@ -6,6 +6,6 @@
 
 /* `*` matches any sequence of characters, including none.  Every other
  * character matches itself. */
-bool mortise_wild_fits(const char *pattern, const char *name);
+bool mortise_wild_match(const char *pattern, const char *name);
 
 #endif

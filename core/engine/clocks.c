@@ -40,7 +40,7 @@ static void on_clock_set(uv_poll_t *p, int status, int events)
     mortise_log(m, MORTISE_LOG_INFO, "the clock was changed");
     mortise_live_clock_set(m);
     if (m->state != MORTISE_ENGINE_CLOSING)
-        mortise_deadlines_look(m);
+        mortise_deadlines_check(m);
 }
 
 void mortise_clocks_open(struct mortise *m)

@@ -190,10 +190,10 @@ void mortise_deadlines_open(struct mortise *m)
         return;
     m->deadline_timer.fire = on_deadline_timer;
     if (m->holding == MORTISE_HOLDING_STAYS)
-        mortise_deadlines_look(m);
+        mortise_deadlines_check(m);
 }
 
-void mortise_deadlines_look(struct mortise *m)
+void mortise_deadlines_check(struct mortise *m)
 {
     uint64_t now_ms = mortise_now_ms();
 

@@ -173,7 +173,7 @@ static int open_engine_plugins(struct mortise *m,
     if (rv == MORTISE_OK)
         rv = mortise_plugins_open(&m->plugins, &c, err);
     if (rv == MORTISE_OK && m->holding == MORTISE_HOLDING_STAYS)
-        rv = mortise_plugins_look_at_all(m->plugins, err);
+        rv = mortise_plugins_load_all(m->plugins, err);
     if (rv == MORTISE_OK)
         mortise_plugin_catalog_open(&m->plugin_catalog, m->mem, m->plugins,
                                     m->settings.deployment);
@@ -217,11 +217,12 @@ static int open_group_access(struct mortise *m, struct mortise_err *err)
     int rv;
 
     if (m->looks || fstat(m->store->dir, &st) != 0 || st.st_uid != geteuid() ||
-        mortise_group_passes(group, m->store->dir))
+        mortise_group_has_access(group, m->store->dir))
         return MORTISE_OK;
-    rv = mortise_group_let_through(group, m->store->dir, "control.sock", err);
+    rv = mortise_group_grant_access(group, m->store->dir, "control.sock", err);
     if (rv != MORTISE_OK)
-        return mortise_doing(err, rv, "store.access of %s", m->settings.store);
+        return mortise_err_prefix(err, rv, "store.access of %s",
+                                  m->settings.store);
     if (group != NULL)
         mortise_log(
             m, MORTISE_LOG_INFO,

@@ -57,8 +57,8 @@ static int add_found_run(struct found_runs *f, const char *tenant,
     f->failed = one == NULL || one->tenant == NULL || one->run == NULL;
     if (f->failed)
         return 1;
-    if (mortise_plugins_any_deaths(f->m->plugins, tenant, run, &plugin,
-                                   &deaths)) {
+    if (mortise_plugins_find_deaths(f->m->plugins, tenant, run, &plugin,
+                                    &deaths)) {
         *f->last_deadly = one;
         f->last_deadly = &one->next;
     } else {
@@ -75,7 +75,8 @@ static int find_interrupted_run(void *ud, const char *tenant, const char *run,
     bool awaits = head->status == MORTISE_RUN_WAITING &&
                   strcmp(head->reason, "child") == 0;
 
-    return awaits || mortise_live_goes_on((int)head->status, head->reason)
+    return awaits ||
+                   mortise_live_is_recoverable((int)head->status, head->reason)
                ? add_found_run(ud, tenant, run)
                : 0;
 }
@@ -143,7 +144,7 @@ static int continue_runs(struct mortise *m, const struct name *first,
 
     for (const struct name *one = first;
          rv == MORTISE_OK && one != NULL && !s->stop(s->ud); one = one->next) {
-        uint64_t until = mortise_mono_in(patience_ms);
+        uint64_t until = mortise_mono_after(patience_ms);
 
         while (m->lives.n + m->loads.n >= at_once && !s->stop(s->ud) &&
                (patience_ms == 0 || mortise_mono_ns() < until))
@@ -188,7 +189,7 @@ int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
 
 static bool is_recoverable(const struct mortise_head_copy *head)
 {
-    return mortise_live_goes_on(head->status, head->reason);
+    return mortise_live_is_recoverable(head->status, head->reason);
 }
 
 void mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
@@ -208,7 +209,7 @@ void mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
 void mortise_pause_all(struct mortise *m)
 {
     /* first a write call gets time to finish, then a plugin to return */
-    uint64_t until = mortise_mono_in(2 * m->quiesce_ms + 1000);
+    uint64_t until = mortise_mono_after(2 * m->quiesce_ms + 1000);
     struct mortise_hashed *e;
 
     m->leaving = true;
@@ -225,7 +226,7 @@ void mortise_pause_all(struct mortise *m)
         mortise_turn(m, 100);
 }
 
-bool mortise_rests(const struct mortise *m)
+bool mortise_engine_is_idle(const struct mortise *m)
 {
     return m->lives.n == 0 && m->n_calls == 0 && m->n_batch == 0 &&
            m->n_flying == 0 && !mortise_store_is_reading(m->store);

@@ -15,7 +15,7 @@ int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
 void mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
                          struct mortise_order *o);
 /* Is the engine idle, so that leaving interrupts nothing? */
-bool mortise_rests(const struct mortise *m);
+bool mortise_engine_is_idle(const struct mortise *m);
 /* Pause all runs in memory until another engine continues them; turns the loop
  * until the engine is idle or a time limit has passed.  From now on nothing
  * starts: new requests fail because the engine closes, and callers repeat them

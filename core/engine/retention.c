@@ -202,7 +202,7 @@ static int note_clock_reading(struct mortise_retention *r,
     bool stands = r->noted_ms != 0 && r->noted_ms <= r->begun_ms && !r->agrees;
 
     return r->waits && !stands
-               ? mortise_store_note(r->m->store, r->begun_ms, err)
+               ? mortise_store_set_overdue_time(r->m->store, r->begun_ms, err)
                : MORTISE_OK;
 }
 
@@ -359,7 +359,7 @@ static void start_retention_pass(struct mortise_retention *r)
 
 static void arm_retention(struct mortise_retention *r, uint64_t in_ms)
 {
-    mortise_timer_arm(&r->m->timers, &r->timer, mortise_mono_in(in_ms));
+    mortise_timer_arm(&r->m->timers, &r->timer, mortise_mono_after(in_ms));
 }
 
 static uint64_t get_pass_interval(const struct mortise_retention *r)
@@ -418,12 +418,12 @@ int mortise_retention_open(struct mortise *m, struct mortise_err *err)
 void mortise_retention_finish(struct mortise *m)
 {
     struct mortise_retention *r = m->retention;
-    uint64_t until = mortise_mono_in(CLOSING_MS);
+    uint64_t until = mortise_mono_after(CLOSING_MS);
 
     if (r == NULL)
         return;
     mortise_timer_disarm(&m->timers, &r->timer);
-    if (r->swept || m->script != NULL || !mortise_store_wrote(m->store))
+    if (r->swept || m->script != NULL || !mortise_store_has_written(m->store))
         return;
     r->finishing = true;
     r->rv = MORTISE_OK;

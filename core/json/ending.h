@@ -6,15 +6,15 @@
 #include <jansson.h>
 #include <stdint.h>
 
-struct mortise_ending {
+struct mortise_call_end {
     int32_t exit_code; /* of a program; 0: none */
     int32_t status;    /* of an HTTP response; 0: none */
 };
 
 /* Read both members of an error; 0 for a missing one, and for anything but a
  * 32-bit integer. */
-struct mortise_ending mortise_ending_of(const json_t *from);
+struct mortise_call_end mortise_ending_of(const json_t *from);
 /* Set the members that are not 0 in `into`; -1: out of memory. */
-int mortise_ending_put(json_t *into, const struct mortise_ending *e);
+int mortise_ending_put(json_t *into, const struct mortise_call_end *e);
 
 #endif

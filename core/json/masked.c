@@ -23,23 +23,23 @@ static size_t print_masked_number(char out[NUMBER_TEXT], const json_t *v)
 static bool has_member_masked(const struct mortise_mask *mask, const char *name,
                               const json_t *v)
 {
-    return mortise_mask_finds(mask, name, strlen(name)) ||
-           mortise_json_tells(mask, v);
+    return mortise_mask_is_match(mask, name, strlen(name)) ||
+           mortise_json_has_masked(mask, v);
 }
 
-bool mortise_json_tells(const struct mortise_mask *mask, const json_t *v)
+bool mortise_json_has_masked(const struct mortise_mask *mask, const json_t *v)
 {
     char text[NUMBER_TEXT];
 
     if (mask == NULL)
         return false;
     if (json_is_string(v))
-        return mortise_mask_finds(mask, json_string_value(v),
-                                  json_string_length(v));
+        return mortise_mask_is_match(mask, json_string_value(v),
+                                     json_string_length(v));
     if (json_is_number(v))
-        return mortise_mask_finds(mask, text, print_masked_number(text, v));
+        return mortise_mask_is_match(mask, text, print_masked_number(text, v));
     MORTISE_JSON_EACH (one, i, v)
-        if (mortise_json_tells(mask, one))
+        if (mortise_json_has_masked(mask, one))
             return true;
     MORTISE_JSON_MEMBERS (name, one, v)
         if (has_member_masked(mask, name, one))
@@ -68,7 +68,7 @@ static json_t *mask_array(const struct mortise_mask *mask, const json_t *v,
     MORTISE_JSON_EACH (one, i, v)
         if (out != NULL && json_array_append_new(
                                out, mortise_json_masked(mask, one, mem)) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     return out;
 }
 
@@ -84,7 +84,7 @@ static json_t *mask_object(const struct mortise_mask *mask, const json_t *v,
             (as == NULL ||
              json_object_set_new(out, json_string_value(as),
                                  mortise_json_masked(mask, one, mem)) != 0))
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
         json_decref(as);
     }
     return out;
@@ -95,7 +95,7 @@ json_t *mortise_json_masked(const struct mortise_mask *mask, const json_t *v,
 {
     char text[NUMBER_TEXT];
 
-    if (!mortise_json_tells(mask, v))
+    if (!mortise_json_has_masked(mask, v))
         return json_incref(mortise_json_unconst(v));
     if (json_is_string(v))
         return mask_string(mask, json_string_value(v), json_string_length(v),

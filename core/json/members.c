@@ -71,8 +71,8 @@ static int read_member_value(const struct mortise_member *row, const json_t *v,
     return MORTISE_OK;
 }
 
-int mortise_members_look(const struct mortise_members *m, const json_t *from,
-                         void *into, struct mortise_err *err)
+int mortise_members_get(const struct mortise_members *m, const json_t *from,
+                        void *into, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -97,5 +97,5 @@ int mortise_members_read(const struct mortise_members *m, const json_t *from,
                  ? mortise_members_check(m, from, err)
                  : mortise_fail(err, MORTISE_EINVAL, "%s", shape);
 
-    return rv == MORTISE_OK ? mortise_members_look(m, from, into, err) : rv;
+    return rv == MORTISE_OK ? mortise_members_get(m, from, into, err) : rv;
 }

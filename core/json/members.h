@@ -47,8 +47,8 @@ struct mortise_members {
 
 /* Read the members that the rows describe; ignore others.  MORTISE_EINVAL: a
  * wrong type, or a required member is missing. */
-int mortise_members_look(const struct mortise_members *m, const json_t *from,
-                         void *into, struct mortise_err *err);
+int mortise_members_get(const struct mortise_members *m, const json_t *from,
+                        void *into, struct mortise_err *err);
 /* MORTISE_EINVAL if the object has a member without a row; the message suggests
  * a similar name. */
 int mortise_members_check(const struct mortise_members *m, const json_t *from,

@@ -231,7 +231,7 @@ static bool is_sole_reference(const json_t *v)
     return __atomic_load_n(&v->refcount, __ATOMIC_ACQUIRE) == 1;
 }
 
-json_t *mortise_path_own(json_t *root, const struct mortise_path *path)
+json_t *mortise_path_get_unshared(json_t *root, const struct mortise_path *path)
 {
     json_t *v = root;
 
@@ -329,7 +329,8 @@ static int walk_down(struct walk *w, json_t *root,
     return MORTISE_OK;
 }
 
-bool mortise_path_fits(const json_t *root, const struct mortise_path *path)
+bool mortise_path_is_settable(const json_t *root,
+                              const struct mortise_path *path)
 {
     struct walk w = {.n_owned = 0};
 

@@ -31,10 +31,12 @@ json_t *mortise_path_get(const json_t *root, const struct mortise_path *path);
 
 /* The value at `path`, if it and all its parents have no other holder, so that
  * it may be changed in place.  Else NULL. */
-json_t *mortise_path_own(json_t *root, const struct mortise_path *path);
+json_t *mortise_path_get_unshared(json_t *root,
+                                  const struct mortise_path *path);
 
 /* Would mortise_path_set() accept this path? */
-bool mortise_path_fits(const json_t *root, const struct mortise_path *path);
+bool mortise_path_is_settable(const json_t *root,
+                              const struct mortise_path *path);
 
 /* Set `value` at `path` in *root; takes the reference, also on failure.
  * Containers with no other holder (reference count 1, all the way down) are

@@ -36,7 +36,7 @@ bool mortise_secret_is_name(const char *name)
     return name[n] == '\0';
 }
 
-bool mortise_secret_in(const char *s)
+bool mortise_secret_has_ref(const char *s)
 {
     return strstr(s, scheme) != NULL;
 }
@@ -173,8 +173,8 @@ static bool matches_place(const char *place, const char *pointer)
     return *place == '\0' && *pointer == '\0';
 }
 
-bool mortise_secret_place(const struct mortise_secret_places *places,
-                          const char *pointer)
+bool mortise_secret_is_allowed_at(const struct mortise_secret_places *places,
+                                  const char *pointer)
 {
     for (size_t i = 0; i < places->n; i++)
         if (matches_place(places->list[i], pointer))
@@ -199,7 +199,7 @@ static int visit_child(struct walk *w, json_t **item)
 
     if (!json_is_string(*item))
         return visit_secret_value(w, *item);
-    if (!mortise_secret_in(json_string_value(*item)))
+    if (!mortise_secret_has_ref(json_string_value(*item)))
         return MORTISE_OK;
     pointer = mortise_buf_cstr(&w->pointer);
     return pointer != NULL ? w->fn(w->ud, pointer, item) : MORTISE_ENOMEM;

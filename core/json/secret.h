@@ -15,7 +15,7 @@ enum { MORTISE_SECRET_NAME = 64 }; /* maximum length of a name in bytes */
 bool mortise_secret_is_name(const char *name);
 
 /* Does the string contain `secret://`? */
-bool mortise_secret_in(const char *s);
+bool mortise_secret_has_ref(const char *s);
 /* The name of the reference in s (a pointer into s); NULL: not a valid
  * reference. */
 const char *mortise_secret_name(const char *s);
@@ -35,8 +35,8 @@ struct mortise_secret_places {
  * which are not supported. */
 int mortise_secret_places(struct mortise_secret_places *out, size_t *lost,
                           struct mortise_arena *a, const json_t *schema);
-bool mortise_secret_place(const struct mortise_secret_places *places,
-                          const char *pointer);
+bool mortise_secret_is_allowed_at(const struct mortise_secret_places *places,
+                                  const char *pointer);
 
 /* Call `fn` for each string of a value that contains `secret://`, until it
  * returns something else than MORTISE_OK.  It may set *string to a new value,

@@ -220,10 +220,10 @@ json_t *mortise_usage_json(const struct mortise_usage *u)
     for (size_t i = MORTISE_USED_CACHED; out != NULL && i < MORTISE_USED_N; i++)
         if (n[i] > 0 &&
             json_object_set_new(out, names[i], json_integer((json_int_t)n[i])))
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     if (out != NULL && u->unclear &&
         json_object_set_new(out, "unclear", json_true()) != 0)
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 
@@ -240,7 +240,7 @@ static json_t *make_amounts_object(const json_t *amounts)
                 i == MORTISE_USED_USD
                     ? mortise_usd_json((uint64_t)json_integer_value(n))
                     : json_incref(n)) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     }
     return out;
 }
@@ -254,7 +254,7 @@ json_t *mortise_usage_shown(const struct mortise_usage *u)
     all = json_object();
     MORTISE_JSON_MEMBERS (name, amounts, u->by_model)
         if (json_object_set_new(all, name, make_amounts_object(amounts)) != 0)
-            mortise_json_drop(&all);
+            mortise_json_clear_ref(&all);
     if (json_object_set_new(out, "by_model", all) == 0)
         return out;
     json_decref(out);
@@ -340,8 +340,8 @@ int mortise_usage_add(struct mortise_usage *to,
     return rv == MORTISE_OK ? add_model_names(to, more->models) : rv;
 }
 
-void mortise_usage_less(struct mortise_usage *from,
-                        const struct mortise_usage *by)
+void mortise_usage_subtract(struct mortise_usage *from,
+                            const struct mortise_usage *by)
 {
     for (size_t i = 0; i < MORTISE_USED_N; i++) {
         uint64_t less = by->amount[i];

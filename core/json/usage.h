@@ -81,8 +81,8 @@ json_t *mortise_usd_json(uint64_t nano);
 int mortise_usage_add(struct mortise_usage *to,
                       const struct mortise_usage *more);
 /* Subtract each amount, down to 0. */
-void mortise_usage_less(struct mortise_usage *from,
-                        const struct mortise_usage *by);
+void mortise_usage_subtract(struct mortise_usage *from,
+                            const struct mortise_usage *by);
 
 /* The JSON for users: mortise_usage_json() and, if there is any,
  * `by_model`: {NAME: {model_calls, input_tokens, output_tokens, usd}}.

@@ -49,9 +49,10 @@ static int load_with_position(json_t **out, const char *text, size_t n,
     json_error_t why;
     int rv = load_json_value(out, text, n, depth, &why, err);
 
-    return rv == MORTISE_EINVAL ? mortise_doing(err, rv, "line %d column %d",
-                                                why.line, why.column)
-                                : rv;
+    return rv == MORTISE_EINVAL
+               ? mortise_err_prefix(err, rv, "line %d column %d", why.line,
+                                    why.column)
+               : rv;
 }
 
 int mortise_json_parse(json_t **out, const char *text, size_t n,
@@ -343,7 +344,7 @@ void mortise_json_pointer(struct mortise_buf *pointer, const char *key)
     }
 }
 
-json_t *mortise_json_ours(const char *text)
+json_t *mortise_json_parse_trusted(const char *text)
 {
     json_t *v;
     int rv = mortise_json_read(&v, text, strlen(text), NULL);

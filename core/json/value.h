@@ -38,7 +38,7 @@ int mortise_json_read(json_t **out, const char *text, size_t n,
 
 /* Parse a constant, or text from mortise_json_text(); returns a new reference.
  * NULL: out of memory. */
-json_t *mortise_json_ours(const char *text);
+json_t *mortise_json_parse_trusted(const char *text);
 
 /* Append the value in compact form, members in their order.  MORTISE_ENOMEM, or
  * MORTISE_ELIMIT if it is deeper than MORTISE_JSON_DEPTH_OURS. */
@@ -70,13 +70,13 @@ static inline json_t *mortise_json_unconst(const json_t *v)
 
 /* drop: release a reference and set it to NULL. hold: replace a reference by a
  * new one to `value`.  Either may be NULL. */
-static inline void mortise_json_drop(json_t **ref)
+static inline void mortise_json_clear_ref(json_t **ref)
 {
     json_decref(*ref);
     *ref = NULL;
 }
 
-static inline void mortise_json_hold(json_t **ref, json_t *value)
+static inline void mortise_json_set_ref(json_t **ref, json_t *value)
 {
     json_incref(value);
     json_decref(*ref);

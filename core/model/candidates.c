@@ -25,7 +25,7 @@ static json_t *make_candidate(const struct mortise_offer *o, const char *kind)
     return json_pack("{s:s, s:s, s:s, s:s*, s:o}", "id", o->tool, "kind",
                      extension ? kind : "tool", "name", o->name, "description",
                      o->description[0] != '\0' ? o->description : NULL,
-                     "input_schema", mortise_json_ours(o->parameters));
+                     "input_schema", mortise_json_parse_trusted(o->parameters));
 }
 
 json_t *mortise_graph_candidates(const struct mortise_graph *tools,
@@ -38,6 +38,6 @@ json_t *mortise_graph_candidates(const struct mortise_graph *tools,
         if (mortise_graph_is_candidate(tools, i, kind) &&
             json_array_append_new(list,
                                   make_candidate(&tools->offers[i], kind)) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     return list;
 }

@@ -104,8 +104,9 @@ static int add_place_prefix(const struct mortise_expr *e, int rv,
     span = mortise_expr_place(e, where);
     if (span.file == NULL)
         return rv;
-    return mortise_doing(err, rv, "%s:%u:%u", mortise_yaml_called(span.file),
-                         span.line, span.col);
+    return mortise_err_prefix(err, rv, "%s:%u:%u",
+                              mortise_yaml_file_name(span.file), span.line,
+                              span.col);
 }
 
 int mortise_expr_at_place(const struct mortise_expr *e, int rv,

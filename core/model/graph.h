@@ -278,7 +278,7 @@ enum mortise_backoff {
 };
 
 /* A node with a template in `llm.provider_id`: the aliases that it may give. */
-struct mortise_choice_of_model {
+struct mortise_model_choice {
     struct mortise_span at;
     const char *const *aliases;
     size_t n;
@@ -305,7 +305,7 @@ enum mortise_in_doubt {                        /* on_in_doubt */
 
 /* An error that the graph's author defined: of a fail node, or of on_error:
  * {fail}. */
-struct mortise_failing {
+struct mortise_author_error {
     const char *code;
     struct mortise_tmpl *message;
 };
@@ -362,7 +362,7 @@ enum mortise_guard_stage {
 
 /* A read-only operation that supports a node: it compacts the node's output
  * (load/compaction.c), or decides in a person's place. */
-struct mortise_aside {
+struct mortise_side_operation {
     const char *plugin, *operation;
     const struct mortise_operation *op; /* NULL: not available */
     bool is_said;    /* declared by the node: also for short outputs */
@@ -401,8 +401,8 @@ struct mortise_node {
     const uint32_t *hears;
     uint32_t n_hears;
     bool is_told; /* its call contains those outputs: a leaf */
-    struct mortise_aside *compaction;
-    struct mortise_aside *judge;  /* human nodes; NULL: people only */
+    struct mortise_side_operation *compaction;
+    struct mortise_side_operation *judge; /* human nodes; NULL: people only */
     const char *role, *role_name; /* its role, for people; NULL: none */
 
     /* The difficulty of its request, 0 to 1; NAN: not given. */
@@ -423,7 +423,7 @@ struct mortise_node {
     struct mortise_node *choices;
     size_t n_choices;
     /* NULL: the model is fixed. */
-    const struct mortise_choice_of_model *models;
+    const struct mortise_model_choice *models;
 
     /* nodes that do something */
     /* Effective; READ for guardrail, PURE for router and human. */
@@ -442,7 +442,7 @@ struct mortise_node {
     bool on_error_value;   /* on_error: {value}; {goto} is an EDGE_ERROR */
     struct mortise_expr error_value;
     /* Fail, and on_error: {fail}; else NULL. */
-    struct mortise_failing *failing;
+    struct mortise_author_error *failing;
     bool interrupt_before, interrupt_after;
     bool approve_whole; /* approve the node as a whole in every hitl_mode */
     bool approve;       /* approve its calls in every hitl_mode */
@@ -507,8 +507,8 @@ struct mortise_limits {
 };
 
 /* A schema's JSON is not in the graph's arena; it is freed with the graph. */
-struct mortise_kept_schema {
-    struct mortise_kept_schema *next;
+struct mortise_owned_schema {
+    struct mortise_owned_schema *next;
     struct mortise_schema *schema;
 };
 
@@ -592,7 +592,7 @@ struct mortise_graph {
     size_t n_handovers;
     const char *offered;
 
-    struct mortise_kept_schema *schemas; /* all schemas compiled for it */
+    struct mortise_owned_schema *schemas; /* all schemas compiled for it */
     uint32_t *node_at; /* position of a key in `nodes:` -> node index */
     const struct mortise_yaml *nodes_map;
 };
@@ -667,8 +667,8 @@ uint32_t mortise_graph_map_of(const struct mortise_graph *g, uint32_t node);
 /* If a map's body writes this path, does it belong to the element alone?  True
  * for an artifact if no reducer is declared for it, for a parent or for a part
  * of it. */
-bool mortise_graph_is_own(const struct mortise_graph *g,
-                          const struct mortise_path *path);
+bool mortise_graph_is_element_path(const struct mortise_graph *g,
+                                   const struct mortise_path *path);
 /* Does the edge lead into the body of a map? */
 static inline bool mortise_edge_is_map(const struct mortise_edge *e)
 {
@@ -676,8 +676,8 @@ static inline bool mortise_edge_is_map(const struct mortise_edge *e)
 }
 /* Does the edge lead to a later visit?  Back edges do, and so do edges that end
  * the elements of a map if its join is the entry of a loop. */
-bool mortise_graph_returns(const struct mortise_graph *g,
-                           const struct mortise_edge *e);
+bool mortise_graph_is_edge_to_later_visit(const struct mortise_graph *g,
+                                          const struct mortise_edge *e);
 /* For two items of one region: does every path from `from` to the end of the
  * region or of a branch go through `to`?  True if they are equal. */
 bool mortise_postdom_leads(struct mortise_postdom from,
@@ -690,7 +690,7 @@ const char *mortise_node_timed_out(const struct mortise_node *node,
 enum mortise_node_gives mortise_node_gives(const struct mortise_node *node);
 /* Does the node have effects or ask people: by itself, through its tools, or in
  * its inner graph? */
-bool mortise_node_acts(const struct mortise_node *node);
+bool mortise_node_has_effects(const struct mortise_node *node);
 const char *mortise_effect_name(enum mortise_effect effect);
 const char *mortise_trait_name(enum mortise_trait trait);
 const char *mortise_guard_stage_name(enum mortise_guard_stage stage);

@@ -19,7 +19,7 @@ static void free_graph(struct mortise_graph *g)
 {
     struct mortise_arena arena = g->arena;
 
-    for (struct mortise_kept_schema *s = g->schemas; s != NULL; s = s->next)
+    for (struct mortise_owned_schema *s = g->schemas; s != NULL; s = s->next)
         mortise_schema_finish(s->schema);
     mortise_release(arena.mem, g, sizeof *g);
     mortise_arena_finish(&arena);
@@ -91,8 +91,8 @@ mortise_graph_reducer(const struct mortise_graph *g,
                : NULL;
 }
 
-bool mortise_graph_returns(const struct mortise_graph *g,
-                           const struct mortise_edge *e)
+bool mortise_graph_is_edge_to_later_visit(const struct mortise_graph *g,
+                                          const struct mortise_edge *e)
 {
     return e->back || (e->yields && g->edges[g->regions[e->home].gather].back);
 }
@@ -106,8 +106,8 @@ uint32_t mortise_graph_map_of(const struct mortise_graph *g, uint32_t node)
     return at;
 }
 
-bool mortise_graph_is_own(const struct mortise_graph *g,
-                          const struct mortise_path *path)
+bool mortise_graph_is_element_path(const struct mortise_graph *g,
+                                   const struct mortise_path *path)
 {
     if (strcmp(path->steps[0].key, "artifacts") != 0)
         return false;
@@ -145,13 +145,13 @@ const char *mortise_node_type_name(enum mortise_node_type type)
 static bool has_acting_node(const struct mortise_graph *g)
 {
     for (uint32_t i = 0; g != NULL && i < g->n_nodes; i++)
-        if (mortise_node_acts(&g->nodes[i]))
+        if (mortise_node_has_effects(&g->nodes[i]))
             return true;
     return false;
 }
 
 /* Recursive; its depth is that of nested graphs. */
-bool mortise_node_acts(const struct mortise_node *node)
+bool mortise_node_has_effects(const struct mortise_node *node)
 {
     return node->effect >= MORTISE_WRITE ||
            mortise_node_gives(node) == MORTISE_GIVES_DECISION ||

@@ -304,7 +304,7 @@ int mortise_tmpl_compile(struct mortise_tmpl **out, struct mortise_arena *a,
     struct compiler c = {
         .arena = a, .scope = scope, .diags = diags, .node = node};
     size_t errors = diags->n_errors;
-    int rv = mortise_escapable(&c.escape, compile_template, &c);
+    int rv = mortise_escape_catch(&c.escape, compile_template, &c);
 
     if (rv == MORTISE_OK && diags->n_errors > errors)
         rv = MORTISE_ECHECK;

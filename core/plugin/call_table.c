@@ -156,8 +156,8 @@ static void grow_buckets(struct mortise_call_table *c)
     mortise_release(c->mem, old, n * sizeof *old);
 }
 
-struct mortise_call_slot *mortise_call_table_take(struct mortise_call_table *c,
-                                                  uint64_t id, uint64_t *handle)
+struct mortise_call_slot *mortise_call_table_add(struct mortise_call_table *c,
+                                                 uint64_t id, uint64_t *handle)
 {
     struct mortise_call_slot *s = NULL, **b;
 
@@ -181,8 +181,8 @@ struct mortise_call_slot *mortise_call_table_take(struct mortise_call_table *c,
     return s;
 }
 
-void mortise_call_table_give(struct mortise_call_table *c,
-                             struct mortise_call_slot *s)
+void mortise_call_table_remove(struct mortise_call_table *c,
+                               struct mortise_call_slot *s)
 {
     struct mortise_buf *const bufs[] = {&s->output, &s->update, &s->own,
                                         &s->answer};
@@ -201,7 +201,7 @@ void mortise_call_table_give(struct mortise_call_table *c,
     pthread_mutex_lock(&c->lock);
     assert(c->n_used > 0);
     for (at = find_bucket(c, s->key_id); *at != s; at = &(*at)->next)
-        assert(*at != NULL); /* mortise_call_table_take() added it */
+        assert(*at != NULL); /* mortise_call_table_add() added it */
     *at = s->next;
     s->next = c->free;
     c->free = s;
@@ -241,7 +241,8 @@ struct mortise_call_slot *mortise_call_table_by_id(struct mortise_call_table *c,
     return mortise_call_table_by_handle(c, handle);
 }
 
-bool mortise_call_table_stopped(struct mortise_call_table *c, uint64_t handle)
+bool mortise_call_table_is_stopped(struct mortise_call_table *c,
+                                   uint64_t handle)
 {
     const uint64_t mask = ((uint64_t)1 << INDEX_BITS) - 1;
     struct mortise_call_slot *s =

@@ -18,12 +18,12 @@
 enum { MORTISE_WORDS_MAX = 1024 }; /* bytes of a message, with its NUL */
 
 /* The error of a call or of create(): message, class, code and details. */
-struct mortise_words {
+struct mortise_plugin_error {
     char message[MORTISE_WORDS_MAX];
     const char *class; /* static string; NULL: not given */
     char code[MORTISE_CODE_MAX];
     uint64_t retry_after_ms; /* earliest retry; 0: not given */
-    struct mortise_ending ending;
+    struct mortise_call_end ending;
 };
 
 /* An ask without an answer yet. */
@@ -71,7 +71,7 @@ struct mortise_call_slot {
     bool violation;
     bool said_more; /* it emitted more than output, or it asked */
     mortise_status status;
-    struct mortise_words words;
+    struct mortise_plugin_error words;
     struct mortise_buf output, update;
     struct mortise_buf own; /* chunks of its kind's `answer` */
     bool has_output, has_update, has_own, has_target;
@@ -113,12 +113,11 @@ void mortise_call_table_finish(struct mortise_call_table *c);
 
 /* Reserve a slot for a call and create its handle.  NULL: out of memory.
  * [any] */
-struct mortise_call_slot *mortise_call_table_take(struct mortise_call_table *c,
-                                                  uint64_t id,
-                                                  uint64_t *handle);
+struct mortise_call_slot *mortise_call_table_add(struct mortise_call_table *c,
+                                                 uint64_t id, uint64_t *handle);
 /* Return a slot to the free list.  No thread may hold its lock.  [any] */
-void mortise_call_table_give(struct mortise_call_table *c,
-                             struct mortise_call_slot *s);
+void mortise_call_table_remove(struct mortise_call_table *c,
+                               struct mortise_call_slot *s);
 
 /* Both return the slot locked, or NULL if no slot holds this call.  [any] */
 struct mortise_call_slot *
@@ -128,7 +127,8 @@ struct mortise_call_slot *mortise_call_table_by_id(struct mortise_call_table *c,
 
 /* Is the call cancelled or ended?  Takes no lock.  The instance must be alive.
  * [any] */
-bool mortise_call_table_stopped(struct mortise_call_table *c, uint64_t handle);
+bool mortise_call_table_is_stopped(struct mortise_call_table *c,
+                                   uint64_t handle);
 
 /* Call fn for every slot, unlocked. */
 void mortise_call_table_each(struct mortise_call_table *c,

@@ -251,7 +251,7 @@ void mortise_death_by_signal(const char *name, const void *context)
     struct mortise_inside_entry own = {.stage = MORTISE_INSIDE_THREAD};
     struct text words = {.n = 0};
 
-    if (e == NULL && !mortise_inside_ever()) {
+    if (e == NULL && !mortise_inside_has_entered()) {
         own.culprit = find_thread_culprit(context);
         e = own.culprit != NULL ? &own : NULL;
     }
@@ -308,7 +308,7 @@ void mortise_death_of_child(void)
         write_text_to(STDERR_FILENO, &nobody);
 }
 
-_Noreturn void mortise_death_by_hanging(const struct mortise_inside_entry *e)
+_Noreturn void mortise_death_by_hang(const struct mortise_inside_entry *e)
 {
     struct text words = {.n = 0};
     char ms[21];
@@ -357,7 +357,8 @@ static int find_object_code(struct dl_phdr_info *info, size_t size, void *ud)
     return 1;
 }
 
-void mortise_death_know(struct mortise_culprit *c, const void *in_its_object)
+void mortise_death_add_culprit(struct mortise_culprit *c,
+                               const void *in_its_object)
 {
     assert(c->code == 0 && in_its_object != NULL); /* once, until forgotten */
     c->code = (uintptr_t)in_its_object;
@@ -372,7 +373,7 @@ void mortise_death_know(struct mortise_culprit *c, const void *in_its_object)
     pthread_mutex_unlock(&known_lock);
 }
 
-void mortise_death_forget(struct mortise_culprit *c)
+void mortise_death_remove_culprit(struct mortise_culprit *c)
 {
     struct mortise_culprit *k;
 
@@ -384,7 +385,7 @@ void mortise_death_forget(struct mortise_culprit *c)
         atomic_store(&known, c->next);
     } else {
         for (; k->next != c; k = k->next)
-            assert(k->next != NULL); /* mortise_death_know() added it */
+            assert(k->next != NULL); /* mortise_death_add_culprit() added it */
         k->next = c->next;
     }
     pthread_mutex_unlock(&known_lock);
@@ -393,7 +394,7 @@ void mortise_death_forget(struct mortise_culprit *c)
 
 /* ---- owning -------------------------------------------------------------- */
 
-void mortise_death_own(void)
+void mortise_death_start_recording(void)
 {
     if (atomic_load(&owned) && atomic_load(&process) == getpid())
         return;

@@ -17,7 +17,7 @@
 
 /* Start to record deaths of this process, and start the watchdog.  Call it
  * again in a child of fork() that opens an engine. */
-void mortise_death_own(void);
+void mortise_death_start_recording(void);
 
 /* Record a fatal signal that the kernel or this process raised.  `name` is the
  * signal's name, `context` its ucontext_t.  Async-signal-safe. */
@@ -25,9 +25,10 @@ void mortise_death_by_signal(const char *name, const void *context);
 
 /* From now on, threads that run the plugin's code are attributed to it.
  * `in_its_object` is any address in its shared object.  The culprit must not
- * move until mortise_death_forget(). */
-void mortise_death_know(struct mortise_culprit *c, const void *in_its_object);
-void mortise_death_forget(struct mortise_culprit *c);
+ * move until mortise_death_remove_culprit(). */
+void mortise_death_add_culprit(struct mortise_culprit *c,
+                               const void *in_its_object);
+void mortise_death_remove_culprit(struct mortise_culprit *c);
 
 /* Record the exit of the process if a plugin called exit().  True if it did.
  * Async-signal-safe. */
@@ -37,6 +38,6 @@ bool mortise_death_by_exit(void);
 
 void mortise_death_of_thread(void); /* the calling thread; does not return */
 void mortise_death_of_child(void);  /* prints a message only */
-_Noreturn void mortise_death_by_hanging(const struct mortise_inside_entry *e);
+_Noreturn void mortise_death_by_hang(const struct mortise_inside_entry *e);
 
 #endif

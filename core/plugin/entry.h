@@ -49,7 +49,7 @@ struct mortise_plugins {
     struct mortise_plugins_config config; /* its strings are in the arena */
     const struct mortise_mem *mem;
     struct mortise_arena arena;
-    bool looked;                /* mortise_plugins_look() was called */
+    bool looked;                /* mortise_plugins_load() was called */
     struct mortise_err no_look; /* its error; code MORTISE_OK: none */
     struct mortise_trust *trust;
     struct mortise_rollback_state rollback_state; /* this user's */
@@ -79,9 +79,9 @@ int mortise_releases_remember(struct mortise_plugins *p, const struct entry *e,
 int mortise_releases_check_key(struct mortise_plugins *p, const struct entry *e,
                                struct mortise_err *why);
 /* If the key is revoked, remember that. */
-int mortise_releases_note_key(struct mortise_plugins *p,
-                              const struct mortise_trusted *by,
-                              struct mortise_err *err);
+int mortise_releases_record_key(struct mortise_plugins *p,
+                                const struct mortise_trusted *by,
+                                struct mortise_err *err);
 /* MORTISE_EDENIED: this trust directory is older than one seen before. */
 int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
                                  struct mortise_err *err);
@@ -108,8 +108,8 @@ int mortise_plugin_set_quarantined(struct mortise_plugins *p, struct entry *e,
                                    const char *why);
 /* Read its quarantine again: it may have expired or been lifted.
  * MORTISE_ELIMIT: out of file descriptors. */
-int mortise_plugin_look_again(struct mortise_plugins *p, struct entry *e,
-                              struct mortise_err *err);
+int mortise_plugin_refresh_quarantine(struct mortise_plugins *p,
+                                      struct entry *e, struct mortise_err *err);
 /* Read the trust directories. */
 int mortise_plugins_open_trust(struct mortise_plugins *p,
                                struct mortise_err *err);
@@ -120,10 +120,10 @@ int mortise_plugins_list(struct mortise_plugins *p, struct mortise_err *err);
 int mortise_plugins_judge(struct mortise_plugins *p, const char *name,
                           struct mortise_err *err);
 /* May this be a plugin of that name?  Certain once it was read. */
-bool mortise_plugin_is_called(const struct entry *e, const char *name);
+bool mortise_plugin_has_name(const struct entry *e, const char *name);
 /* Read the trust files again if they changed.  While one has errors, no
  * signature is trusted. */
-void mortise_plugins_look_at_trust(struct mortise_plugins *p);
+void mortise_plugins_refresh_trust(struct mortise_plugins *p);
 
 /* ---- instantiate.c ------------------------------------------------------- */
 

@@ -67,8 +67,8 @@ static int add_grants_of_config(struct grant_builder *g, const char *says,
     int rv = mortise_path_parse(&path, g->a, text, strlen(text), err);
 
     if (rv != MORTISE_OK)
-        return mortise_doing(err, rv == MORTISE_ENOMEM ? rv : MORTISE_ECONFIG,
-                             "%s", says);
+        return mortise_err_prefix(
+            err, rv == MORTISE_ENOMEM ? rv : MORTISE_ECONFIG, "%s", says);
     value = mortise_path_get(config, &path);
     return value != NULL ? add_grants_of_value(g, value, says, err)
                          : MORTISE_OK;

@@ -54,18 +54,19 @@ enum {
 
 void mortise_host_visit(struct mortise_instance *i, struct mortise_visit *v,
                         enum mortise_inside_stage stage,
-                        const struct mortise_whose *whose, bool on_loop)
+                        const struct mortise_visit_execution *whose,
+                        bool on_loop)
 {
     /* A plugin's own threads make no visits. */
     assert(stage < MORTISE_INSIDE_THREAD);
     mortise_inside_enter(v, i->culprit, stage, whose,
-                         on_loop ? mortise_manifest_patience(i->manifest) : 0,
+                         on_loop ? mortise_manifest_time_limit(i->manifest) : 0,
                          on_loop ? MORTISE_MASK_LATER : MORTISE_MASK_NOW);
 }
 
 void mortise_host_leave(struct mortise_instance *i, struct mortise_visit *v)
 {
-    mortise_host_not_a_child(i);
+    mortise_host_check_process(i);
     mortise_inside_leave(v);
 }
 
@@ -184,7 +185,8 @@ static uint64_t clamp_retry_after(const json_t *ms)
 }
 
 /* Parse the detail of an error.  False if the class or the code is invalid. */
-static bool parse_error_detail(struct mortise_words *w, mortise_str detail)
+static bool parse_error_detail(struct mortise_plugin_error *w,
+                               mortise_str detail)
 {
     const char *class, *code;
     json_t *v;
@@ -217,12 +219,12 @@ static bool parse_error_detail(struct mortise_words *w, mortise_str detail)
 /* Error codes of the engine are reserved.  If a plugin sends one, put it before
  * the message and clear the code. */
 static void parse_plugin_error(struct mortise_instance *i,
-                               struct mortise_words *w,
+                               struct mortise_plugin_error *w,
                                const struct mortise_wire *msg)
 {
     int at = 0;
 
-    *w = (struct mortise_words){0};
+    *w = (struct mortise_plugin_error){0};
     if (!parse_error_detail(w, msg->detail))
         warn_once(i, WARNED_DETAIL,
                   "the detail of an error must be a JSON object with a class "
@@ -254,7 +256,7 @@ bool mortise_host_may_suspend(const struct mortise_call_slot *s)
 }
 
 void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
-                         const struct mortise_words *words)
+                         const struct mortise_plugin_error *words)
 {
     assert(!s->finished);              /* (1) of instance.c */
     assert(s->open && s->handle != 0);
@@ -294,7 +296,7 @@ static void override_outcome(struct mortise_call_slot *s, mortise_status status,
     assert(status < 0 && class != NULL);
     s->mute |= s->status == MORTISE_S_OK;
     s->status = status;
-    s->words = (struct mortise_words){.class = class};
+    s->words = (struct mortise_plugin_error){.class = class};
     snprintf(s->words.message, sizeof s->words.message, "%s", message);
 }
 
@@ -362,7 +364,7 @@ static void report_done(struct mortise_instance *i, struct mortise_call_slot *s)
         .error_class = "",
         .error_code = failed ? s->words.code : "",
         .retry_after_ms = failed ? s->words.retry_after_ms : 0,
-        .ending = failed ? s->words.ending : (struct mortise_ending){0, 0},
+        .ending = failed ? s->words.ending : (struct mortise_call_end){0, 0},
     };
 
     done.output = done.has_output ? s->output.p : "";
@@ -420,7 +422,7 @@ void mortise_host_unpin(struct mortise_instance *i, struct mortise_call_slot *s,
     if (!last)
         return;
     mortise_wire_release(&s->held); /* no thread can reach the slot any more */
-    mortise_call_table_give(&i->calls, s);
+    mortise_call_table_remove(&i->calls, s);
 }
 
 /* ---- log, emit, finish, fail --------------------------------------------- */
@@ -671,7 +673,7 @@ static mortise_status handle_finish(struct mortise_instance *i,
                                     const struct mortise_wire *msg)
 {
     struct mortise_call_slot *s;
-    struct mortise_words words;
+    struct mortise_plugin_error words;
 
     parse_plugin_error(i, &words, msg);
     s = mortise_call_table_by_handle(&i->calls, msg->call);
@@ -699,7 +701,7 @@ static mortise_status handle_fail(struct mortise_instance *i,
                                   const struct mortise_wire *msg)
 {
     struct mortise_call_slot *s;
-    struct mortise_words words;
+    struct mortise_plugin_error words;
 
     parse_plugin_error(i, &words, msg);
     if (msg->call == 0) {
@@ -941,7 +943,7 @@ static mortise_status start_ask(struct mortise_instance *i, mortise_call call,
     uint64_t id;
     bool late;
 
-    mortise_host_not_a_child(i);
+    mortise_host_check_process(i);
     *ask = atomic_fetch_add(&i->last_ask, 1) + 1;
     if (name == NULL)
         return MORTISE_S_DENIED;
@@ -1081,7 +1083,7 @@ static mortise_status receive_message(mortise_host *h, struct mortise_wire *msg)
     mortise_status status;
 
     assert(msg->type >= MORTISE_WIRE_LOG && msg->type <= MORTISE_WIRE_FAIL);
-    mortise_host_not_a_child(h->instance);
+    mortise_host_check_process(h->instance);
     /* A body too large for the wire exceeds every limit.  Handle it without
      * carrying it: it is rejected by its length, unread. */
     if (msg->body.n <= MORTISE_WIRE_BODY_MAX &&
@@ -1139,13 +1141,13 @@ static void host_fail(mortise_host *h, mortise_call call, mortise_str text,
 
 static int32_t host_cancelled(mortise_host *h, mortise_call call)
 {
-    mortise_host_not_a_child(h->instance);
-    return mortise_call_table_stopped(&h->instance->calls, call);
+    mortise_host_check_process(h->instance);
+    return mortise_call_table_is_stopped(&h->instance->calls, call);
 }
 
 static uint64_t host_now_ns(mortise_host *h)
 {
-    mortise_host_not_a_child(h->instance);
+    mortise_host_check_process(h->instance);
     return mortise_mono_ns();
 }
 

@@ -32,7 +32,7 @@ struct mortise_instance {
     struct mortise_instance *next_leaked; /* list of leaked instances */
     atomic_int outside;
     pthread_mutex_t lock;       /* guards the fields below */
-    struct mortise_words words; /* for create() */
+    struct mortise_plugin_error words; /* for create() */
     pthread_cond_t over;        /* `returned` became true */
     bool returned;              /* the message `last` was handled */
     mortise_status last_status; /* ... with this status */
@@ -45,9 +45,9 @@ extern const mortise_host_api mortise_host_functions;
 
 /* Called for each call from the plugin and each return of it.  Ends the process
  * if it is a child that the plugin forked. */
-static inline void mortise_host_not_a_child(const struct mortise_instance *i)
+static inline void mortise_host_check_process(const struct mortise_instance *i)
 {
-    if (!mortise_inside_is(i->process))
+    if (!mortise_inside_is_process(i->process))
         mortise_inside_end_child();
 }
 
@@ -55,7 +55,8 @@ static inline void mortise_host_not_a_child(const struct mortise_instance *i)
  * culprit and time limit to inside.h. */
 void mortise_host_visit(struct mortise_instance *i, struct mortise_visit *v,
                         enum mortise_inside_stage stage,
-                        const struct mortise_whose *whose, bool on_loop);
+                        const struct mortise_visit_execution *whose,
+                        bool on_loop);
 void mortise_host_leave(struct mortise_instance *i, struct mortise_visit *v);
 
 /* Call an ask's callback with an answer or a chunk of one; the slot is
@@ -78,7 +79,7 @@ bool mortise_host_may_pend(const struct mortise_call_slot *s);
 bool mortise_host_may_suspend(const struct mortise_call_slot *s);
 /* Set the outcome of a call that has none yet.  Slot locked. */
 void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
-                         const struct mortise_words *words);
+                         const struct mortise_plugin_error *words);
 /* Call `done`.  Takes over the slot's lock and the call's pin. */
 void mortise_host_deliver(struct mortise_instance *i,
                           struct mortise_call_slot *s);

@@ -21,7 +21,7 @@
  *       that the kernel clears in children (MADV_WIPEONFORK).  Without that
  *       feature, getpid() tells them apart.
  *   (5) The watchdog measures visits although no visit reads a clock:
- *       mortise_inside_look() runs at regular intervals and counts them.  If
+ *       mortise_inside_poll() runs at regular intervals and counts them.  If
  *       the whole process was stopped, this counts as one interval at most. */
 #include "core/plugin/inside.h"
 
@@ -40,7 +40,7 @@ enum { STACK = 64 << 10 /* size of a signal handler's stack */ };
 struct thread_record {
     struct thread_record *next, **at; /* guarded by `lock` */
     void *stack;                      /* NULL: not ours */
-    const struct mortise_whose *whose;
+    const struct mortise_visit_execution *whose;
     bool stirred; /* a visit did not restore the signal mask */
     /* Written by the thread, read by the watchdog. */
     _Atomic unsigned depth;  /* visits in progress */
@@ -54,8 +54,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct thread_record *thread_records;
 static atomic_bool want_stacks;
 
-_Atomic bool mortise_inside_dozes;
-void (*mortise_inside_wake)(void);
+_Atomic bool mortise_inside_watchdog_asleep;
+void (*mortise_inside_wake_watchdog)(void);
 
 /* Static TLS: a signal handler may read it on any thread without allocating. */
 static _Thread_local struct thread_record *current_record
@@ -221,10 +221,10 @@ static void copy_truncated(char *to, const char *from, size_t size)
 static void record_visit(struct thread_record *p,
                          const struct mortise_culprit *culprit,
                          enum mortise_inside_stage stage,
-                         const struct mortise_whose *whose,
+                         const struct mortise_visit_execution *whose,
                          uint64_t patience_ms)
 {
-    static const struct mortise_whose nobody;
+    static const struct mortise_visit_execution nobody;
     unsigned depth = atomic_load_explicit(&p->depth, memory_order_relaxed);
     struct mortise_inside_entry *e = &p->entries[depth];
 
@@ -244,18 +244,18 @@ static void record_visit(struct thread_record *p,
         e->is_unstored = whose->is_unstored;
     }
     atomic_fetch_add_explicit(&p->serial, 1, memory_order_relaxed);
-    /* Increment depth before reading mortise_inside_dozes; the watchdog sets
+    /* Increment depth before reading mortise_inside_watchdog_asleep; the watchdog sets
      * that flag before it searches for visits.  One of the two therefore sees
      * the other. */
     atomic_store(&p->depth, depth + 1);
-    if (patience_ms != 0 && atomic_load(&mortise_inside_dozes))
-        mortise_inside_wake();
+    if (patience_ms != 0 && atomic_load(&mortise_inside_watchdog_asleep))
+        mortise_inside_wake_watchdog();
 }
 
 void mortise_inside_enter(struct mortise_visit *v,
                           const struct mortise_culprit *culprit,
                           enum mortise_inside_stage stage,
-                          const struct mortise_whose *whose,
+                          const struct mortise_visit_execution *whose,
                           uint64_t patience_ms, enum mortise_inside_mask mask)
 {
     struct thread_record *p = culprit != NULL ? get_thread_record() : NULL;
@@ -288,7 +288,7 @@ void mortise_inside_leave(struct mortise_visit *v)
         p->stirred = true;
 }
 
-bool mortise_inside_stirred(void)
+bool mortise_inside_take_mask_change(void)
 {
     bool is = current_record != NULL && current_record->stirred;
 
@@ -297,11 +297,11 @@ bool mortise_inside_stirred(void)
     return is;
 }
 
-const struct mortise_whose *
-mortise_inside_for(const struct mortise_whose *whose)
+const struct mortise_visit_execution *
+mortise_inside_set_execution(const struct mortise_visit_execution *whose)
 {
     struct thread_record *p = get_thread_record();
-    const struct mortise_whose *before = p != NULL ? p->whose : NULL;
+    const struct mortise_visit_execution *before = p != NULL ? p->whose : NULL;
 
     if (p != NULL)
         p->whose = whose;
@@ -323,7 +323,7 @@ const struct mortise_inside_entry *mortise_inside_now(void)
     return current_record != NULL ? find_innermost_visit(current_record) : NULL;
 }
 
-bool mortise_inside_ever(void)
+bool mortise_inside_has_entered(void)
 {
     return current_record != NULL;
 }
@@ -342,7 +342,7 @@ uint64_t mortise_inside_process(void)
     return __atomic_load_n(fork_page, __ATOMIC_RELAXED);
 }
 
-bool mortise_inside_is(uint64_t process)
+bool mortise_inside_is_process(uint64_t process)
 {
     return (fork_page != NULL ? __atomic_load_n(fork_page, __ATOMIC_RELAXED)
                               : (uint64_t)getpid()) == process;
@@ -391,7 +391,7 @@ static bool is_visit_late(struct thread_record *p,
     return patience_ms != 0 && p->seen_ms >= patience_ms;
 }
 
-bool mortise_inside_look(uint64_t tick_ms,
+bool mortise_inside_poll(uint64_t tick_ms,
                          const struct mortise_inside_entry **out)
 {
     bool any = false;

@@ -41,7 +41,7 @@ enum mortise_inside_stage {
 };
 
 /* The execution that a visit works for; an absent field is "" or NULL. */
-struct mortise_whose {
+struct mortise_visit_execution {
     const char *tenant, *run, *path;
     /* The run may not be on disk yet, so no user knows its id. */
     bool is_unstored;
@@ -81,28 +81,28 @@ struct mortise_visit { /* on the caller's stack */
 enum mortise_inside_mask { MORTISE_MASK_NOW = 1, MORTISE_MASK_LATER };
 
 /* Call these around each call into a plugin; pairs nest.  `culprit` NULL: no
- * plugin is blamed.  `whose` NULL: the execution of mortise_inside_for().
+ * plugin is blamed.  `whose` NULL: the execution of mortise_inside_set_execution().
  * `patience_ms` is the time limit on the engine's thread, which must not block;
  * else 0.  [any] */
 void mortise_inside_enter(struct mortise_visit *v,
                           const struct mortise_culprit *culprit,
                           enum mortise_inside_stage stage,
-                          const struct mortise_whose *whose,
+                          const struct mortise_visit_execution *whose,
                           uint64_t patience_ms, enum mortise_inside_mask mask);
 void mortise_inside_leave(struct mortise_visit *v);
 
 /* Set the execution for visits of this thread that pass `whose` NULL; NULL
  * clears it.  It is lent until the next call.  Returns the previous one. */
-const struct mortise_whose *
-mortise_inside_for(const struct mortise_whose *whose);
+const struct mortise_visit_execution *
+mortise_inside_set_execution(const struct mortise_visit_execution *whose);
 
 /* Did this thread make visits with MORTISE_MASK_LATER since the last call? */
-bool mortise_inside_stirred(void);
+bool mortise_inside_take_mask_change(void);
 
 /* The innermost visit of this thread, or NULL.  Async-signal-safe. */
 const struct mortise_inside_entry *mortise_inside_now(void);
 /* Did this thread ever enter a plugin?  Async-signal-safe. */
-bool mortise_inside_ever(void);
+bool mortise_inside_has_entered(void);
 
 /* ---- fork ---------------------------------------------------------------- */
 
@@ -110,7 +110,7 @@ bool mortise_inside_ever(void);
 uint64_t mortise_inside_process(void);
 
 /* Is this the process with that id?  Usually without a system call.  [any] */
-bool mortise_inside_is(uint64_t process);
+bool mortise_inside_is_process(uint64_t process);
 
 /* End a child of fork() that returned into its parent's engine. */
 _Noreturn void mortise_inside_end_child(void);
@@ -121,15 +121,15 @@ _Noreturn void mortise_inside_end_child(void);
  * does the calling thread. */
 void mortise_inside_want_stacks(void);
 
-/* enter() calls mortise_inside_wake() if it has a time limit and
- * mortise_inside_dozes is set. */
-extern _Atomic bool mortise_inside_dozes;
-extern void (*mortise_inside_wake)(void);
+/* enter() calls mortise_inside_wake_watchdog() if it has a time limit and
+ * mortise_inside_watchdog_asleep is set. */
+extern _Atomic bool mortise_inside_watchdog_asleep;
+extern void (*mortise_inside_wake_watchdog)(void);
 
 /* One poll of the watchdog, `tick_ms` after the previous one.  *out: a visit
  * that exceeds its time limit, or NULL.  False: no visit with a time limit is
  * in progress. */
-bool mortise_inside_look(uint64_t tick_ms,
+bool mortise_inside_poll(uint64_t tick_ms,
                          const struct mortise_inside_entry **out);
 
 #endif

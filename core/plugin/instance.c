@@ -113,7 +113,7 @@ static struct mortise_call_slot *open_call_slot(struct mortise_instance *i,
                                                 uint64_t *handle)
 {
     struct mortise_call_slot *s =
-        mortise_call_table_take(&i->calls, call->id, handle);
+        mortise_call_table_add(&i->calls, call->id, handle);
 
     if (s == NULL)
         return NULL;
@@ -138,7 +138,7 @@ static struct mortise_call_slot *open_call_slot(struct mortise_instance *i,
     s->words.message[0] = s->words.code[0] = '\0';
     s->words.class = NULL;
     s->words.retry_after_ms = 0;
-    s->words.ending = (struct mortise_ending){0, 0};
+    s->words.ending = (struct mortise_call_end){0, 0};
     s->waiting = 0;
     atomic_store(&s->live, *handle);
     atomic_fetch_add(&i->calls.open, 1);
@@ -180,8 +180,8 @@ static struct mortise_wire enter_plugin(struct mortise_instance *i,
                                         const struct mortise_wire *msg,
                                         const mortise_request *request)
 {
-    const struct mortise_whose whose = {call->tenant, call->run_id,
-                                        call->node_path, call->is_unstored};
+    const struct mortise_visit_execution whose = {
+        call->tenant, call->run_id, call->node_path, call->is_unstored};
     bool on_loop =
         get_provided_kind(i, call)->threading != MORTISE_THREAD_BLOCKING;
     struct mortise_visit v;
@@ -195,10 +195,10 @@ static struct mortise_wire enter_plugin(struct mortise_instance *i,
 
 static void settle_violation(struct mortise_call_slot *s, const char *what)
 {
-    struct mortise_words words = {.class = "permanent"};
+    struct mortise_plugin_error words = {.class = "permanent"};
 
     snprintf(words.message, sizeof words.message, "%s", what);
-    s->words = (struct mortise_words){0};
+    s->words = (struct mortise_plugin_error){0};
     s->mute = true;
     mortise_host_settle(s, MORTISE_S_FAILED, &words);
 }
@@ -479,7 +479,7 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
 /* ---- create -------------------------------------------------------------- */
 
 /* Copy the details of a transient failure of create(). */
-static void copy_create_failure(const struct mortise_words *words,
+static void copy_create_failure(const struct mortise_plugin_error *words,
                                 struct mortise_create_failure *out)
 {
     if (words->class == NULL || strcmp(words->class, "transient") != 0)

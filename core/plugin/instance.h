@@ -59,7 +59,7 @@ struct mortise_call_done {
     const char *error_class; /* transient, permanent, timeout, cancelled */
     const char *error_code;  /* the plugin's detail.code, or "" */
     uint64_t retry_after_ms; /* detail.retry_after_ms; 0: not given */
-    struct mortise_ending ending; /* detail.exit_code, detail.status */
+    struct mortise_call_end ending; /* detail.exit_code, detail.status */
 };
 
 struct mortise_instance_ops {

@@ -45,7 +45,7 @@ static int check_object_bytes(const struct mortise_plugins *p,
                             "plugin again",
                             (unsigned long long)a->size, want, o->n, got);
     }
-    rv = mortise_trust_digest(p->trust, o->digest, err);
+    rv = mortise_trust_check_digest(p->trust, o->digest, err);
     if (rv == MORTISE_OK)
         rv = mortise_elf_check(o->p, o->n, mortise_elf_host(), err);
     if (rv == MORTISE_OK)
@@ -63,7 +63,7 @@ int mortise_plugin_prepare(const struct mortise_plugins *p,
     int rv = a != NULL ? mortise_plugin_open_object(e, a, o, err) : err->code;
 
     if (rv != MORTISE_OK)
-        return mortise_doing(err, rv, "plugin %s", e->pub.name);
+        return mortise_err_prefix(err, rv, "plugin %s", e->pub.name);
     /* Sealed, and checked by find_usable_entry(). */
     assert(o->p != NULL && e->manifest != NULL);
     rv = check_object_bytes(p, e, a, o, err);
@@ -72,7 +72,7 @@ int mortise_plugin_prepare(const struct mortise_plugins *p,
     mortise_object_close(o);
     if (mortise_plugin_object_path(e, a, path, NULL) != MORTISE_OK)
         path[0] = '\0';
-    return mortise_doing(err, rv, "plugin %s: %s", e->pub.name, path);
+    return mortise_err_prefix(err, rv, "plugin %s: %s", e->pub.name, path);
 }
 
 /* ---- stopping ------------------------------------------------------------ */
@@ -183,7 +183,7 @@ static int check_instance_config(const struct entry *e, const struct created *c,
     if (rv == MORTISE_ENOMEM)
         return rv;
     if (rv != MORTISE_OK)
-        return mortise_doing(err, MORTISE_ECONFIG, "%s", what);
+        return mortise_err_prefix(err, MORTISE_ECONFIG, "%s", what);
     rv = mortise_json_write(text, config);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
@@ -214,7 +214,7 @@ static int load_plugin_module(const struct mortise_plugins *p, struct entry *e,
         mortise_module_release(e->loaded, false);
         e->loaded = NULL;
     }
-    return mortise_doing(err, rv, "plugin %s", e->pub.name);
+    return mortise_err_prefix(err, rv, "plugin %s", e->pub.name);
 }
 
 static int create_instance(struct mortise_plugins *p, struct entry *e,
@@ -228,7 +228,7 @@ static int create_instance(struct mortise_plugins *p, struct entry *e,
         return rv;
     assert(e->plugin != NULL && c->instance == NULL);
     if (e->culprit->code == 0)
-        mortise_death_know(e->culprit, (const void *)e->plugin);
+        mortise_death_add_culprit(e->culprit, (const void *)e->plugin);
     rv = mortise_endpoint_in_process(&to, p->mem, e->plugin, e->manifest, err);
     if (rv == MORTISE_OK)
         rv = mortise_instance_open(&c->instance, p->mem, to, e->manifest,
@@ -271,7 +271,7 @@ static int create_in_visit(struct mortise_plugins *p, struct entry *e,
     if (rv != MORTISE_OK)
         return rv;
     mortise_inside_enter(&v, e->culprit, MORTISE_INSIDE_CREATE, NULL,
-                         mortise_manifest_patience(e->manifest),
+                         mortise_manifest_time_limit(e->manifest),
                          MORTISE_MASK_NOW);
     rv = create_instance(p, e, c, config, err);
     mortise_inside_leave(&v);
@@ -334,7 +334,7 @@ static void close_culprit(struct entry *e)
     c->dir = -1;
     if (e->manifest == NULL)
         return;
-    mortise_death_forget(c);
+    mortise_death_remove_culprit(c);
     mortise_release(&mortise_heap, c, sizeof *c);
 }
 

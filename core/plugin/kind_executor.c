@@ -178,7 +178,7 @@ static void read_operations(void *ctx, void *into,
     const struct mortise_yaml *map = slot->value;
 
     (void)into;
-    m->ops = mortise_reading_take(r, (map->n + 1) * sizeof *m->ops);
+    m->ops = mortise_reading_alloc(r, (map->n + 1) * sizeof *m->ops);
     for (size_t i = 0; m->ops != NULL && i < map->n; i++) {
         struct mortise_manifest_op *op = &m->ops[m->n_ops++];
 

@@ -175,8 +175,8 @@ static void check_unique_arch(struct mortise_reading *r,
 static void check_signed_artifact(struct mortise_reading *r,
                                   const struct mortise_yaml *at)
 {
-    bool size = mortise_keys_meant(&artifact_place, at, "size");
-    bool digest = mortise_keys_meant(&artifact_place, at, "blake2b-256");
+    bool size = mortise_keys_has_key(&artifact_place, at, "size");
+    bool digest = mortise_keys_has_key(&artifact_place, at, "blake2b-256");
 
     if (!r->need_artifacts || at->kind != MORTISE_YAML_MAP || (size && digest))
         return;
@@ -197,7 +197,7 @@ static void read_artifacts(void *ctx, void *into,
     struct mortise_manifest *m = into;
     const struct mortise_yaml *list = slot->value;
 
-    m->artifacts = mortise_reading_take(r, list->n * sizeof *m->artifacts);
+    m->artifacts = mortise_reading_alloc(r, list->n * sizeof *m->artifacts);
     for (size_t i = 0; m->artifacts != NULL && i < list->n; i++) {
         struct mortise_artifact *a = &m->artifacts[m->n_artifacts++];
 
@@ -286,7 +286,8 @@ static void read_methods(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_reading *r = ctx;
     struct mortise_manifest *m = into;
     const struct mortise_yaml *list = slot->value;
-    const char **items = mortise_reading_take(r, (list->n + 1) * sizeof *items);
+    const char **items =
+        mortise_reading_alloc(r, (list->n + 1) * sizeof *items);
 
     for (size_t i = 0; items != NULL && i < list->n; i++)
         if (mortise_word_find(methods, "methods", list->items[i], r->diags) !=
@@ -383,7 +384,8 @@ static struct mortise_names parse_name_list(struct mortise_reading *r,
                                             const char *expected)
 {
     const struct mortise_yaml *list = slot->value;
-    const char **items = mortise_reading_take(r, (list->n + 1) * sizeof *items);
+    const char **items =
+        mortise_reading_alloc(r, (list->n + 1) * sizeof *items);
     struct mortise_names out = {items, 0};
 
     for (size_t i = 0; items != NULL && i < list->n; i++) {
@@ -731,7 +733,7 @@ uint32_t mortise_manifest_kinds(const struct mortise_manifest *m)
     return set;
 }
 
-uint64_t mortise_manifest_patience(const struct mortise_manifest *m)
+uint64_t mortise_manifest_time_limit(const struct mortise_manifest *m)
 {
     size_t i = 0;
 
@@ -778,8 +780,8 @@ find_unsupported(const struct mortise_manifest *m, char *why, size_t size)
     return mortise_yaml_get(m->tree, "isolation");
 }
 
-bool mortise_manifest_is_foreign(const struct mortise_manifest *m, char *why,
-                                 size_t size)
+bool mortise_manifest_is_unsupported(const struct mortise_manifest *m,
+                                     char *why, size_t size)
 {
     return find_unsupported(m, why, size) != NULL;
 }

@@ -121,12 +121,12 @@ mortise_manifest_op(const struct mortise_manifest *m, const char *name);
 uint32_t mortise_manifest_kinds(const struct mortise_manifest *m);
 /* The longest time that its code may block the engine's thread: `idle` of its
  * first kind; 0: no limit. */
-uint64_t mortise_manifest_patience(const struct mortise_manifest *m);
+uint64_t mortise_manifest_time_limit(const struct mortise_manifest *m);
 
 /* Does this host not support its abi, host range or isolation?  If so, why has
  * the reason. */
-bool mortise_manifest_is_foreign(const struct mortise_manifest *m, char *why,
-                                 size_t size);
+bool mortise_manifest_is_unsupported(const struct mortise_manifest *m,
+                                     char *why, size_t size);
 /* The same as a finding, with MORTISE_ECHECK. */
 int mortise_manifest_check_host(const struct mortise_manifest *m,
                                 struct mortise_diags *diags);

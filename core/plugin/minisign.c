@@ -204,7 +204,7 @@ int mortise_pubkey_read(struct mortise_pubkey *pk, const char *path,
     if (rv == MORTISE_OK) {
         rv = mortise_pubkey_parse(pk, b.p != NULL ? b.p : "", b.n, err);
         if (rv != MORTISE_OK)
-            rv = mortise_doing(err, rv, "public key %s", path);
+            rv = mortise_err_prefix(err, rv, "public key %s", path);
     }
     mortise_buf_finish(&b);
     return rv;
@@ -365,7 +365,7 @@ static int load_secret_file(uint8_t raw[SECRET_RAW], const char *path,
     if (rv == MORTISE_OK) {
         rv = parse_secret_file(raw, text, n, err);
         if (rv != MORTISE_OK)
-            rv = mortise_doing(err, rv, "secret key %s", path);
+            rv = mortise_err_prefix(err, rv, "secret key %s", path);
     }
     sodium_memzero(text, sizeof text);
     return rv;
@@ -438,7 +438,7 @@ int mortise_seckey_read(struct mortise_seckey *sk, const char *path,
         rv = unpack_secret_key(sk, raw, password, err);
         if (rv != MORTISE_OK) {
             mortise_seckey_wipe(sk);
-            rv = mortise_doing(err, rv, "secret key %s", path);
+            rv = mortise_err_prefix(err, rv, "secret key %s", path);
         }
     }
     sodium_memzero(raw, sizeof raw);

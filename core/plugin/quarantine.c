@@ -217,10 +217,10 @@ static uint64_t get_backoff(unsigned deaths)
                                                 : 60 * MINUTE_MS;
 }
 
-int mortise_quarantine_why(char why[MORTISE_WHY_MAX], uint64_t *until_ms,
-                           bool *noted, int at, const char *dir,
-                           const struct mortise_manifest *m, uint64_t now_ms,
-                           struct mortise_err *err)
+int mortise_quarantine_reason(char why[MORTISE_WHY_MAX], uint64_t *until_ms,
+                              bool *noted, int at, const char *dir,
+                              const struct mortise_manifest *m, uint64_t now_ms,
+                              struct mortise_err *err)
 {
     struct death_row row = {.why = why};
     struct note_reader r = {.now_ms = now_ms,

@@ -16,10 +16,10 @@ enum { MORTISE_WHY_MAX = 512 };
 /* Write the reason of a quarantine at `now_ms` into why; "" if there is none:
  * too few deaths, deaths of other bytes, or an expired quarantine.  *until_ms:
  * its end, 0 for none.  *noted: deaths of these bytes are recorded. */
-int mortise_quarantine_why(char why[MORTISE_WHY_MAX], uint64_t *until_ms,
-                           bool *noted, int at, const char *dir,
-                           const struct mortise_manifest *m, uint64_t now_ms,
-                           struct mortise_err *err);
+int mortise_quarantine_reason(char why[MORTISE_WHY_MAX], uint64_t *until_ms,
+                              bool *noted, int at, const char *dir,
+                              const struct mortise_manifest *m, uint64_t now_ms,
+                              struct mortise_err *err);
 /* The deaths by these bytes of the execution of a run that died most often;
  * out->times is 0 if there are none. */
 int mortise_quarantine_deaths(struct mortise_deaths *out, int at,

@@ -6,7 +6,7 @@
 
 #include "lang/yaml/schema.h"
 
-void *mortise_reading_take(struct mortise_reading *r, size_t size)
+void *mortise_reading_alloc(struct mortise_reading *r, size_t size)
 {
     void *p = mortise_arena_alloc(&r->m->arena, size);
 

@@ -19,7 +19,7 @@ struct mortise_reading {
 
 /* Allocate from the manifest's arena.  NULL: out of memory, which sets
  * r->nomem. */
-void *mortise_reading_take(struct mortise_reading *r, size_t size);
+void *mortise_reading_alloc(struct mortise_reading *r, size_t size);
 /* Compile a schema.  NULL after a finding, or without memory.  `secrets` NULL:
  * secrets are not collected. */
 struct mortise_schema *

@@ -111,7 +111,7 @@ int mortise_plugins_open(struct mortise_plugins **out,
     mortise_arena_init(&p->arena, p->mem);
     rv = copy_config(p, config, err);
     if (rv == MORTISE_OK && !p->config.later)
-        rv = mortise_plugins_look(p, err);
+        rv = mortise_plugins_load(p, err);
     if (rv != MORTISE_OK) {
         mortise_plugins_close(p);
         return rv;
@@ -124,7 +124,8 @@ static int load_plugin_list(struct mortise_plugins *p, struct mortise_err *err)
 {
     int rv;
 
-    mortise_trust_print(p->print, p->config.trust_dirs, p->config.n_trust_dirs);
+    mortise_trust_fingerprint(p->print, p->config.trust_dirs,
+                              p->config.n_trust_dirs);
     p->looked_ns = mortise_mono_ns();
     p->no_trust.code = MORTISE_OK;
     rv = mortise_plugins_open_trust(p, err);
@@ -142,7 +143,7 @@ static void discard_plugin_list(struct mortise_plugins *p)
         p->no_look.code != MORTISE_ENOMEM && p->no_look.code != MORTISE_ELIMIT;
 }
 
-int mortise_plugins_look(struct mortise_plugins *p, struct mortise_err *err)
+int mortise_plugins_load(struct mortise_plugins *p, struct mortise_err *err)
 {
     if (!p->looked) {
         p->looked = true;
@@ -156,10 +157,9 @@ int mortise_plugins_look(struct mortise_plugins *p, struct mortise_err *err)
     return p->no_look.code;
 }
 
-int mortise_plugins_look_at_all(struct mortise_plugins *p,
-                                struct mortise_err *err)
+int mortise_plugins_load_all(struct mortise_plugins *p, struct mortise_err *err)
 {
-    int rv = mortise_plugins_look(p, err);
+    int rv = mortise_plugins_load(p, err);
 
     return rv == MORTISE_OK ? mortise_plugins_judge(p, NULL, err) : rv;
 }
@@ -180,7 +180,7 @@ void mortise_plugins_close(struct mortise_plugins *p)
 
 size_t mortise_plugins_count(struct mortise_plugins *p)
 {
-    mortise_plugins_look(p, NULL);
+    mortise_plugins_load(p, NULL);
     mortise_plugins_judge(p, NULL, NULL);
     return p->n;
 }
@@ -214,7 +214,7 @@ static struct entry *find_best_entry(struct mortise_plugins *p,
     for (size_t i = 0; i < p->n; i++) {
         struct entry *e = &p->entries[i];
 
-        if (e->judged && mortise_plugin_is_called(e, name) &&
+        if (e->judged && mortise_plugin_has_name(e, name) &&
             (found == NULL || is_better_match(e, found)))
             found = e;
     }
@@ -225,7 +225,7 @@ static struct entry *find_best_entry(struct mortise_plugins *p,
 static struct entry *find_known_entry(struct mortise_plugins *p,
                                       const char *name)
 {
-    mortise_plugins_look(p, NULL);
+    mortise_plugins_load(p, NULL);
     mortise_plugins_judge(p, name, NULL);
     return find_best_entry(p, name);
 }
@@ -272,18 +272,18 @@ static int find_usable_entry(struct mortise_plugins *p, const char *name,
                              struct entry **out, struct mortise_err *why)
 {
     struct entry *e;
-    int rv = mortise_plugins_look(p, why);
+    int rv = mortise_plugins_load(p, why);
 
     if (rv != MORTISE_OK)
         return rv;
-    mortise_plugins_look_at_trust(p);
+    mortise_plugins_refresh_trust(p);
     rv = mortise_plugins_judge(p, name, why);
     if (rv != MORTISE_OK)
         return rv;
     e = find_best_entry(p, name);
     if (e == NULL)
         return fail_not_found(p, name, why);
-    rv = mortise_plugin_look_again(p, e, why);
+    rv = mortise_plugin_refresh_quarantine(p, e, why);
     if (rv != MORTISE_OK)
         return rv;
     if (e->pub.problem != NULL)
@@ -298,15 +298,15 @@ static int find_usable_entry(struct mortise_plugins *p, const char *name,
     return MORTISE_OK;
 }
 
-int mortise_plugins_trusted(struct mortise_plugins *p, const char *name,
-                            struct mortise_err *why)
+int mortise_plugins_check_trusted(struct mortise_plugins *p, const char *name,
+                                  struct mortise_err *why)
 {
     const struct entry *e;
-    int rv = mortise_plugins_look(p, why);
+    int rv = mortise_plugins_load(p, why);
 
     if (rv != MORTISE_OK)
         return rv;
-    mortise_plugins_look_at_trust(p);
+    mortise_plugins_refresh_trust(p);
     if (p->n_distrusted == 0)
         return MORTISE_OK;
     e = find_best_entry(p, name);
@@ -431,9 +431,9 @@ static bool has_no_notes(struct mortise_plugins *p)
     return p->any_noted == 0;
 }
 
-bool mortise_plugins_any_deaths(struct mortise_plugins *p, const char *tenant,
-                                const char *run, const char **name,
-                                struct mortise_deaths *out)
+bool mortise_plugins_find_deaths(struct mortise_plugins *p, const char *tenant,
+                                 const char *run, const char **name,
+                                 struct mortise_deaths *out)
 {
     struct mortise_deaths d;
 
@@ -459,7 +459,7 @@ bool mortise_plugins_is_quarantined(struct mortise_plugins *p, const char *name)
     return e != NULL && e->quarantined != NULL && e->problem == NULL;
 }
 
-uint64_t mortise_plugins_until(struct mortise_plugins *p)
+uint64_t mortise_plugins_quarantine_end(struct mortise_plugins *p)
 {
     uint64_t until = 0;
 
@@ -468,7 +468,7 @@ uint64_t mortise_plugins_until(struct mortise_plugins *p)
     for (size_t i = 0; i < mortise_plugins_count(p); i++) {
         struct entry *e = &p->entries[i];
 
-        mortise_plugin_look_again(p, e, NULL);
+        mortise_plugin_refresh_quarantine(p, e, NULL);
         if (e->quarantined != NULL && e->until_ms != 0 &&
             (until == 0 || e->until_ms < until))
             until = e->until_ms;
@@ -479,7 +479,7 @@ uint64_t mortise_plugins_until(struct mortise_plugins *p)
 int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
                                  struct mortise_err *err)
 {
-    int rv = mortise_plugins_look(p, err);
+    int rv = mortise_plugins_load(p, err);
     struct entry *e;
 
     if (rv == MORTISE_OK)

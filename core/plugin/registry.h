@@ -42,7 +42,7 @@ struct mortise_plugins_config {
     void (*forgets)(void *ud, const char *why); /* with seq_ud */
     bool allow_downgrade; /* allow an older release this time */
     /* Read nothing before the first lookup by name or
-     * mortise_plugins_look(). */
+     * mortise_plugins_load(). */
     bool later;
     struct mortise_instance_ops ops; /* for every instance */
     uint64_t quiesce_ms;             /* for each at close; 0: 10 s */
@@ -79,7 +79,7 @@ struct mortise_deaths {
 };
 
 /* Copies the config; its pointers (ops, mem) are borrowed.  Calls
- * mortise_plugins_look() unless config->later, and fails as that does. */
+ * mortise_plugins_load() unless config->later, and fails as that does. */
 int mortise_plugins_open(struct mortise_plugins **out,
                          const struct mortise_plugins_config *config,
                          struct mortise_err *err);
@@ -89,10 +89,10 @@ int mortise_plugins_open(struct mortise_plugins **out,
  * MORTISE_EDENIED: a trust directory is older than one seen before.  After an
  * error no plugin is available, and later calls here and lookups by name return
  * the same error; after MORTISE_ENOMEM they try again. */
-int mortise_plugins_look(struct mortise_plugins *p, struct mortise_err *err);
+int mortise_plugins_load(struct mortise_plugins *p, struct mortise_err *err);
 /* Also read all manifests, so that later changes on the path have no effect. */
-int mortise_plugins_look_at_all(struct mortise_plugins *p,
-                                struct mortise_err *err);
+int mortise_plugins_load_all(struct mortise_plugins *p,
+                             struct mortise_err *err);
 /* Quiesces (10 s each at most) and destroys all instances; never unloads code.
  * A plugin that does not quiesce is leaked. */
 void mortise_plugins_close(struct mortise_plugins *p);
@@ -124,22 +124,22 @@ int mortise_plugins_verify(struct mortise_plugins *p, const char *name,
                            struct mortise_err *err);
 /* May it still be called under the current trust files?  They are checked for
  * changes every MORTISE_TRUST_MS.  MORTISE_EDENIED and the reason if not. */
-int mortise_plugins_trusted(struct mortise_plugins *p, const char *name,
-                            struct mortise_err *why);
+int mortise_plugins_check_trusted(struct mortise_plugins *p, const char *name,
+                                  struct mortise_err *why);
 /* Prevent further starts of this plugin in this process, and record the
  * reason. */
 void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
                                 const char *why);
 /* The worst deaths that an execution of this run caused with a current plugin;
  * *name is the plugin's.  False: none. */
-bool mortise_plugins_any_deaths(struct mortise_plugins *p, const char *tenant,
-                                const char *run, const char **name,
-                                struct mortise_deaths *out);
+bool mortise_plugins_find_deaths(struct mortise_plugins *p, const char *tenant,
+                                 const char *run, const char **name,
+                                 struct mortise_deaths *out);
 /* Is a quarantine the only reason why it cannot be used? */
 bool mortise_plugins_is_quarantined(struct mortise_plugins *p,
                                     const char *name);
 /* The earliest end of a temporary quarantine; 0: there is none. */
-uint64_t mortise_plugins_until(struct mortise_plugins *p);
+uint64_t mortise_plugins_quarantine_end(struct mortise_plugins *p);
 int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
                                  struct mortise_err *err);
 

@@ -204,9 +204,9 @@ static void make_revocation_name(char out[NAME_ROOM],
     snprintf(out, NAME_ROOM, "revoked:%s", text);
 }
 
-int mortise_releases_note_key(struct mortise_plugins *p,
-                              const struct mortise_trusted *by,
-                              struct mortise_err *err)
+int mortise_releases_record_key(struct mortise_plugins *p,
+                                const struct mortise_trusted *by,
+                                struct mortise_err *err)
 {
     char name[NAME_ROOM];
     uint64_t most, stored;

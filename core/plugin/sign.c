@@ -81,7 +81,7 @@ static int inspect_new_object(const struct signing_work *w,
         rv = mortise_fail(
             err, MORTISE_EINVAL,
             "its name can contain only letters, digits, '.', '_', '+' and '-'");
-    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", path);
+    return rv == MORTISE_OK ? rv : mortise_err_prefix(err, rv, "%s", path);
 }
 
 /* Does the object contain this manifest's plugin? */
@@ -94,7 +94,7 @@ static int check_object_plugin(const struct signing_work *w,
     if (!w->s->unchecked)
         rv = mortise_elf_check_plugin(so->p, so->n, w->m->name, w->m->version,
                                       err);
-    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", path);
+    return rv == MORTISE_OK ? rv : mortise_err_prefix(err, rv, "%s", path);
 }
 
 /* Copy the object into OUT, unless it is there already. */

@@ -679,7 +679,7 @@ find_signer(const struct mortise_trust *t, const struct mortise_minisig *sig,
     if (!known)
         deny_unknown_key(t, sig->id, err);
     else
-        mortise_doing(
+        mortise_err_prefix(
             err, MORTISE_EDENIED,
             "was changed after it was signed, or its signature was changed");
     return NULL;
@@ -704,7 +704,7 @@ static int check_key_revoked(const struct mortise_trust *t,
 static bool can_sign_name(const struct mortise_trusted *by, const char *name)
 {
     for (size_t i = 0; i < by->n_plugins; i++)
-        if (mortise_wild_fits(by->plugins[i], name))
+        if (mortise_wild_match(by->plugins[i], name))
             return true;
     return false;
 }
@@ -757,11 +757,11 @@ find_permitting_entry(const struct mortise_trust *t,
     return NULL;
 }
 
-int mortise_trust_version(const struct mortise_trust *t, const char *name,
-                          const char *version, struct mortise_err *err)
+int mortise_trust_check_version(const struct mortise_trust *t, const char *name,
+                                const char *version, struct mortise_err *err)
 {
     for (const struct revoked *v = t->revoked; v != NULL; v = v->next)
-        if (v->what == A_VERSION && mortise_wild_fits(v->plugin, name) &&
+        if (v->what == A_VERSION && mortise_wild_match(v->plugin, name) &&
             mortise_range_has(v->range, version))
             return mortise_fail(
                 err, MORTISE_EDENIED,
@@ -770,9 +770,9 @@ int mortise_trust_version(const struct mortise_trust *t, const char *name,
     return MORTISE_OK;
 }
 
-int mortise_trust_digest(const struct mortise_trust *t,
-                         const uint8_t digest[MORTISE_DIGEST],
-                         struct mortise_err *err)
+int mortise_trust_check_digest(const struct mortise_trust *t,
+                               const uint8_t digest[MORTISE_DIGEST],
+                               struct mortise_err *err)
 {
     for (const struct revoked *v = t->revoked; v != NULL; v = v->next)
         if (v->what == A_DIGEST &&
@@ -793,19 +793,19 @@ static bool is_trusted_key(const struct mortise_trust *t,
     return false;
 }
 
-int mortise_trust_again(const struct mortise_trust *t,
-                        const struct mortise_pubkey *key,
-                        const uint8_t digest[MORTISE_DIGEST],
-                        struct mortise_signed *s, struct mortise_err *err)
+int mortise_trust_reverify(const struct mortise_trust *t,
+                           const struct mortise_pubkey *key,
+                           const uint8_t digest[MORTISE_DIGEST],
+                           struct mortise_signed *s, struct mortise_err *err)
 {
     int rv;
 
     assert(s->name[0] != '\0' && s->version[0] != '\0'); /* verified before */
     s->by = NULL;
     if ((rv = check_key_revoked(t, key, err)) != MORTISE_OK ||
-        (rv = mortise_trust_version(t, s->name, s->version, err)) !=
+        (rv = mortise_trust_check_version(t, s->name, s->version, err)) !=
             MORTISE_OK ||
-        (rv = mortise_trust_digest(t, digest, err)) != MORTISE_OK)
+        (rv = mortise_trust_check_digest(t, digest, err)) != MORTISE_OK)
         return rv;
     if (!is_trusted_key(t, key))
         return deny_unknown_key(t, key->id, err);
@@ -823,15 +823,16 @@ int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
     int rv = mortise_minisign_parse(&s, sig, sig_n, err);
 
     if (rv != MORTISE_OK)
-        return mortise_doing(err, MORTISE_EDENIED, "its signature");
+        return mortise_err_prefix(err, MORTISE_EDENIED, "its signature");
     assert(s.comment_size <= MORTISE_COMMENT_MAX);
     by = find_signer(t, &s, manifest, n, err);
     if (by == NULL)
         return MORTISE_EDENIED;
     mortise_digest(digest, manifest, n);
     rv = mortise_signed_parse(out, s.comment, s.comment_size, err);
-    return rv == MORTISE_OK ? mortise_trust_again(t, &by->key, digest, out, err)
-                            : rv;
+    return rv == MORTISE_OK
+               ? mortise_trust_reverify(t, &by->key, digest, out, err)
+               : rv;
 }
 
 /* ---- changes of the files ------------------------------------------------ */
@@ -851,8 +852,8 @@ static void hash_file_state(struct mortise_hasher *h, const char *path)
     mortise_hasher_u64(h, (uint64_t)st.st_ctim.tv_nsec);
 }
 
-void mortise_trust_print(uint8_t out[MORTISE_DIGEST], const char *const *dirs,
-                         size_t n)
+void mortise_trust_fingerprint(uint8_t out[MORTISE_DIGEST],
+                               const char *const *dirs, size_t n)
 {
     struct mortise_hasher h;
     struct mortise_listing l;

@@ -77,22 +77,22 @@ int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
                          struct mortise_signed *out, struct mortise_err *err);
 /* Verify again after the trust files changed, for a signature by `key` that was
  * valid before and a manifest with this digest.  Looks s->by up again. */
-int mortise_trust_again(const struct mortise_trust *t,
-                        const struct mortise_pubkey *key,
-                        const uint8_t digest[MORTISE_DIGEST],
-                        struct mortise_signed *s, struct mortise_err *err);
+int mortise_trust_reverify(const struct mortise_trust *t,
+                           const struct mortise_pubkey *key,
+                           const uint8_t digest[MORTISE_DIGEST],
+                           struct mortise_signed *s, struct mortise_err *err);
 /* A digest of the names and times of all trust files.  It changes when they do;
  * a file that cannot be read counts as missing. */
-void mortise_trust_print(uint8_t out[MORTISE_DIGEST], const char *const *dirs,
-                         size_t n);
+void mortise_trust_fingerprint(uint8_t out[MORTISE_DIGEST],
+                               const char *const *dirs, size_t n);
 /* For an unsigned plugin that is allowed: MORTISE_EDENIED if its version is
  * revoked. */
-int mortise_trust_version(const struct mortise_trust *t, const char *name,
-                          const char *version, struct mortise_err *err);
+int mortise_trust_check_version(const struct mortise_trust *t, const char *name,
+                                const char *version, struct mortise_err *err);
 /* MORTISE_EDENIED if this digest (of a manifest or an artifact) is revoked. */
-int mortise_trust_digest(const struct mortise_trust *t,
-                         const uint8_t digest[MORTISE_DIGEST],
-                         struct mortise_err *err);
+int mortise_trust_check_digest(const struct mortise_trust *t,
+                               const uint8_t digest[MORTISE_DIGEST],
+                               struct mortise_err *err);
 
 /* Parse the trusted comment that sign.c writes: "name:NAME version:VERSION
  * seq:SEQ timestamp:UNIX". */

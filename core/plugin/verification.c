@@ -83,7 +83,7 @@ static bool is_stem_of(const char *stem, const char *name)
 
 /* An unreadable manifest counts as any version of its name, so that the lookup
  * fails whichever version has the problem (registry.c (4)). */
-bool mortise_plugin_is_called(const struct entry *e, const char *name)
+bool mortise_plugin_has_name(const struct entry *e, const char *name)
 {
     return is_stem_of(e->stem, name) && (e->manifest == NULL || e->misnamed ||
                                          strcmp(e->manifest->name, name) == 0);
@@ -209,7 +209,7 @@ static int check_host_support(const struct entry *e, struct mortise_err *why)
 {
     char words[256];
 
-    if (!mortise_manifest_is_foreign(e->manifest, words, sizeof words))
+    if (!mortise_manifest_is_unsupported(e->manifest, words, sizeof words))
         return MORTISE_OK;
     return mortise_fail(
         why, e->manifest->in_process ? MORTISE_EINVAL : MORTISE_EUNAVAILABLE,
@@ -286,7 +286,7 @@ static int bind_object(const struct mortise_plugins *p, const struct entry *e,
         return rv;
     rv = bind_bytes(a, &o, why);
     if (rv == MORTISE_OK)
-        rv = mortise_trust_digest(p->trust, o.digest, why);
+        rv = mortise_trust_check_digest(p->trust, o.digest, why);
     mortise_object_close(&o);
     if (rv == MORTISE_OK)
         bind_pin(e->manifest, a);
@@ -303,9 +303,9 @@ static int judge_unsigned(struct mortise_plugins *p, struct entry *e,
     if (rv != MORTISE_OK)
         return rv;
     m->dev = true;
-    rv = mortise_trust_digest(p->trust, m->digest, why);
+    rv = mortise_trust_check_digest(p->trust, m->digest, why);
     if (rv == MORTISE_OK)
-        rv = mortise_trust_version(p->trust, m->name, m->version, why);
+        rv = mortise_trust_check_version(p->trust, m->name, m->version, why);
     if (rv == MORTISE_OK)
         rv = check_file_name(e, why);
     if (rv == MORTISE_OK && m->n_artifacts == 0)
@@ -508,7 +508,7 @@ static int check_quarantine(struct mortise_plugins *p, struct entry *e,
 
     if (p->config.quarantine_dir == NULL || e->manifest == NULL)
         return MORTISE_OK;
-    rv = mortise_quarantine_why(
+    rv = mortise_quarantine_reason(
         why, &e->until_ms, &e->noted, p->config.quarantine_at,
         p->config.quarantine_dir, e->manifest, mortise_now_ms(), err);
     if (rv != MORTISE_OK)
@@ -522,8 +522,8 @@ static int check_quarantine(struct mortise_plugins *p, struct entry *e,
                : mortise_nomem(err);
 }
 
-int mortise_plugin_look_again(struct mortise_plugins *p, struct entry *e,
-                              struct mortise_err *err)
+int mortise_plugin_refresh_quarantine(struct mortise_plugins *p,
+                                      struct entry *e, struct mortise_err *err)
 {
     int rv;
 
@@ -547,15 +547,15 @@ int mortise_plugins_open_trust(struct mortise_plugins *p,
                             p->config.n_trust_dirs, &diags, err);
     if (rv == MORTISE_ECHECK) {
         fail_first_finding(&diags, rv, err);
-        mortise_doing(err, rv,
-                      "no key is trusted while a trust file has errors");
+        mortise_err_prefix(err, rv,
+                           "no key is trusted while a trust file has errors");
     }
     mortise_diags_finish(&diags);
     for (size_t i = 0; rv == MORTISE_OK && i < p->config.n_trust_dirs; i++)
         rv = mortise_releases_check_trust(p, i, err);
     for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(p->trust);
          i++)
-        rv = mortise_releases_note_key(p, mortise_trust_at(p->trust, i), err);
+        rv = mortise_releases_record_key(p, mortise_trust_at(p->trust, i), err);
     return rv;
 }
 
@@ -564,12 +564,13 @@ static int rejudge_entry(struct mortise_plugins *p, struct entry *e,
                          struct mortise_err *why)
 {
     const struct mortise_manifest *m = e->manifest;
-    int rv = m->dev ? mortise_trust_version(p->trust, m->name, m->version, why)
-                    : mortise_trust_again(p->trust, &e->key, m->digest,
-                                          &e->signature, why);
+    int rv =
+        m->dev ? mortise_trust_check_version(p->trust, m->name, m->version, why)
+               : mortise_trust_reverify(p->trust, &e->key, m->digest,
+                                        &e->signature, why);
 
     for (size_t i = 0; rv == MORTISE_OK && i < m->n_artifacts; i++)
-        rv = mortise_trust_digest(p->trust, m->artifacts[i].digest, why);
+        rv = mortise_trust_check_digest(p->trust, m->artifacts[i].digest, why);
     if (rv == MORTISE_OK && !m->dev)
         rv = check_signer_kinds(e, why);
     return rv == MORTISE_OK ? check_isolation(e, why) : rv;
@@ -606,7 +607,7 @@ static void rejudge_all(struct mortise_plugins *p,
     }
 }
 
-void mortise_plugins_look_at_trust(struct mortise_plugins *p)
+void mortise_plugins_refresh_trust(struct mortise_plugins *p)
 {
     uint64_t now = mortise_mono_ns();
     uint8_t print[MORTISE_DIGEST];
@@ -617,7 +618,8 @@ void mortise_plugins_look_at_trust(struct mortise_plugins *p)
     if (now < p->looked_ns + (uint64_t)MORTISE_TRUST_MS * 1000000)
         return;
     p->looked_ns = now;
-    mortise_trust_print(print, p->config.trust_dirs, p->config.n_trust_dirs);
+    mortise_trust_fingerprint(print, p->config.trust_dirs,
+                              p->config.n_trust_dirs);
     if (memcmp(print, p->print, sizeof print) == 0)
         return;
     memcpy(p->print, print, sizeof print);
@@ -700,7 +702,7 @@ int mortise_plugins_judge(struct mortise_plugins *p, const char *name,
          i++) {
         struct entry *e = &p->entries[i];
 
-        if (!e->judged && (name == NULL || mortise_plugin_is_called(e, name)))
+        if (!e->judged && (name == NULL || mortise_plugin_has_name(e, name)))
             rv = judge_new_entry(p, e, err);
     }
     return rv;

@@ -44,17 +44,17 @@ static void wait_a_tick(void)
         continue;
 }
 
-/* Called with the lock, when no visit is in progress.  Set mortise_inside_dozes
+/* Called with the lock, when no visit is in progress.  Set mortise_inside_watchdog_asleep
  * before the last poll; enter() counts its visit before it reads that flag.
  * One of the two therefore sees the other. */
 static void sleep_until_visit(void)
 {
     const struct mortise_inside_entry *late;
 
-    atomic_store(&mortise_inside_dozes, true);
-    if (mortise_inside_look(0, &late))
-        atomic_store(&mortise_inside_dozes, false);
-    while (atomic_load(&mortise_inside_dozes))
+    atomic_store(&mortise_inside_watchdog_asleep, true);
+    if (mortise_inside_poll(0, &late))
+        atomic_store(&mortise_inside_watchdog_asleep, false);
+    while (atomic_load(&mortise_inside_watchdog_asleep))
         pthread_cond_wait(&moved, &lock);
 }
 
@@ -65,10 +65,10 @@ static void *run_watchdog(void *ud)
     mortise_thread_name("mortise-watch");
     pthread_mutex_lock(&lock);
     for (;;) {
-        if (!mortise_inside_look(TICK_MS, &late))
+        if (!mortise_inside_poll(TICK_MS, &late))
             sleep_until_visit();
         if (late != NULL)
-            mortise_death_by_hanging(late);
+            mortise_death_by_hang(late);
         wait_a_tick();
     }
     return ud;
@@ -95,7 +95,7 @@ static void wake_watchdog(void)
     if (!started)
         start_watchdog();
     if (started) {
-        atomic_store(&mortise_inside_dozes, false);
+        atomic_store(&mortise_inside_watchdog_asleep, false);
         pthread_cond_signal(&moved);
     }
     pthread_mutex_unlock(&lock);
@@ -105,7 +105,7 @@ void mortise_watchdog_enable(void)
 {
     pthread_mutex_lock(&lock);
     started = false;
-    mortise_inside_wake = wake_watchdog;
-    atomic_store(&mortise_inside_dozes, true);
+    mortise_inside_wake_watchdog = wake_watchdog;
+    atomic_store(&mortise_inside_watchdog_asleep, true);
     pthread_mutex_unlock(&lock);
 }

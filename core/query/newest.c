@@ -116,7 +116,7 @@ static const char *get_shown_status(struct mortise *m, const char *tenant,
                                     const char *run,
                                     const struct mortise_head *h)
 {
-    if (mortise_query_is_deadly(m, tenant, run, h))
+    if (mortise_query_is_run_blocked(m, tenant, run, h))
         return mortise_run_status_name(MORTISE_RUN_BLOCKED);
     if (((int)h->status == MORTISE_RUN_ACCEPTED ||
          (int)h->status == MORTISE_RUN_RUNNING) &&

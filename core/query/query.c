@@ -118,21 +118,21 @@ static int add_list_entry(struct mortise_query *q, json_t *entry)
 
 /* True if an execution of the run ended the process too often.  Needs only the
  * head. */
-bool mortise_query_is_deadly(struct mortise *m, const char *tenant,
-                             const char *run, const struct mortise_head *h)
+bool mortise_query_is_run_blocked(struct mortise *m, const char *tenant,
+                                  const char *run, const struct mortise_head *h)
 {
     struct mortise_deaths d;
     const char *plugin;
 
     return !mortise_run_has_ended((int)h->status) &&
-           mortise_plugins_any_deaths(m->plugins, tenant, run, &plugin, &d) &&
+           mortise_plugins_find_deaths(m->plugins, tenant, run, &plugin, &d) &&
            d.times >= MORTISE_DEATHS_BLOCK;
 }
 
 json_t *mortise_query_run_entry(struct mortise *m, const char *tenant,
                                 const char *run, const struct mortise_head *h)
 {
-    bool blocked = mortise_query_is_deadly(m, tenant, run, h);
+    bool blocked = mortise_query_is_run_blocked(m, tenant, run, h);
 
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:I, s:i, s:b, s:o, s:o, s:o*}", "run", run,
@@ -262,7 +262,7 @@ static json_t *make_deaths_json(struct mortise *m, const char *tenant,
     struct mortise_deaths d;
     const char *plugin;
 
-    if (!mortise_plugins_any_deaths(m->plugins, tenant, run, &plugin, &d))
+    if (!mortise_plugins_find_deaths(m->plugins, tenant, run, &plugin, &d))
         return NULL;
     return json_pack("{s:s, s:s, s:s, s:i, s:o}", "plugin", plugin, "path",
                      d.path, "how", d.how, "times", (int)d.times, "last",
@@ -522,7 +522,7 @@ static json_t *make_sources_json(const struct mortise_graph *g)
             mortise_json_strn(g->sources[i].text, g->sources[i].size));
 
         if (one == NULL || json_array_append_new(list, one) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     }
     return list;
 }

@@ -66,12 +66,13 @@ mortise_query_fn mortise_query_find;
 void mortise_query_newest(struct mortise_query *q, const char *after);
 /* For newest.c: an entry of the list, as a new reference.
  *
- * mortise_query_is_deadly(): is the run blocked because an execution of it
+ * mortise_query_is_run_blocked(): is the run blocked because an execution of it
  * ended the process too often? */
 json_t *mortise_query_run_entry(struct mortise *m, const char *tenant,
                                 const char *run, const struct mortise_head *h);
-bool mortise_query_is_deadly(struct mortise *m, const char *tenant,
-                             const char *run, const struct mortise_head *h);
+bool mortise_query_is_run_blocked(struct mortise *m, const char *tenant,
+                                  const char *run,
+                                  const struct mortise_head *h);
 
 /* For query.c and those files: answer with a value, which is consumed, or with
  * an error. */

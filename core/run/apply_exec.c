@@ -14,7 +14,7 @@
 int mortise_apply_intent(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, struct mortise_err *err)
 {
-    mortise_exec_open_effect(x, true);
+    mortise_exec_set_effect_open(x, true);
     mortise_doubt_forget(x);
     mortise_exec_keep_key(x, e->digest);
     return mortise_exec_intend(r, x, e, err);
@@ -61,18 +61,18 @@ int mortise_apply_done(struct mortise_run *r, struct exec *x,
 
     if (!mortise_exec_edges_fit(n->out, n->n_out, e))
         return mortise_entry_corrupt(err, e);
-    mortise_exec_begun(x, e->attempt, e->started_ms);
-    mortise_exec_ended(x, e->at_ms);
-    mortise_exec_open_effect(x,
-                             /* doubt.c (11) */
-                             e->how == DONE_ON_ERROR &&
-                                 (x->unknown || mortise_doubt_is_useless(x)));
+    mortise_exec_set_attempt(x, e->attempt, e->started_ms);
+    mortise_exec_set_ended(x, e->at_ms);
+    mortise_exec_set_effect_open(
+        x,
+        /* doubt.c (11) */
+        e->how == DONE_ON_ERROR && (x->unknown || mortise_doubt_is_useless(x)));
     mortise_doubt_forget(x);
     x->cached = e->how == DONE_CACHED;
     x->by_on_error = e->how == DONE_ON_ERROR;
-    mortise_json_hold(&x->output, e->value);
-    mortise_exec_failed_of(x, NULL);
-    mortise_result_say(x, NULL);
+    mortise_json_set_ref(&x->output, e->value);
+    mortise_exec_set_error(x, NULL);
+    mortise_result_set_said(x, NULL);
     rv = mortise_stop_forget(r, x, err);
     if (rv == MORTISE_OK)
         rv = mortise_writes_put(r, x, e, err);
@@ -81,13 +81,13 @@ int mortise_apply_done(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK)
         rv = mortise_verdict_keep(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = mortise_outbox_use(r, x, e->at_ms, err);
+        rv = mortise_outbox_add_uses(r, x, e->at_ms, err);
     if (rv == MORTISE_OK && x->serves == 0) /* otherwise `tool_result` is
                                                emitted */
         rv = emit_node_end(r, x, e, err);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_exec_become(r, x, n->interrupt_after ? X_HELD : X_DONE);
+    mortise_exec_set_state(r, x, n->interrupt_after ? X_HELD : X_DONE);
     if (n->interrupt_after)
         return MORTISE_OK;
     return x->serves != 0 ? mortise_tool_over(r, x, err)
@@ -102,7 +102,7 @@ static json_t *build_error_event(const struct mortise_run *r,
         mortise_run_is_seen(r) ? json_pack("{s:O}", "error", e->value) : NULL;
 
     if (extra != NULL && mortise_usage_put(extra, x) != 0)
-        mortise_json_drop(&extra);
+        mortise_json_clear_ref(&extra);
     return extra;
 }
 
@@ -130,17 +130,17 @@ int mortise_apply_retry(struct mortise_run *r, struct exec *x,
         !is_journal_needed(r, x))
         rv = mortise_step_clear(r, x, err);
     if (x->was.state == 0) /* otherwise it keeps its earlier error */
-        mortise_exec_failed_of(x, e->value);
+        mortise_exec_set_error(x, e->value);
     mortise_generation_go_on(
         x, x->child != NULL && mortise_sub_failed(x->child), x->child_asks);
-    mortise_exec_begun(x, e->attempt + 1, e->started_ms);
+    mortise_exec_set_attempt(x, e->attempt + 1, e->started_ms);
     x->next_ms = e->at_ms;
     x->pause_ms = e->at_ms > r->time_ms ? e->at_ms - r->time_ms : 0;
-    mortise_exec_open_effect(x, false);
-    mortise_exec_stop_for(x, STOP_NONE);
+    mortise_exec_set_effect_open(x, false);
+    mortise_exec_set_stop(x, STOP_NONE);
     if (!mortise_step_is_open(x))
         mortise_doubt_forget(x);
-    mortise_exec_become(r, x, X_BACKOFF);
+    mortise_exec_set_state(r, x, X_BACKOFF);
     return rv;
 }
 
@@ -153,18 +153,18 @@ int mortise_apply_failed(struct mortise_run *r, struct exec *x,
     if (!mortise_exec_edges_fit(n->out, n->n_out, e) ||
         !json_is_object(e->value))
         return mortise_entry_corrupt(err, e);
-    mortise_exec_begun(x, e->attempt, e->started_ms);
-    mortise_exec_ended(x, e->at_ms);
-    mortise_exec_lead_elsewhere(r, x, e->n_edges > 0 || x->serves != 0);
+    mortise_exec_set_attempt(x, e->attempt, e->started_ms);
+    mortise_exec_set_ended(x, e->at_ms);
+    mortise_exec_set_handled(r, x, e->n_edges > 0 || x->serves != 0);
     x->child_failed = x->child != NULL && mortise_sub_failed(x->child);
     if (x->child != NULL && x->child->scope->over && !x->child_failed)
         mortise_sub_done(x);                  /* its output was rejected */
     mortise_doubt_at_failure(x, e->how != 0); /* it never answered */
     mortise_generation_refused(x);
-    mortise_exec_open_effect(x, false);
-    mortise_exec_open_effect(x, (x->doubted && !mortise_step_is_kept(x)) ||
-                                    mortise_doubt_is_useless(x));
-    mortise_exec_failed_of(x, e->value);
+    mortise_exec_set_effect_open(x, false);
+    mortise_exec_set_effect_open(x, (x->doubted && !mortise_step_is_kept(x)) ||
+                                        mortise_doubt_is_useless(x));
+    mortise_exec_set_error(x, e->value);
     rv = mortise_stop_forget(r, x, err);
     if (rv == MORTISE_OK)
         rv = mortise_exec_keep_taken(r, x, e, err);
@@ -175,7 +175,7 @@ int mortise_apply_failed(struct mortise_run *r, struct exec *x,
                                     build_error_event(r, x, e), err);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_exec_become(r, x, X_FAILED);
+    mortise_exec_set_state(r, x, X_FAILED);
     if (x->serves != 0)
         return mortise_tool_over(r, x, err);
     return mortise_frame_follow(r, x, x->handled ? EDGE_DEAD : EDGE_FAILED,
@@ -213,10 +213,10 @@ int mortise_apply_ask(struct mortise_run *r, struct exec *x,
         return mortise_entry_corrupt(err, e);
     memcpy(x->request, e->id, REQUEST_ID);
     x->deadline_ms = e->at_ms;
-    mortise_json_hold(&x->payload, e->value);
+    mortise_json_set_ref(&x->payload, e->value);
     mortise_generation_asked(x);
     if (x->started_ms == 0)
-        mortise_exec_begun(x, x->attempt, r->time_ms);
+        mortise_exec_set_attempt(x, x->attempt, r->time_ms);
     rv = mortise_event_interrupt(r, x, x->request, x->payload, err);
     if (rv != MORTISE_OK)
         return rv;
@@ -225,7 +225,7 @@ int mortise_apply_ask(struct mortise_run *r, struct exec *x,
         mortise_doubt_tell(x, x->payload, false) != 0)
         return mortise_nomem(err);
     if (e->how != MORTISE_ASK_AFTER)
-        mortise_exec_become(r, x, X_ASKED);
+        mortise_exec_set_state(r, x, X_ASKED);
     return mortise_pending_open(r, x->request, x->deadline_ms, x->payload, err);
 }
 
@@ -302,12 +302,12 @@ static int apply_settled_request(struct mortise_run *r, struct exec *x,
     if (x->ask == MORTISE_ASK_APPROVAL || x->ask == MORTISE_ASK_BEFORE ||
         x->ask == MORTISE_ASK_NODE || x->ask == MORTISE_ASK_PLAN)
         /* The wait for the decision does not count. */
-        mortise_exec_begun(x, x->attempt, r->time_ms);
+        mortise_exec_set_attempt(x, x->attempt, r->time_ms);
     x->request[0] = '\0';
     x->deadline_ms = 0;
-    mortise_json_drop(&x->payload);
+    mortise_json_clear_ref(&x->payload);
     if (x->state == X_HELD) {
-        mortise_exec_become(r, x, X_DONE);
+        mortise_exec_set_state(r, x, X_DONE);
         return mortise_frame_follow(r, x, EDGE_DEAD, err);
     }
     if (e->how == MORTISE_SETTLE_APPROVED) {
@@ -335,7 +335,7 @@ static int apply_settled_request(struct mortise_run *r, struct exec *x,
      * (9)). */
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED ||
         (e->how == MORTISE_SETTLE_FAIL && x->loss == LOSS_NONE))
-        mortise_exec_open_effect(x, false);
+        mortise_exec_set_effect_open(x, false);
     return mortise_exec_ready(r, x, err);
 }
 
@@ -346,9 +346,9 @@ int mortise_apply_settle(struct mortise_run *r, struct exec *x,
 
     if (rv == MORTISE_OK &&
         (e->how == MORTISE_SETTLE_FAIL || e->how == MORTISE_SETTLE_REJECTED))
-        mortise_tool_turned_down(x);
+        mortise_tool_set_rejected(x);
     if (e->actor[0] != '\0') /* otherwise it was withdrawn or expired */
-        mortise_exec_decided(x);
+        mortise_exec_set_decided(x);
     return rv == MORTISE_OK ? mortise_settled_add(r, e, err) : rv;
 }
 
@@ -357,7 +357,7 @@ int mortise_apply_settle(struct mortise_run *r, struct exec *x,
 static void reopen_call_effect(struct exec *x)
 {
     if (mortise_step_is_open(x) && !mortise_step_is_kept(x))
-        mortise_exec_open_effect(x, true);
+        mortise_exec_set_effect_open(x, true);
 }
 
 /* x had ended before, and ends again as it did then. */
@@ -367,10 +367,10 @@ static int end_again(struct mortise_run *r, struct exec *x, bool lost,
     reopen_call_effect(x);
     if (mortise_stop_forget(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    mortise_doubt_over(r, x);
+    mortise_doubt_restore_end(r, x);
     if (!lost)
         return MORTISE_OK;
-    if (mortise_race_quiet(r, x->frame->top, err) != MORTISE_OK)
+    if (mortise_race_end_if_quiet(r, x->frame->top, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     return r->after == MORTISE_RUN_CANCELLED
                ? mortise_event_skipped(r, mortise_exec_node(r, x),
@@ -396,23 +396,23 @@ int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
                           mortise_race_words(lost ? x->loss : LOSS_NONE));
     if (error == NULL)
         return mortise_nomem(err);
-    mortise_exec_failed_of(x, error);
+    mortise_exec_set_error(x, error);
     json_decref(error);
-    mortise_exec_ended(x, e->at_ms);
-    mortise_doubt_cut(x, r->cancelling);
+    mortise_exec_set_ended(x, e->at_ms);
+    mortise_doubt_set_cancelled(x, r->cancelling);
     reopen_call_effect(x);
     if (mortise_stop_forget(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    mortise_exec_become(r, x, X_CANCELLED);
+    mortise_exec_set_state(r, x, X_CANCELLED);
     if (!lost && x->child != NULL)
-        mortise_frame_leave_behind(x->child);
+        mortise_frame_abandon(x->child);
     if (x->serves != 0 && mortise_tool_over(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     if (!lost)
         return mortise_race_cancelled(r, err);
     if (x->serves != 0)
         return MORTISE_OK;
-    if (mortise_race_quiet(r, x->frame->top, err) != MORTISE_OK)
+    if (mortise_race_end_if_quiet(r, x->frame->top, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     if (mortise_event_skipped(r, mortise_exec_node(r, x),
                               mortise_race_words(x->loss), err) != MORTISE_OK)
@@ -434,7 +434,7 @@ int mortise_apply_child(struct mortise_run *r, struct exec *x,
     if (g == NULL || x->state == X_INSIDE || !json_is_object(e->value) ||
         !mortise_exec_edges_fit(g->start, g->n_start, e))
         return mortise_entry_corrupt(err, e);
-    mortise_exec_begun(x, e->attempt, e->started_ms);
+    mortise_exec_set_attempt(x, e->attempt, e->started_ms);
     rv = mortise_sub_begin(r, x, e->value, err);
     if (rv != MORTISE_OK)
         return rv;
@@ -443,7 +443,7 @@ int mortise_apply_child(struct mortise_run *r, struct exec *x,
                        : MORTISE_ENOMEM;
     if (rv != MORTISE_OK)
         return rv;
-    mortise_exec_become(r, start, X_DONE);
+    mortise_exec_set_state(r, start, X_DONE);
     return mortise_frame_follow_start(r, start, err);
 }
 
@@ -479,7 +479,7 @@ int mortise_apply_found(struct mortise_run *r, struct exec *x,
             json_pack("{s:s}", "chosen",
                       edge->to == MORTISE_END ? "END" : g->nodes[edge->to].id);
     if (extra != NULL && json_object_update(extra, e->value) != 0)
-        mortise_json_drop(&extra);
+        mortise_json_clear_ref(&extra);
     return mortise_event_announce(r, x, "discovery_result", extra, err);
 }
 
@@ -490,11 +490,11 @@ int mortise_apply_gather(struct mortise_run *r, struct exec *x,
 
     if (x->fan == NULL)
         return mortise_entry_corrupt(err, e);
-    mortise_exec_ended(x, e->at_ms);
+    mortise_exec_set_ended(x, e->at_ms);
     rv = mortise_writes_put(r, x, e, err);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_exec_become(r, x, X_DONE);
+    mortise_exec_set_state(r, x, X_DONE);
     return mortise_frame_follow(r, x, EDGE_DEAD, err);
 }
 
@@ -524,7 +524,7 @@ int mortise_requests_renew(struct mortise_run *r, struct mortise_err *err)
         if (now == NULL)
             return mortise_nomem(err);
         if (!has_same_use(now, x->payload)) {
-            mortise_json_hold(&x->payload, now);
+            mortise_json_set_ref(&x->payload, now);
             rv = mortise_pending_renew(r, x->request, x->deadline_ms, now, err);
         }
         json_decref(now);

@@ -39,7 +39,7 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     if (r->n_execs != 0 || !r->ruled || !json_is_object(e->value) ||
         !mortise_exec_edges_fit(r->graph->start, r->graph->n_start, e))
         return mortise_entry_corrupt(err, e);
-    mortise_json_hold(&r->frames[0]->scope->input, e->value);
+    mortise_json_set_ref(&r->frames[0]->scope->input, e->value);
     memcpy(r->seed, e->digest, sizeof r->seed);
     r->created_ms = r->time_ms;
     rv = mortise_pins_add(r, e->note, err);
@@ -58,9 +58,9 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
         rv = mortise_pins_announce(r, e->note, err);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_exec_become(r, x, X_DONE);
+    mortise_exec_set_state(r, x, X_DONE);
     if (r->graph->approve_plan && e->n_edges == 0) {
-        mortise_plan_holds(r);
+        mortise_plan_set_waiting(r);
         return MORTISE_OK;
     }
     return mortise_frame_follow_start(r, x, err);
@@ -124,8 +124,8 @@ int mortise_apply_update(struct mortise_run *r, const struct mortise_entry *e,
         return rv;
     r->update = u->index;
     mortise_view_share(u);
-    mortise_exec_become(r, u, X_DONE);
-    mortise_frame_lead_from(r, u);
+    mortise_exec_set_state(r, u, X_DONE);
+    mortise_frame_move_sources(r, u);
     for (size_t i = 0; rv == MORTISE_OK && i < before; i++) {
         if (r->execs[i]->frame->top == r->frames[0])
             rv = relink_after_update(r, r->execs[i], u, err);
@@ -162,9 +162,9 @@ static int move_frontier(struct mortise_run *r, const struct mortise_entry *e,
         if (!mortise_exec_is_over(old))
             return mortise_entry_corrupt(
                 err, e); /* their ends were recorded first */
-        mortise_doubt_cut(old, false);
+        mortise_doubt_set_cancelled(old, false);
         if (old->state == X_FAILED && !old->handled)
-            mortise_exec_lead_elsewhere(r, old, true);
+            mortise_exec_set_handled(r, old, true);
     }
     return mortise_frame_goto(r, f, e->node, e->visit, out, err);
 }
@@ -181,7 +181,7 @@ int mortise_apply_goto(struct mortise_run *r, const struct mortise_entry *e,
         return rv;
     if (e->how != 0) /* force */
         mortise_exec_pass_before(x);
-    mortise_json_drop(&r->error);
+    mortise_json_clear_ref(&r->error);
     r->cancelling = false;
     mortise_final_forget(r);
     mortise_plan_forget(r);
@@ -206,7 +206,7 @@ int mortise_apply_look_back(struct mortise_run *r,
         r->cancelling = true;
         rv = mortise_event_command(r, "resume", e->actor, NULL, NULL, err);
     }
-    return rv == MORTISE_OK ? mortise_doubt_return(r, err) : rv;
+    return rv == MORTISE_OK ? mortise_doubt_reopen_kept(r, err) : rv;
 }
 
 /* Retry failed executions, and reactivate the nodes that were skipped because
@@ -224,10 +224,10 @@ int mortise_apply_resume(struct mortise_run *r, const struct mortise_entry *e,
     set_running_again(r);
     rv = mortise_event_command(r, "resume", e->actor, NULL, NULL, err);
     r->paused = MORTISE_PAUSE_OVER;
-    mortise_generation_came_about(r);
+    mortise_generation_clear_refused(r);
     if (r->error == NULL && (paused || !r->frames[0]->failed))
         return rv;
-    mortise_json_drop(&r->error);
+    mortise_json_clear_ref(&r->error);
     return mortise_frame_reopen(r, NULL, err);
 }
 
@@ -240,7 +240,7 @@ int mortise_apply_cancel(struct mortise_run *r, const struct mortise_entry *e,
         mortise_final_cancelled(r);
     r->cancelling = true;
     r->paused = MORTISE_PAUSE_OVER;
-    mortise_doubt_leave(r);
+    mortise_doubt_stop_settling(r);
     return mortise_event_command(r, "cancel", e->actor, NULL, e->value, err);
 }
 
@@ -252,13 +252,13 @@ int mortise_apply_end(struct mortise_run *r, const struct mortise_entry *e,
     if (e->how != MORTISE_RUN_COMPLETED && e->how != MORTISE_RUN_FAILED &&
         e->how != MORTISE_RUN_CANCELLED)
         return mortise_entry_corrupt(err, e);
-    mortise_doubt_all_over(r);
+    mortise_doubt_restore_all_ends(r);
     r->after = 0;
     mortise_final_forget(r);
     r->cancelling = e->how == MORTISE_RUN_CANCELLED;
     r->status = e->how;
     r->reason = "";
-    mortise_json_hold(&r->error, e->value);
+    mortise_json_set_ref(&r->error, e->value);
     if (mortise_run_is_seen(r)) {
         extra = json_pack("{s:s, s:O*}", "status",
                           mortise_run_status_name(e->how), "error", e->value);
@@ -280,7 +280,7 @@ int mortise_apply_pause(struct mortise_run *r, const struct mortise_entry *e,
     r->paused = (enum mortise_pause)e->how;
     if (r->paused == MORTISE_PAUSE_OVER)
         return MORTISE_OK;
-    mortise_generation_came_about(r);
+    mortise_generation_clear_refused(r);
     for (size_t i = 1; i < r->n_execs; i++)
         mortise_doubt_paused(r->execs[i]);
     return mortise_event_command(r, "pause", e->actor, NULL, e->value, err);
@@ -322,11 +322,11 @@ int mortise_apply_lead(struct mortise_run *r, const struct mortise_entry *e,
 {
     struct scope *in = r->frames[e->frame]->scope;
     struct exec *x;
-    int rv = mortise_budget_leads(in) ? move_frontier(r, e, &x, err)
-                                      : mortise_entry_corrupt(err, e);
+    int rv = mortise_budget_has_goto(in) ? move_frontier(r, e, &x, err)
+                                         : mortise_entry_corrupt(err, e);
 
     if (rv != MORTISE_OK)
         return rv;
-    mortise_budget_has_led(in);
+    mortise_budget_set_goto_done(in);
     return mortise_exec_ready(r, x, err);
 }

@@ -38,5 +38,5 @@ int mortise_apply_steer(struct mortise_run *r, const struct mortise_entry *e,
         return mortise_entry_corrupt(err, e);
     rv = emit_steering_applied(r, e,
                                err); /* before the events that follow from it */
-    return rv == MORTISE_OK ? mortise_regraph(r, to, err) : rv;
+    return rv == MORTISE_OK ? mortise_regraph_switch(r, to, err) : rv;
 }

@@ -93,7 +93,7 @@ static uint64_t get_awaited_seq(const struct mortise_run *r)
         raise_seq(&seq, r->execs[r->intents.list[i]]->intent_seq);
     if (r->n_step_waits > 0)
         raise_seq(&seq, r->step_waits[r->n_step_waits - 1].seq);
-    raise_seq(&seq, mortise_outbox_awaits(r));
+    raise_seq(&seq, mortise_outbox_get_awaited_seq(r));
     if (r->seq == 1 || r->asked || !mortise_commit_is_going(r))
         raise_seq(&seq, r->seq);
     return seq;

@@ -32,7 +32,7 @@ void mortise_describe_done(json_t *out, const struct mortise_entry *e)
 
 void mortise_describe_ask(json_t *out, const struct mortise_entry *e)
 {
-    if (e->how < MORTISE_ASKS)
+    if (e->how < MORTISE_ATTENTION)
         put_how_member(out, mortise_ask_name((enum mortise_ask)e->how));
 }
 
@@ -201,7 +201,7 @@ json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
         was &= e.type != MORTISE_E_STEER;
         if (!mortise_entry_rules(&e)->hidden &&
             json_array_append_new(list, build_entry_json(r, &e, was)) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
         mortise_entry_finish(&e);
     }
     mortise_arena_finish(&a);
@@ -219,7 +219,7 @@ void mortise_run_follow_end(const void *entries, size_t size, uint32_t *status)
     while (mortise_entry_read(&e, &reader, &a, NULL) == MORTISE_OK) {
         if (mortise_entry_rules(&e)->then == RUN_ENDS)
             *status = e.how;
-        else if (mortise_entry_rules(&e)->then == RUN_GOES_ON)
+        else if (mortise_entry_rules(&e)->then == RUN_CONTINUES)
             *status = 0;
         mortise_entry_finish(&e);
     }

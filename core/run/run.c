@@ -349,7 +349,7 @@ static int advance_until_stable(struct mortise_run *r, struct mortise_err *err)
             rv = mortise_settle_tools(r, err);
         asked = false;
         if (rv == MORTISE_OK && r->finals)
-            rv = mortise_finals_wait_for_nobody(r, &asked, err);
+            rv = mortise_finals_end_waits(r, &asked, err);
     } while (rv == MORTISE_OK &&
              (r->overs.n > 0 || asked ||
               (r->ready.n > ready && r->held == NULL) || r->losers.n > losers ||
@@ -369,13 +369,14 @@ static int advance_run(struct mortise_run *r, struct mortise_err *err)
         return rv;
     if (!r->live && !r->cancelling) /* ending is possible without being live */
         return rv;
-    rv = mortise_outbox_go(r, err);
+    rv = mortise_outbox_start_next(r, err);
     if (rv == MORTISE_OK)
         rv = advance_until_stable(r, err);
     if (rv != MORTISE_OK || r->held != NULL)
         return rv;
-    if (mortise_run_is_quiet(r) && !r->cancelling && mortise_budget_leads(in)) {
-        rv = mortise_budget_lead(r, in, err);
+    if (mortise_run_is_quiet(r) && !r->cancelling &&
+        mortise_budget_has_goto(in)) {
+        rv = mortise_budget_start_goto(r, in, err);
         if (rv == MORTISE_OK)
             rv = advance_until_stable(r, err);
     }
@@ -391,7 +392,7 @@ static int delay_intended_call(struct mortise_run *r, struct exec *x,
                                struct mortise_err *err)
 {
     if (x->effect_open)
-        return mortise_fail_not_done(r, x, err);
+        return mortise_fail_undo_intent(r, x, err);
     mortise_budget_not_called(x);
     return mortise_exec_ready(r, x, err);
 }
@@ -402,7 +403,7 @@ static int start_intended_call(struct mortise_run *r, struct exec *x,
 {
     if (x->effect_open || (x->hold != NULL && x->hold->open))
         return mortise_call_start(r, x, MORTISE_RUN_EXECUTE, err);
-    mortise_exec_become(r, x, X_READY);
+    mortise_exec_set_state(r, x, X_READY);
     return mortise_start_exec(r, x, err);
 }
 
@@ -584,7 +585,7 @@ static int record_admission(struct mortise_run *r,
             r, adm)) { /* the edges are chosen after the approval of the
                           plan */
         e.n_edges = 0;
-        mortise_json_drop(&begin.lists);
+        mortise_json_clear_ref(&begin.lists);
     }
     if (rv == MORTISE_OK)
         rv = mortise_order_record_start(r, adm->order, err);
@@ -691,8 +692,8 @@ int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
     }
     mortise_arena_finish(&a);
     if (rv != MORTISE_ENOTFOUND) /* the end of the record */
-        return mortise_doing(err, rv, "checkpoint %llu",
-                             (unsigned long long)seq);
+        return mortise_err_prefix(err, rv, "checkpoint %llu",
+                                  (unsigned long long)seq);
     r->time_ms = time_ms;
     r->order = NULL;
     r->first_event = r->n_events;
@@ -713,15 +714,15 @@ static int handle_event(struct mortise_run *r, const struct mortise_input *in,
     case MORTISE_IN_RECOVER:
         return mortise_command_recover(r, err);
     case MORTISE_IN_RESULT:
-        return mortise_outbox_made(in->u.result.call)
+        return mortise_outbox_owns_handle(in->u.result.call)
                    ? mortise_outbox_settle(r, &in->u.result, err)
                    : mortise_settle_result(r, &in->u.result, err);
     case MORTISE_IN_UNRESPONSIVE:
-        return mortise_outbox_made(in->u.result.call)
+        return mortise_outbox_owns_handle(in->u.result.call)
                    ? mortise_outbox_give_up(r, in->u.result.call, err)
                    : mortise_settle_unresponsive(r, &in->u.result, err);
     case MORTISE_IN_TIMER:
-        return mortise_outbox_made(in->u.timer)
+        return mortise_outbox_owns_handle(in->u.timer)
                    ? mortise_outbox_timer(r, in->u.timer, err)
                    : mortise_settle_timer(r, in->u.timer, err);
     case MORTISE_IN_SYNCED:
@@ -741,7 +742,7 @@ static int handle_event(struct mortise_run *r, const struct mortise_input *in,
     case MORTISE_IN_YIELD:
         return mortise_step_yield(r, &in->u.yield, err);
     case MORTISE_IN_TREE:
-        return mortise_command_hear_tree(r, err);
+        return mortise_command_tree_changed(r, err);
     case MORTISE_IN_COMMAND:
         break;
     }
@@ -781,15 +782,16 @@ json_t *mortise_run_conversation(struct mortise_run *r, uint64_t call)
     return said != NULL ? json_copy(said) : json_array();
 }
 
-json_t *mortise_run_hear(struct mortise_run *r, uint64_t call, uint32_t step)
+json_t *mortise_run_take_messages(struct mortise_run *r, uint64_t call,
+                                  uint32_t step)
 {
     const struct exec *x = mortise_exec_at(r, call);
 
-    return x->call == MORTISE_RUN_EXECUTE ? mortise_inbox_hear(r, x, step)
+    return x->call == MORTISE_RUN_EXECUTE ? mortise_inbox_take(r, x, step)
                                           : json_array();
 }
 
-size_t mortise_run_news_size(const struct mortise_run *r, uint64_t call)
+size_t mortise_run_messages_size(const struct mortise_run *r, uint64_t call)
 {
     const struct exec *x = mortise_exec_at(r, call);
 
@@ -798,12 +800,12 @@ size_t mortise_run_news_size(const struct mortise_run *r, uint64_t call)
                : 0;
 }
 
-bool mortise_run_has_news(const struct mortise_run *r, uint64_t call)
+bool mortise_run_has_messages(const struct mortise_run *r, uint64_t call)
 {
     const struct exec *x = mortise_exec_at(r, call);
 
     return x != NULL && x->call == MORTISE_RUN_EXECUTE &&
-           mortise_inbox_waits(r, x);
+           mortise_inbox_has_messages(r, x);
 }
 
 bool mortise_run_offers(const struct mortise_run *r, uint64_t call,
@@ -870,7 +872,8 @@ bool mortise_run_is_finished(const struct mortise_run *r)
     return mortise_run_has_ended(r->status);
 }
 
-void mortise_run_left(struct mortise_run *r, int status, const char *reason)
+void mortise_run_set_stored_status(struct mortise_run *r, int status,
+                                   const char *reason)
 {
     static const char *const reasons[] = {"plugin", "no_continue", "memory"};
 

@@ -79,7 +79,7 @@ enum mortise_input_kind {
     MORTISE_IN_COMMIT,
     MORTISE_IN_CHILD, /* a child that a step waits for has ended */
     MORTISE_IN_YIELD, /* a call that stays for a child or a tool must suspend */
-    MORTISE_IN_TREE   /* mortise_run_tell_tree() changed the view of its tree */
+    MORTISE_IN_TREE /* mortise_run_set_tree_view() changed the view of its tree */
 };
 
 struct mortise_result_in {
@@ -101,7 +101,7 @@ struct mortise_result_in {
                     result lost: it is unknown whether its effect happened */
     uint64_t retry_after_ms;      /* an error: earliest time of a retry; 0: none
                                      given */
-    struct mortise_ending ending; /* of an error */
+    struct mortise_call_end ending;    /* of an error */
     const struct mortise_usage *usage; /* however the call ended; NULL: none */
 };
 
@@ -144,7 +144,7 @@ struct mortise_steering {
 };
 
 /* The commands of one request. */
-struct mortise_said {
+struct mortise_command_list {
     const struct mortise_run_command *list;
     size_t n;
     uint32_t flags; /* MORTISE_NO_CONTINUE */
@@ -232,7 +232,7 @@ struct mortise_input {
         struct mortise_answer_in answer;
         uint64_t timer; /* TIMER */
         uint64_t seq;   /* SYNCED, WRITTEN */
-        struct mortise_said command;
+        struct mortise_command_list command;
         struct {
             const char *handle;
             json_t *end; /* borrowed: the answer for the asker */
@@ -439,7 +439,7 @@ int mortise_run_replay(struct mortise_run **out, const struct mortise_mem *mem,
                        struct mortise_err *err);
 /* The run may be steered to this graph later; it succeeds the newest known
  * graph. */
-void mortise_run_know(struct mortise_run *r, struct mortise_graph *g);
+void mortise_run_add_next_graph(struct mortise_run *r, struct mortise_graph *g);
 int mortise_run_apply(struct mortise_run *r, uint64_t seq, uint64_t time_ms,
                       struct mortise_uuid id, const void *entries, size_t size,
                       struct mortise_err *err);
@@ -475,12 +475,13 @@ json_t *mortise_run_conversation(struct mortise_run *r, uint64_t call);
  * be sent with that step, which is in flight.  They are received when the step
  * is answered and its `told` lists them.  NULL when memory ran out.  The call
  * must be open. */
-json_t *mortise_run_hear(struct mortise_run *r, uint64_t call, uint32_t step);
+json_t *mortise_run_take_messages(struct mortise_run *r, uint64_t call,
+                                  uint32_t step);
 /* Is there a message that it has not received, and that no other call in flight
  * carries? */
-bool mortise_run_has_news(const struct mortise_run *r, uint64_t call);
+bool mortise_run_has_messages(const struct mortise_run *r, uint64_t call);
 /* The bytes of text of those messages. */
-size_t mortise_run_news_size(const struct mortise_run *r, uint64_t call);
+size_t mortise_run_messages_size(const struct mortise_run *r, uint64_t call);
 
 /* Does the execution of a call still replay its journal?  Then its emitted
  * events were emitted before, too. */
@@ -512,8 +513,8 @@ struct mortise_tree_view {
 };
 /* Set the view of the tree, which is copied; NULL: there is no tree.  If not
  * `known`, everything that depends on the view waits. */
-void mortise_run_tell_tree(struct mortise_run *r, bool known,
-                           const struct mortise_tree_view *v);
+void mortise_run_set_tree_view(struct mortise_run *r, bool known,
+                               const struct mortise_tree_view *v);
 
 /* The amounts of this run for the others. */
 struct mortise_tree_use {
@@ -554,7 +555,7 @@ const char *mortise_run_resolved(const struct mortise_run *r,
 /* Is it cancelled, with finalisers that have not ended? */
 bool mortise_run_is_ending(const struct mortise_run *r);
 /* Was it cancelled with an effect in doubt?  Then a `resume` asks about it. */
-bool mortise_run_keeps_doubt(const struct mortise_run *r);
+bool mortise_run_has_kept_doubt(const struct mortise_run *r);
 
 /* Is the admission or a list of commands recorded under this id?  NULL: no. */
 bool mortise_run_knows_order(const struct mortise_run *r, const char *id);
@@ -597,7 +598,8 @@ static inline bool mortise_run_has_ended(int status)
 bool mortise_run_is_finished(const struct mortise_run *r);
 /* Set the stored status of a replayed run that is not live: if the run is
  * blocked but not paused by a person, only its head has the reason. */
-void mortise_run_left(struct mortise_run *r, int status, const char *reason);
+void mortise_run_set_stored_status(struct mortise_run *r, int status,
+                                   const char *reason);
 /* Does it continue by itself?  Not after a replay. */
 bool mortise_run_is_going(const struct mortise_run *r);
 /* Nothing is in flight (no call, no unsynced commit, no pending command), and

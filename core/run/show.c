@@ -72,7 +72,7 @@ static json_t *build_after_json(const struct mortise_run *r,
     for (uint32_t i = 0; list != NULL && i < x->n_preds; i++) {
         mortise_exec_path(r, r->execs[x->preds[i]], path);
         if (json_array_append_new(list, json_string(path)) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     }
     return list;
 }
@@ -164,17 +164,17 @@ static json_t *build_exec_json(const struct mortise_run *r,
                             json_sprintf("%s/%s",
                                          mortise_exec_node(r, x)->plugin,
                                          mortise_exec_node(r, x)->operation)))
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     if (out != NULL && mortise_exec_node(r, x)->model_reason != NULL &&
         json_object_set_new(out, "llm",
                             json_pack("{s:s}", "reason",
                                       mortise_exec_node(r, x)->model_reason)))
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     if (out != NULL &&
         (put_lookup_results(out, x) != 0 ||
          put_compacted_output(out, mortise_exec_node(r, x), x) != 0 ||
          put_role_member(out, mortise_exec_node(r, x)) != 0))
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     if (out != NULL &&
         (mortise_usage_put(out, x) != 0 ||
          (x->child != NULL &&
@@ -183,7 +183,7 @@ static json_t *build_exec_json(const struct mortise_run *r,
           json_object_set(out, "resolved", x->resolved) != 0) ||
          (is_unsettled(r, x) &&
           json_object_set_new(out, "effect", json_string("unsettled")) != 0)))
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 
@@ -211,7 +211,7 @@ static json_t *build_nodes_json(const struct mortise_run *r,
     bool *ran = mortise_zalloc(r->mem, r->graph->n_nodes * sizeof *ran);
 
     if (ran == NULL)
-        mortise_json_drop(&list);
+        mortise_json_clear_ref(&list);
     for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
         const struct exec *x = r->execs[i];
 
@@ -220,12 +220,12 @@ static json_t *build_nodes_json(const struct mortise_run *r,
         if (x->frame->top == r->frames[0])
             ran[x->node] = true;
         if (json_array_append_new(list, build_exec_json(r, now, x)) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     }
     for (uint32_t i = 0; list != NULL && i < r->graph->n_nodes; i++) {
         if (!ran[i] &&
             json_array_append_new(list, build_unstarted_node_json(r, i)) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     }
     mortise_release(r->mem, ran, r->graph->n_nodes * sizeof *ran);
     return list;
@@ -241,7 +241,7 @@ static int add_pending_request(json_t *list, json_t *payload,
         json_object_set_new(one, "deadline",
                             json_string(format_known_time(at, deadline_ms))) !=
             0)
-        mortise_json_drop(&one);
+        mortise_json_clear_ref(&one);
     return json_array_append_new(list, one);
 }
 
@@ -274,10 +274,10 @@ static json_t *build_pending_json(const struct mortise_run *r)
 
     if (r->plan.request[0] != '\0' &&
         add_pending_request(list, r->plan.payload, 0) != 0)
-        mortise_json_drop(&list);
+        mortise_json_clear_ref(&list);
     for (size_t i = 1; list != NULL && i < r->n_execs; i++) {
         if (add_exec_requests(list, r, r->execs[i]) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     }
     return list;
 }
@@ -335,7 +335,7 @@ json_t *mortise_run_show(const struct mortise_run *run,
           json_object_set_new(out, "unsigned", mortise_pins_dev_json(r)) !=
               0) ||
          put_budget_member(out, r, r->frames[0]->scope) != 0))
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 
@@ -350,7 +350,7 @@ json_t *mortise_run_running(const struct mortise_run *r)
             x->call < MORTISE_RUN_LOOKUP &&
             json_array_append_new(list,
                                   mortise_event_live(r, x, "node_start")) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     }
     return list;
 }

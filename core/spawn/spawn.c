@@ -425,8 +425,8 @@ int mortise_spawn_after_report(const struct mortise_spawn *was,
     return MORTISE_OK;
 }
 
-int mortise_spawn_hears(const struct mortise_spawn *s, uint32_t attempt,
-                        struct mortise_err *err)
+int mortise_spawn_can_receive(const struct mortise_spawn *s, uint32_t attempt,
+                              struct mortise_err *err)
 {
     if (!s->native)
         return mortise_fail(
@@ -495,7 +495,7 @@ bool mortise_spawn_count(struct mortise_spawn_tree *tree,
     return true;
 }
 
-void mortise_spawn_spend(struct mortise_spawn_purse *purse, bool is_there,
+void mortise_spawn_spend(struct mortise_spawn_budget *purse, bool is_there,
                          const struct mortise_spawn_spend *s)
 {
     for (size_t k = 0; k < MORTISE_SPAWN_AMOUNTS; k++) {
@@ -507,8 +507,8 @@ void mortise_spawn_spend(struct mortise_spawn_purse *purse, bool is_there,
     }
 }
 
-bool mortise_spawn_fits(const struct mortise_spawn *is,
-                        const struct mortise_spawn_change *c)
+bool mortise_spawn_is_change_current(const struct mortise_spawn *is,
+                                     const struct mortise_spawn_change *c)
 {
     return (is != NULL ? is->epoch : 0) == c->from_epoch &&
            (is != NULL ? is->reports : 0) == c->from_reports &&

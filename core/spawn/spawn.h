@@ -60,7 +60,7 @@ struct mortise_spawn_tree {
 };
 
 /* The shared budget of the runs of one tree, from the origin's `budget`. */
-struct mortise_spawn_purse {
+struct mortise_spawn_budget {
     uint64_t most[MORTISE_SPAWN_AMOUNTS]; /* UINT64_MAX: no limit */
     uint64_t used[MORTISE_SPAWN_AMOUNTS]; /* spent or reserved */
 };
@@ -188,8 +188,8 @@ int mortise_spawn_after_report(const struct mortise_spawn *was,
 /* Can its child receive a message about this attempt (0: the current one)?
  * MORTISE_EDENIED: the child is not a run; MORTISE_ENOT_RUNNING: it has not
  * started; MORTISE_EALREADY_SETTLED; MORTISE_ESTALE_ATTEMPT. */
-int mortise_spawn_hears(const struct mortise_spawn *s, uint32_t attempt,
-                        struct mortise_err *err);
+int mortise_spawn_can_receive(const struct mortise_spawn *s, uint32_t attempt,
+                              struct mortise_err *err);
 
 /* The child ended.  The record must be open and have a child. */
 void mortise_spawn_after_end(const struct mortise_spawn *was,
@@ -211,7 +211,7 @@ bool mortise_spawn_count(struct mortise_spawn_tree *tree,
 /* Apply a change to the purse; `is_there`: it existed before.  Used amounts do
  * not go below 0: a salvaged store may have runs that its purse did not
  * count. */
-void mortise_spawn_spend(struct mortise_spawn_purse *purse, bool is_there,
+void mortise_spawn_spend(struct mortise_spawn_budget *purse, bool is_there,
                          const struct mortise_spawn_spend *s);
 
 /* ---- a change for the store ---------------------------------------------- */
@@ -228,7 +228,7 @@ struct mortise_spawn_change {
 };
 
 /* Does the change still apply to the current record (NULL: none)? */
-bool mortise_spawn_fits(const struct mortise_spawn *is,
-                        const struct mortise_spawn_change *c);
+bool mortise_spawn_is_change_current(const struct mortise_spawn *is,
+                                     const struct mortise_spawn_change *c);
 
 #endif

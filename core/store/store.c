@@ -48,7 +48,8 @@ int mortise_store_open_view(struct mortise_store **out, const char *path,
     return find_store_maker(path)->open_view(out, path, mem, err);
 }
 
-bool mortise_store_lacks(struct mortise_store *s, struct mortise_err *why)
+bool mortise_store_is_incomplete(struct mortise_store *s,
+                                 struct mortise_err *why)
 {
     return s->ops->lacks(s, why);
 }
@@ -72,7 +73,7 @@ bool mortise_store_is_ours(const struct mortise_store *s)
     return s->ops->is_ours(s);
 }
 
-bool mortise_store_wrote(struct mortise_store *s)
+bool mortise_store_has_written(struct mortise_store *s)
 {
     return s->ops->wrote(s);
 }
@@ -134,8 +135,8 @@ int mortise_store_remove_rest(struct mortise_store *s, bool *more,
     return s->ops->remove_rest(s, more, err);
 }
 
-int mortise_store_note(struct mortise_store *s, uint64_t ms,
-                       struct mortise_err *err)
+int mortise_store_set_overdue_time(struct mortise_store *s, uint64_t ms,
+                                   struct mortise_err *err)
 {
     return s->ops->note(s, ms, err);
 }

@@ -196,7 +196,7 @@ enum mortise_read_kind {
     /* tenant, run: found.tombstone.  MORTISE_ENOTFOUND: no run with that id was
      * removed. */
     MORTISE_READ_REMOVED,
-    /* found.noted_ms: the time of the last mortise_store_note(); 0: none. */
+    /* found.noted_ms: the time of the last mortise_store_set_overdue_time(); 0: none. */
     MORTISE_READ_NOTED,
     /* tenant, run, id: calls spawn() once, for that handle of the parent `run`.
      * MORTISE_ENOTFOUND, without a message: no such handle. */
@@ -240,7 +240,7 @@ struct mortise_read {
         uint64_t noted_ms;
         struct mortise_tombstone tombstone;
         struct mortise_spawn_tree tree;
-        struct mortise_spawn_purse purse;
+        struct mortise_spawn_budget purse;
     } found;
     /* The answer, called exactly once.  The read then belongs to the caller
      * again, who may start another read from inside done(), with the same
@@ -350,7 +350,8 @@ int mortise_store_open_view(struct mortise_store **out, const char *path,
                             const struct mortise_mem *mem,
                             struct mortise_err *err);
 /* Is such a copy known to be incomplete?  Then *why has the message. [any] */
-bool mortise_store_lacks(struct mortise_store *s, struct mortise_err *why);
+bool mortise_store_is_incomplete(struct mortise_store *s,
+                                 struct mortise_err *why);
 /* No read may be in flight.  NULL is allowed. */
 void mortise_store_close(struct mortise_store *s);
 /* Close, open and verify after a failed write.  No read may be in flight.  Only
@@ -360,7 +361,7 @@ int mortise_store_reopen(struct mortise_store *s, struct mortise_err *err);
  * every call fails with MORTISE_ESTATE, and closing does nothing. [any] */
 bool mortise_store_is_ours(const struct mortise_store *s);
 /* Has this opening written anything? */
-bool mortise_store_wrote(struct mortise_store *s);
+bool mortise_store_has_written(struct mortise_store *s);
 
 /* ---- reading ------------------------------------------------------------- */
 
@@ -405,8 +406,8 @@ int mortise_store_remove(struct mortise_store *s, struct mortise_removal *list,
 int mortise_store_remove_rest(struct mortise_store *s, bool *more,
                               struct mortise_err *err);
 /* Record the time at which runs were found overdue. */
-int mortise_store_note(struct mortise_store *s, uint64_t ms,
-                       struct mortise_err *err);
+int mortise_store_set_overdue_time(struct mortise_store *s, uint64_t ms,
+                                   struct mortise_err *err);
 
 /* Remove unused graphs: call sweep_begin(), then sweep_keep() with the graph of
  * each head, then sweep() for one batch a call while *more.  The store itself

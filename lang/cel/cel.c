@@ -177,7 +177,7 @@ int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
     if (where != NULL)
         *where = (struct mortise_cel_where){0, 0};
     mortise_buf_init(&c.path, a->mem);
-    rv = mortise_escapable(&c.escape, compile_program, &c);
+    rv = mortise_escape_catch(&c.escape, compile_program, &c);
     mortise_buf_finish(&c.path);
     *out = rv == MORTISE_OK ? c.prog : NULL;
     return rv;
@@ -211,8 +211,8 @@ unsigned mortise_cel_types(const struct mortise_cel *prog)
     return types;
 }
 
-const char *mortise_cel_gives(const struct mortise_cel *prog,
-                              char out[MORTISE_CEL_WORDS])
+const char *mortise_cel_types_text(const struct mortise_cel *prog,
+                                   char out[MORTISE_CEL_WORDS])
 {
     mortise_cel_kinds_text(prog->kinds, out);
     return out;

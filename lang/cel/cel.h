@@ -75,8 +75,8 @@ unsigned mortise_cel_types(const struct mortise_cel *prog);
 
 /* The same as text, "string or null". */
 enum { MORTISE_CEL_WORDS = 128 };
-const char *mortise_cel_gives(const struct mortise_cel *prog,
-                              char out[MORTISE_CEL_WORDS]);
+const char *mortise_cel_types_text(const struct mortise_cel *prog,
+                                   char out[MORTISE_CEL_WORDS]);
 
 /* The text of a program that is only a path of member selections and constant
  * indexes from a name (scratch.a["b"][0]); else NULL. */

@@ -115,7 +115,7 @@ static void prepare_matches(const struct cel_source *src, struct cel_node *n)
                                src->out->err);
     if (rv == MORTISE_EINVAL && src->where != NULL)
         *src->where = (struct mortise_cel_where){p->offset, p->length};
-    mortise_escape_unless_ok(src->out, rv);
+    mortise_escape_on_error(src->out, rv);
     n->u.call.regex = regex;
 }
 

@@ -112,7 +112,7 @@ static void prepare_zone(const struct cel_source *src, struct cel_node *n)
             *src->where =
                 (struct mortise_cel_where){name->offset, name->length};
     }
-    mortise_escape_unless_ok(src->out, rv);
+    mortise_escape_on_error(src->out, rv);
     n->u.call.zone = zone;
 }
 

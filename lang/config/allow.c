@@ -81,7 +81,7 @@ static void get_file_directory(const struct mortise_deployment *d,
     snprintf(path, sizeof path, "%.*s",
              slash != NULL ? (int)(slash - d->path) + 1 : 1,
              slash != NULL ? d->path : ".");
-    if (!mortise_whole(dir, path))
+    if (!mortise_path_resolve(dir, path))
         /* no path of the file is inside it */
         snprintf(dir, PATH_MAX, "%s", "/");
 }
@@ -141,7 +141,8 @@ static bool leads_outside(const char *dir, const char *text)
     if (snprintf(path, sizeof path, "%s%s%s", text[0] != '/' ? dir : "",
                  text[0] != '/' ? "/" : "", text) >= (int)sizeof path)
         return false; /* too long for a file */
-    return mortise_whole(whole, path) && !mortise_whole_is_in(whole, dir);
+    return mortise_path_resolve(whole, path) &&
+           !mortise_path_is_below(whole, dir);
 }
 
 static bool has_remote_model(const struct mortise_yaml *models, const char *dir)
@@ -238,7 +239,7 @@ static json_t *make_digest_value(const struct mortise_yaml *written,
                      : json_array_append_new(out, one);
 
         if (rv != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     }
     return out;
 }
@@ -316,13 +317,13 @@ int mortise_allow_read(struct mortise_allowance *a,
     rv = read_allow_record(&a->record, a->mem, path, err);
     if (rv == MORTISE_OK &&
         strcmp(mortise_json_text_of(a->record, "file"), a->file) != 0)
-        mortise_json_drop(&a->record);
+        mortise_json_clear_ref(&a->record);
     return rv;
 }
 
 void mortise_allow_finish(struct mortise_allowance *a)
 {
-    mortise_json_drop(&a->record);
+    mortise_json_clear_ref(&a->record);
 }
 
 bool mortise_allow_holds(const struct mortise_allowance *a)
@@ -332,7 +333,7 @@ bool mortise_allow_holds(const struct mortise_allowance *a)
 }
 
 bool mortise_allow_has(const struct mortise_allowance *a,
-                       const struct mortise_fault *f)
+                       const struct mortise_owner_fault *f)
 {
     const json_t *places = json_object_get(a->record, "places");
 
@@ -351,7 +352,7 @@ bool mortise_allow_has(const struct mortise_allowance *a,
 
 /* ---- writing ---- */
 
-json_t *mortise_allow_place(const struct mortise_fault *f)
+json_t *mortise_allow_place(const struct mortise_owner_fault *f)
 {
     return json_pack("{s:s, s:I, s:I}", "path", f->path, "uid",
                      (json_int_t)f->uid, "mode", (json_int_t)(f->mode & 022));

@@ -44,13 +44,13 @@ void mortise_allow_finish(struct mortise_allowance *a);
 bool mortise_allow_holds(const struct mortise_allowance *a);
 /* Does the permission cover this owner, or this mode, of a file? */
 bool mortise_allow_has(const struct mortise_allowance *a,
-                       const struct mortise_fault *f);
+                       const struct mortise_owner_fault *f);
 /* Store a permission for the current values, and for `places`, an array
  * (borrowed). */
 int mortise_allow_write(const struct mortise_allowance *a, json_t *places,
                         struct mortise_err *err);
 /* An element of `places`, or NULL. */
-json_t *mortise_allow_place(const struct mortise_fault *f);
+json_t *mortise_allow_place(const struct mortise_owner_fault *f);
 /* Remove the permission; MORTISE_ENOTFOUND: there is none. */
 int mortise_allow_remove(const struct mortise_allowance *a,
                          struct mortise_err *err);

@@ -29,7 +29,7 @@ static const uint64_t finished_ms = 30ull * 24 * 60 * 60 * 1000;
 static const char **resolve_path_list(struct mortise_config_reading *r,
                                       const struct mortise_yaml *list)
 {
-    const char **dirs = mortise_config_take(r, list->n * sizeof *dirs);
+    const char **dirs = mortise_config_alloc(r, list->n * sizeof *dirs);
 
     for (size_t i = 0; dirs != NULL && i < list->n; i++)
         dirs[i] = mortise_config_path(r, list->items[i]);
@@ -245,8 +245,8 @@ static void read_access_group(void *ctx, void *into,
     int rv;
 
     d->access_group = slot->value->str;
-    rv = mortise_group_to_share(r->arena->mem, d->access_group, &d->access_gid,
-                                &why);
+    rv = mortise_group_find_shareable(r->arena->mem, d->access_group,
+                                      &d->access_gid, &why);
     r->nomem |= rv == MORTISE_ENOMEM;
     if (rv == MORTISE_OK)
         d->access = &d->access_gid;
@@ -486,7 +486,7 @@ static int read_deployment_lock(struct mortise_deployment *d,
 bool mortise_deployment_lost_secrets(const struct mortise_deployment *d)
 {
     return d->broken && d->secrets.n == 0 &&
-           mortise_keys_meant(&mortise_deployment_place, d->tree, "secrets");
+           mortise_keys_has_key(&mortise_deployment_place, d->tree, "secrets");
 }
 
 /* Has the file a key (or a misspelling of one) for directories of plugins or
@@ -496,15 +496,15 @@ static bool has_unread_dirs(const struct mortise_deployment *d)
     const struct mortise_yaml *plugins = mortise_yaml_get(d->tree, "plugins");
 
     if (d->trust_dir == NULL &&
-        mortise_keys_meant(&mortise_deployment_place, d->tree, "trust"))
+        mortise_keys_has_key(&mortise_deployment_place, d->tree, "trust"))
         return true;
     if (plugins == NULL || plugins->kind != MORTISE_YAML_MAP)
-        return mortise_keys_meant(&mortise_deployment_place, d->tree,
-                                  "plugins");
+        return mortise_keys_has_key(&mortise_deployment_place, d->tree,
+                                    "plugins");
     return (d->n_plugin_dirs == 0 &&
-            mortise_keys_meant(&plugins_place, plugins, "path")) ||
+            mortise_keys_has_key(&plugins_place, plugins, "path")) ||
            (d->n_dev_dirs == 0 &&
-            mortise_keys_meant(&plugins_place, plugins, "dev"));
+            mortise_keys_has_key(&plugins_place, plugins, "dev"));
 }
 
 static int read_deployment_file(struct mortise_deployment *d, const char *path,
@@ -561,9 +561,10 @@ static int look_at_deployment(struct mortise_deployment **out,
     return rv;
 }
 
-int mortise_deployment_look(struct mortise_deployment **out,
-                            const struct mortise_mem *mem, const char *path,
-                            struct mortise_diags *diags)
+int mortise_deployment_read_partly(struct mortise_deployment **out,
+                                   const struct mortise_mem *mem,
+                                   const char *path,
+                                   struct mortise_diags *diags)
 {
     return look_at_deployment(out, mem, path, true, diags);
 }
@@ -580,7 +581,7 @@ int mortise_deployment_read(struct mortise_deployment **out,
                             const struct mortise_mem *mem, const char *path,
                             struct mortise_diags *diags)
 {
-    int rv = mortise_deployment_look(out, mem, path, diags);
+    int rv = mortise_deployment_read_partly(out, mem, path, diags);
 
     if (rv == MORTISE_OK)
         return rv;

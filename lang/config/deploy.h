@@ -78,9 +78,10 @@ int mortise_deployment_read(struct mortise_deployment **out,
 /* The same for callers that report findings and continue: with MORTISE_ECHECK,
  * *out has the parts that could be read, or is NULL if the file is no
  * Deployment. */
-int mortise_deployment_look(struct mortise_deployment **out,
-                            const struct mortise_mem *mem, const char *path,
-                            struct mortise_diags *diags);
+int mortise_deployment_read_partly(struct mortise_deployment **out,
+                                   const struct mortise_mem *mem,
+                                   const char *path,
+                                   struct mortise_diags *diags);
 /* The same without replacing ${...}: reads only this file and its lock. */
 int mortise_deployment_look_unresolved(struct mortise_deployment **out,
                                        const struct mortise_mem *mem,

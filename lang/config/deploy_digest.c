@@ -45,7 +45,7 @@ static json_t *make_absolute_list(const char *const *paths, size_t n)
     for (size_t i = 0; list != NULL && i < n; i++) {
         if (json_array_append_new(list, mortise_whole_path(paths[i])) == 0)
             continue;
-        mortise_json_drop(&list);
+        mortise_json_clear_ref(&list);
     }
     return list;
 }
@@ -111,7 +111,7 @@ static json_t *make_limits_value(const struct mortise_deployment *d)
                 list, b->said[i] != NULL ? json_integer((json_int_t)b->value[i])
                                          : json_null()) == 0)
             continue;
-        mortise_json_drop(&list);
+        mortise_json_clear_ref(&list);
     }
     return list;
 }
@@ -188,7 +188,7 @@ static json_t *make_secrets_value(const struct mortise_deployment *d,
                 out, p->name,
                 json_pack("{s:o}", "file", mortise_whole_path(p->text))) == 0)
             continue;
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     }
     return out;
 }

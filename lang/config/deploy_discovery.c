@@ -48,7 +48,7 @@ static const char *make_discovery_instance(struct mortise_config_reading *r,
                                            size_t place)
 {
     size_t size = sizeof MORTISE_DISCOVERY_PREFIX + 20;
-    char *name = mortise_config_take(r, size);
+    char *name = mortise_config_alloc(r, size);
 
     if (name != NULL)
         snprintf(name, size, MORTISE_DISCOVERY_PREFIX "%zu", place + 1);
@@ -95,7 +95,7 @@ static void read_discovery_plugins(void *ctx, void *into,
     struct mortise_discoverers *all = into;
     const struct mortise_yaml *value = slot->value;
     struct mortise_discoverer *list =
-        mortise_config_take(r, value->n * sizeof *list);
+        mortise_config_alloc(r, value->n * sizeof *list);
 
     all->list = list;
     if (value->n > MORTISE_DISCOVERERS_MAX) {

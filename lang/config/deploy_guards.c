@@ -54,7 +54,7 @@ void mortise_guards_read(struct mortise_guards *out,
                          const struct mortise_yaml *map,
                          struct mortise_config_reading *r)
 {
-    struct mortise_guard *list = mortise_config_take(r, map->n * sizeof *list);
+    struct mortise_guard *list = mortise_config_alloc(r, map->n * sizeof *list);
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))

@@ -31,11 +31,11 @@ enum { KEYS_TEXT = 400 };
 /* For a shared store: its owner, and the caller's handler of faults. */
 struct shared {
     uid_t owner;
-    mortise_fault_fn *fault;
+    mortise_owner_fault_fn *fault;
     void *ud;
 };
 
-static bool is_allowed_owner(void *ud, const struct mortise_fault *f)
+static bool is_allowed_owner(void *ud, const struct mortise_owner_fault *f)
 {
     const struct shared *x = ud;
 
@@ -45,7 +45,7 @@ static bool is_allowed_owner(void *ud, const struct mortise_fault *f)
 }
 
 static int check_store_faults(const struct mortise_settings *s,
-                              mortise_fault_fn *fault, void *ud,
+                              mortise_owner_fault_fn *fault, void *ud,
                               struct mortise_err *err)
 {
     struct shared x = {.fault = fault, .ud = ud};
@@ -58,7 +58,7 @@ static int check_store_faults(const struct mortise_settings *s,
 }
 
 int mortise_guarded_faults(const struct mortise_settings *s,
-                           mortise_fault_fn *fault, void *ud,
+                           mortise_owner_fault_fn *fault, void *ud,
                            struct mortise_err *err)
 {
     const struct mortise_deployment *d = s->deployment;
@@ -84,7 +84,7 @@ struct judging {
     bool of_store; /* the fault is in the store itself (peer.c) */
 };
 
-static bool is_fault_allowed(void *ud, const struct mortise_fault *f)
+static bool is_fault_allowed(void *ud, const struct mortise_owner_fault *f)
 {
     struct judging *j = ud;
     char store[PATH_MAX];
@@ -155,7 +155,7 @@ static int read_permission(struct word *w, const struct mortise_mem *mem,
 
     *w = (struct word){.needed = false};
     mortise_diags_init(&quiet, mem);
-    rv = resolve ? mortise_deployment_look(&d, mem, path, &quiet)
+    rv = resolve ? mortise_deployment_read_partly(&d, mem, path, &quiet)
                  : mortise_deployment_look_unresolved(&d, mem, path, &quiet);
     mortise_diags_finish(&quiet);
     if (d == NULL)

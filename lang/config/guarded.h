@@ -19,7 +19,7 @@ int mortise_guarded_may_resolve(const struct mortise_mem *mem, const char *path,
 /* Report every file of the deployment, itself included, that others own or may
  * write. */
 int mortise_guarded_faults(const struct mortise_settings *s,
-                           mortise_fault_fn *fault, void *ud,
+                           mortise_owner_fault_fn *fault, void *ud,
                            struct mortise_err *err);
 
 #endif

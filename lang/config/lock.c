@@ -403,7 +403,8 @@ int mortise_lock_set_found(json_t *lock, const char *plugin, const char *key,
  * syntax of JSON is ASCII, so they occur only in strings. */
 static bool needs_lock_escape(uint32_t c)
 {
-    return c >= 0x7f && (mortise_utf8_hides(c) || c == 0xfffe || c == 0xffff);
+    return c >= 0x7f &&
+           (mortise_utf8_is_hidden(c) || c == 0xfffe || c == 0xffff);
 }
 
 static void append_escaped_text(struct mortise_buf *b, const char *p, size_t n)

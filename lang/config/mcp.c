@@ -149,7 +149,7 @@ MORTISE_PLACE(sandbox, "sandbox");
 static void check_secret_reference(struct mortise_config_reading *r,
                                    const struct mortise_yaml *at)
 {
-    if (mortise_secret_in(at->str) && mortise_secret_name(at->str) == NULL)
+    if (mortise_secret_has_ref(at->str) && mortise_secret_name(at->str) == NULL)
         mortise_diag_add(r->diags, "E0604", at->span,
                          "write a reference to a secret as secret://NAME, "
                          "as the whole text or after its last space");
@@ -172,7 +172,7 @@ static struct mortise_mcp_texts read_text_map(struct mortise_config_reading *r,
                                               const struct mortise_yaml *map)
 {
     struct mortise_mcp_text *list =
-        mortise_config_take(r, map->n * sizeof *list);
+        mortise_config_alloc(r, map->n * sizeof *list);
     size_t n = 0;
 
     for (size_t i = 0; list != NULL && i < map->n; i++) {
@@ -196,7 +196,7 @@ static void read_mcp_command(void *ctx, void *into,
     struct mortise_config_reading *r = ctx;
     struct mortise_mcp_server *s = into;
     const struct mortise_yaml *list = slot->value;
-    const char **args = mortise_config_take(r, list->n * sizeof *args);
+    const char **args = mortise_config_alloc(r, list->n * sizeof *args);
 
     if (args == NULL)
         return;
@@ -667,7 +667,7 @@ void mortise_mcp_read(struct mortise_mcp_servers *out,
                       struct mortise_config_reading *r)
 {
     struct mortise_mcp_server *list =
-        mortise_config_take(r, map->n * sizeof *list);
+        mortise_config_alloc(r, map->n * sizeof *list);
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))

@@ -138,9 +138,9 @@ make_provider_config(struct mortise_config_reading *r,
                      const struct mortise_yaml *map)
 {
     struct mortise_yaml **names =
-        mortise_config_take(r, map->n * sizeof *names);
+        mortise_config_alloc(r, map->n * sizeof *names);
     struct mortise_yaml **items =
-        mortise_config_take(r, map->n * sizeof *items);
+        mortise_config_alloc(r, map->n * sizeof *items);
     struct mortise_yaml *config = NULL;
     size_t n = 0;
 
@@ -163,7 +163,7 @@ static const char *make_model_instance(struct mortise_config_reading *r,
                                        const char *alias)
 {
     size_t size = sizeof prefix + strlen(alias);
-    char *name = mortise_config_take(r, size);
+    char *name = mortise_config_alloc(r, size);
 
     if (name != NULL)
         snprintf(name, size, "%s%s", prefix, alias);
@@ -185,7 +185,7 @@ static void report_missing_model_key(struct mortise_config_reading *r,
         r->diags, "E0206", map->span, "a model needs the key '%s'", needed);
 
     for (size_t i = 0; i < map->n; i++)
-        if (mortise_is_slip(map->keys[i]->str, needed))
+        if (mortise_nearest_is_typo(map->keys[i]->str, needed))
             mortise_diag_help(r->diags, d,
                               "if '%s' is a misspelling, write '%s'",
                               map->keys[i]->str, needed);
@@ -251,7 +251,7 @@ void mortise_models_read(struct mortise_models *out,
                          struct mortise_config_reading *r)
 {
     struct mortise_model_alias *list =
-        mortise_config_take(r, map->n * sizeof *list);
+        mortise_config_alloc(r, map->n * sizeof *list);
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))

@@ -32,9 +32,10 @@ static bool check_own_path(const struct checking *c, const char *write,
     char at[PATH_MAX], from[PATH_MAX];
     struct mortise_diag *d;
 
-    if (own == NULL || !mortise_whole(at, own) || !mortise_whole(from, write) ||
-        (!mortise_whole_is_in(at, from) &&
-         !(inside && mortise_whole_is_in(from, at))))
+    if (own == NULL || !mortise_path_resolve(at, own) ||
+        !mortise_path_resolve(from, write) ||
+        (!mortise_path_is_below(at, from) &&
+         !(inside && mortise_path_is_below(from, at))))
         return false;
     d = mortise_diag_add(c->diags, c->code, c->at,
                          "`write` of '%.64s' includes %s, which programs of "

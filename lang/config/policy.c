@@ -92,7 +92,7 @@ static const struct mortise_yaml *
 find_pattern(const struct mortise_patterns *patterns, const char *tool)
 {
     for (size_t i = 0; i < patterns->n; i++)
-        if (mortise_wild_fits(patterns->list[i]->str, tool))
+        if (mortise_wild_match(patterns->list[i]->str, tool))
             return patterns->list[i];
     return NULL;
 }

@@ -47,7 +47,7 @@ static void read_program_file(void *ctx, void *into,
     *(const char **)slot->field = path;
     if (path == NULL || strchr(path, '/') != NULL)
         return;
-    beside = mortise_config_take(r, size);
+    beside = mortise_config_alloc(r, size);
     if (beside != NULL)
         snprintf(beside, size, "./%s", path);
     *(const char **)slot->field = beside;
@@ -67,7 +67,7 @@ static void read_program_args(void *ctx, void *into,
     struct mortise_config_reading *r = ctx;
     struct mortise_program *p = into;
     const struct mortise_yaml *list = slot->value;
-    const char **args = mortise_config_take(r, list->n * sizeof *args);
+    const char **args = mortise_config_alloc(r, list->n * sizeof *args);
 
     for (size_t i = 0; args != NULL && i < list->n; i++)
         args[i] = list->items[i]->str;
@@ -163,7 +163,7 @@ void mortise_programs_read(struct mortise_programs *out,
                            struct mortise_config_reading *r)
 {
     struct mortise_program *list =
-        mortise_config_take(r, map->n * sizeof *list);
+        mortise_config_alloc(r, map->n * sizeof *list);
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))

@@ -47,7 +47,7 @@ static void read_exec_provider(void *ctx, void *into,
     struct mortise_config_reading *r = ctx;
     struct mortise_provider *p = into;
     const struct mortise_yaml *list = slot->value;
-    const char **argv = mortise_config_take(r, (list->n + 1) * sizeof *argv);
+    const char **argv = mortise_config_alloc(r, (list->n + 1) * sizeof *argv);
 
     if (argv == NULL)
         return;
@@ -118,7 +118,7 @@ void mortise_providers_read(struct mortise_providers *out,
                             struct mortise_config_reading *r)
 {
     struct mortise_provider *list =
-        mortise_config_take(r, map->n * sizeof *list);
+        mortise_config_alloc(r, map->n * sizeof *list);
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str))

@@ -3,7 +3,7 @@
 
 #include "lang/config/expand.h"
 
-void *mortise_config_take(struct mortise_config_reading *r, size_t size)
+void *mortise_config_alloc(struct mortise_config_reading *r, size_t size)
 {
     void *p = mortise_arena_alloc(r->arena, size);
 
@@ -23,7 +23,7 @@ const char *mortise_config_path(struct mortise_config_reading *r,
 struct mortise_paths mortise_config_paths(struct mortise_config_reading *r,
                                           const struct mortise_yaml *list)
 {
-    const char **paths = mortise_config_take(r, list->n * sizeof *paths);
+    const char **paths = mortise_config_alloc(r, list->n * sizeof *paths);
 
     for (size_t i = 0; paths != NULL && i < list->n; i++)
         paths[i] = mortise_config_path(r, list->items[i]);

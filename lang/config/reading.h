@@ -17,7 +17,7 @@ struct mortise_paths { /* resolved against the file's directory */
 };
 
 /* Memory from the arena; NULL: memory ran out, and `nomem` is set. */
-void *mortise_config_take(struct mortise_config_reading *r, size_t size);
+void *mortise_config_alloc(struct mortise_config_reading *r, size_t size);
 /* A path relative to the file. */
 const char *mortise_config_path(struct mortise_config_reading *r,
                                 const struct mortise_yaml *at);

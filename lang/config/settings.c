@@ -93,7 +93,8 @@ static int read_deployment_or_default(struct mortise_settings *s,
     if (!resolve)
         return read_unresolved_deployment(s, mem, path, how, diags);
     return (how & MORTISE_SETTINGS_BROKEN) != 0
-               ? mortise_deployment_look(&s->deployment, mem, path, diags)
+               ? mortise_deployment_read_partly(&s->deployment, mem, path,
+                                                diags)
                : mortise_deployment_read(&s->deployment, mem, path, diags);
 }
 

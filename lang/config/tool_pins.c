@@ -32,7 +32,7 @@ static bool matches_pattern(const struct mortise_yaml *patterns,
                             const char *tool)
 {
     for (size_t i = 0; patterns != NULL && i < patterns->n; i++)
-        if (mortise_wild_fits(patterns->items[i]->str, tool))
+        if (mortise_wild_match(patterns->items[i]->str, tool))
             return true;
     return false;
 }

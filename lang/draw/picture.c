@@ -42,7 +42,7 @@ static void print_yaml_scalar(struct mortise_buf *b,
 
         if (cp == '\n' || cp == '\t' || cp == '\r')
             mortise_buf_puts(b, " ");
-        else if (mortise_utf8_hides(cp))
+        else if (mortise_utf8_is_hidden(cp))
             mortise_buf_printf(b, cp < 0x10000 ? "\\u%04x" : "\\U%08x",
                                (unsigned)cp);
         else

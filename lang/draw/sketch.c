@@ -95,7 +95,8 @@ static uint32_t get_edge_item(const struct sketch *s, uint32_t node)
 static bool is_drawn_as_line(const struct sketch *s,
                              const struct mortise_edge *e)
 {
-    return e->to != MORTISE_END && !mortise_graph_returns(s->g, e);
+    return e->to != MORTISE_END &&
+           !mortise_graph_is_edge_to_later_visit(s->g, e);
 }
 
 /* The longest paths from START. False: there is a cycle, which the regions of a

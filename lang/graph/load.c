@@ -105,7 +105,7 @@ static int load_tree(struct mortise_loader *ld, const struct mortise_yaml *root)
 {
     ld->g->tree = root;
     ld->g->path = root->span.file->path;
-    mortise_load_call_root(root);
+    mortise_load_name_root(root);
     read_graph_file(ld);
     mortise_load_finish(ld);
     if (ld->nomem || ld->diags->failed)

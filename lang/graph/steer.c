@@ -500,7 +500,7 @@ static struct said *find_statement(const struct diff *d, const char *path)
 
     while (e != NULL &&
            strcmp(MORTISE_OF(e, struct said, link)->path, path) != 0)
-        e = mortise_table_more(e);
+        e = mortise_table_find_next(e);
     return e != NULL ? MORTISE_OF(e, struct said, link) : NULL;
 }
 

@@ -165,7 +165,7 @@ static const char *read_ecma_name(struct reader *r, const char *from, size_t *n)
     while (p->p < p->end && *p->p != '>') {
         const char *at = p->p;
 
-        if (!is_ecma_name_char(mortise_pattern_take(p), at == from))
+        if (!is_ecma_name_char(mortise_pattern_read_char(p), at == from))
             REFUSE(r, at,
                    "the name of a group can contain letters, digits, $ and _, "
                    "and cannot begin with a digit");
@@ -516,7 +516,7 @@ static bool read_ecma_member(struct reader *r, uint32_t *c)
     char letter;
 
     if (*at != '\\') {
-        *c = mortise_pattern_take(&r->p);
+        *c = mortise_pattern_read_char(&r->p);
         return true;
     }
     if (r->p.end - at < 2)
@@ -903,7 +903,7 @@ static void read_ecma_term(struct reader *r)
         if (c == '.')
             put_ecma_dot(r);
         else
-            mortise_pattern_put(&r->p, mortise_pattern_take(&r->p));
+            mortise_pattern_put(&r->p, mortise_pattern_read_char(&r->p));
         r->p.p += c == '.';
         finish_ecma_atom(r, true, NULL);
     }
@@ -938,7 +938,7 @@ int mortise_ecma_translate(struct mortise_buf *out, const char *pattern,
     int rv;
 
     mortise_arena_init(&r.arena, out->mem);
-    rv = mortise_escapable(&r.p.escape, read_ecma_pattern, &r);
+    rv = mortise_escape_catch(&r.p.escape, read_ecma_pattern, &r);
     mortise_arena_finish(&r.arena);
     *weight = r.p.weight;
     return rv == MORTISE_OK && out->failed ? mortise_nomem(err) : rv;

@@ -92,7 +92,7 @@ bool mortise_pattern_at(const struct mortise_pattern *p, const char *text)
     return (size_t)(p->end - p->p) >= n && memcmp(p->p, text, n) == 0;
 }
 
-uint32_t mortise_pattern_take(struct mortise_pattern *p)
+uint32_t mortise_pattern_read_char(struct mortise_pattern *p)
 {
     uint32_t c = 0;
 

@@ -58,7 +58,7 @@ static inline char mortise_pattern_peek(const struct mortise_pattern *p,
 }
 bool mortise_pattern_at(const struct mortise_pattern *p, const char *text);
 /* Read the next character; there must be one. */
-uint32_t mortise_pattern_take(struct mortise_pattern *p);
+uint32_t mortise_pattern_read_char(struct mortise_pattern *p);
 /* Read exactly n digits of a base; false: they are missing. */
 bool mortise_pattern_digits(struct mortise_pattern *p, size_t n, unsigned base,
                             uint32_t *value);

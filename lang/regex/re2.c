@@ -344,7 +344,7 @@ static uint32_t read_re2_member(struct reader *r, const char *open)
     if (at == r->p.end)
         REFUSE(r, open, "this class is not closed by ]");
     if (*at != '\\')
-        return mortise_pattern_take(&r->p);
+        return mortise_pattern_read_char(&r->p);
     if (++r->p.p == r->p.end)
         REFUSE(r, at, "a backslash needs a character after it");
     return read_re2_character(r, at);
@@ -539,7 +539,7 @@ static void read_quoted_text(struct reader *r)
 
     while (r->p.p < r->p.end && !mortise_pattern_at(&r->p, "\\E")) {
         r->before = r->p.weight;
-        mortise_pattern_put(&r->p, mortise_pattern_take(&r->p));
+        mortise_pattern_put(&r->p, mortise_pattern_read_char(&r->p));
     }
     if (r->p.p == r->p.end)
         return;
@@ -624,7 +624,7 @@ static void read_re2_term(struct reader *r)
         read_re2_class(r);
         finish_re2_atom(r, 1);
     } else if (!refuse_leading_repeat(r)) {
-        mortise_pattern_put(&r->p, mortise_pattern_take(&r->p));
+        mortise_pattern_put(&r->p, mortise_pattern_read_char(&r->p));
         finish_re2_atom(r, 1);
     }
 }
@@ -653,7 +653,7 @@ int mortise_re2_translate(struct mortise_buf *out, const char *pattern,
                              .out = out,
                              .standard = "RE2",
                              .for_re2 = true}};
-    int rv = mortise_escapable(&r.p.escape, read_re2_pattern, &r);
+    int rv = mortise_escape_catch(&r.p.escape, read_re2_pattern, &r);
 
     *weight = r.p.weight;
     return rv == MORTISE_OK && out->failed ? mortise_nomem(err) : rv;

@@ -118,7 +118,7 @@ bool mortise_schema_try(struct schema_compiler *c, void (*body)(void *),
         return true;
     }
     c->escape = &inner;
-    rv = mortise_escapable(&inner, body, arg);
+    rv = mortise_escape_catch(&inner, body, arg);
     c->escape = outer;
     if (rv == MORTISE_OK)
         return true;
@@ -127,7 +127,7 @@ bool mortise_schema_try(struct schema_compiler *c, void (*body)(void *),
     return false;
 }
 
-void *mortise_schema_room(struct schema_compiler *c, size_t n, size_t size)
+void *mortise_schema_alloc(struct schema_compiler *c, size_t n, size_t size)
 {
     return mortise_escape_alloc(c->escape, c->arena, n, size);
 }
@@ -192,7 +192,7 @@ void mortise_schema_count_name(struct schema_compiler *c)
 static struct schema_resource *
 new_resource(struct schema_compiler *c, const char *uri, unsigned vocabularies)
 {
-    struct schema_resource *r = mortise_schema_room(c, 1, sizeof *r);
+    struct schema_resource *r = mortise_schema_alloc(c, 1, sizeof *r);
 
     *r = (struct schema_resource){
         .next = c->resources, .uri = uri, .vocabularies = vocabularies};
@@ -395,7 +395,7 @@ mortise_schema_compile_at(struct schema_compiler *c, json_t *json,
                           struct schema_place place,
                           struct schema_resource *resource)
 {
-    struct mortise_schema *s = mortise_schema_room(c, 1, sizeof *s);
+    struct mortise_schema *s = mortise_schema_alloc(c, 1, sizeof *s);
     struct schema_place outer = c->at;
 
     *s = (struct mortise_schema){
@@ -579,7 +579,7 @@ static void compile_whole_schema(void *arg)
 {
     struct schema_compiler *c = arg;
 
-    c->whole = mortise_schema_room(c, 1, sizeof *c->whole);
+    c->whole = mortise_schema_alloc(c, 1, sizeof *c->whole);
     *c->whole = (struct schema_whole){.mem = c->mem,
                                       .json = json_incref(c->json),
                                       .place = c->world->place,
@@ -618,7 +618,7 @@ int mortise_schema_compile_in(struct mortise_schema **out,
 
     c.last = &c.all;
     c.last_fixup = &c.fixups;
-    rv = mortise_escapable(&escape, compile_whole_schema, &c);
+    rv = mortise_escape_catch(&escape, compile_whole_schema, &c);
     if (rv != MORTISE_OK && rv != MORTISE_ENOMEM && world->wrong != NULL &&
         c.n_wrong == 0)
         report_wrong_part(&c, rv);

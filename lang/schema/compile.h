@@ -75,7 +75,7 @@ bool mortise_schema_try(struct schema_compiler *c, void (*body)(void *),
                         void *arg);
 void mortise_schema_count_name(struct schema_compiler *c);
 /* Allocate n elements in the arena. */
-void *mortise_schema_room(struct schema_compiler *c, size_t n, size_t size);
+void *mortise_schema_alloc(struct schema_compiler *c, size_t n, size_t size);
 
 /* ---- keywords.c ------------------------------------------------------ */
 

@@ -36,7 +36,7 @@ struct schema_rest *mortise_schema_need_rest(struct schema_compiler *c,
 {
     if (s->rest != NULL)
         return s->rest;
-    s->rest = mortise_schema_room(c, 1, sizeof *s->rest);
+    s->rest = mortise_schema_alloc(c, 1, sizeof *s->rest);
     *s->rest = (struct schema_rest){.max_length = SIZE_MAX,
                                     .max_items = SIZE_MAX,
                                     .max_members = SIZE_MAX,
@@ -132,7 +132,7 @@ static void read_enum(READER)
         mortise_schema_refuse(c,
                               "'enum' must be a list of values, and not empty");
     s->enumeration = v;
-    s->choices = mortise_schema_room(c, n, sizeof *s->choices);
+    s->choices = mortise_schema_alloc(c, n, sizeof *s->choices);
     for (size_t i = 0; i < n; i++)
         s->choices[i] = json_array_get(v, i);
     qsort(s->choices, n, sizeof *s->choices, compare_enum_values);
@@ -211,7 +211,7 @@ static void read_required(READER)
     size_t n = json_array_size(v);
 
     check_name_list(c, k->name, v);
-    s->required = mortise_schema_room(c, n, sizeof *s->required);
+    s->required = mortise_schema_alloc(c, n, sizeof *s->required);
     for (size_t i = 0; i < n; i++)
         s->required[i] = json_string_value(json_array_get(v, i));
     s->n_required = n;
@@ -340,7 +340,7 @@ static void read_schema_list(READER)
     if (n == 0)
         mortise_schema_refuse(c, "'%s' must be a list of at least one schema",
                               k->name);
-    into->p = mortise_schema_room(c, n, sizeof *into->p);
+    into->p = mortise_schema_alloc(c, n, sizeof *into->p);
     into->n = n;
     for (size_t i = 0; i < n; i++)
         into->p[i] = compile_subschema(c, s,
@@ -364,7 +364,7 @@ static struct schema_member *read_schema_map(READER, size_t *n)
     if (!json_is_object(v))
         mortise_schema_refuse(c, "'%s' must map names to schemas", k->name);
     *n = 0;
-    list = mortise_schema_room(c, json_object_size(v), sizeof *list);
+    list = mortise_schema_alloc(c, json_object_size(v), sizeof *list);
     MORTISE_JSON_MEMBERS (name, one, v) {
         struct schema_place place = {.keyword = k->name, .name = name};
 
@@ -401,7 +401,7 @@ static void read_pattern_properties(READER)
     struct schema_member *list = read_schema_map(c, s, k, v, &rest->n_patterns);
 
     rest->patterns =
-        mortise_schema_room(c, rest->n_patterns, sizeof *rest->patterns);
+        mortise_schema_alloc(c, rest->n_patterns, sizeof *rest->patterns);
     for (size_t i = 0; i < rest->n_patterns; i++) {
         rest->patterns[i].schema = list[i].schema;
         c->at = list[i].schema->place;
@@ -437,7 +437,7 @@ static void read_anchor(READER)
         if (strcmp(a->name, name) == 0 && a->schema != s)
             mortise_schema_refuse(c, "two anchors are named '%s'", name);
     mortise_schema_count_name(c);
-    anchor = mortise_schema_room(c, 1, sizeof *anchor);
+    anchor = mortise_schema_alloc(c, 1, sizeof *anchor);
     *anchor = (struct schema_anchor){s->resource->anchors, name,
                                      strcmp(k->name, "$anchor") != 0, s};
     s->resource->anchors = anchor;
@@ -445,7 +445,7 @@ static void read_anchor(READER)
 
 static void read_schema_ref(READER)
 {
-    struct schema_fixup *f = mortise_schema_room(c, 1, sizeof *f);
+    struct schema_fixup *f = mortise_schema_alloc(c, 1, sizeof *f);
     struct schema_ref *into = get_keyword_field(c, s, k);
 
     if (!json_is_string(v))

@@ -131,7 +131,7 @@ void mortise_schema_look(const struct mortise_schema *s, const char *name,
                   (mortise_schema_types(s) & MORTISE_T_OBJECT) == 0);
     out->others = !out->listed && !out->never && k.lists && !k.open;
     out->open = k.open;
-    out->slip = out->near != NULL && mortise_is_slip(name, out->near);
+    out->slip = out->near != NULL && mortise_nearest_is_typo(name, out->near);
     if (certain != NULL && !out->never)
         out->schemas[out->n++] = certain;
 }

@@ -188,7 +188,7 @@ static json_t *list_set_names(const json_t *set)
 
     MORTISE_JSON_MEMBERS (name, yes, set)
         if (json_array_append_new(list, json_string(name)) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     return list;
 }
 
@@ -207,7 +207,7 @@ static json_t *make_parameters_schema(const json_t *schema,
         (json_object_size(s->required) > 0 &&
          json_object_set_new(out, "required", list_set_names(s->required)) !=
              0))
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     json_decref(rest);
     return out;
 }

@@ -24,7 +24,7 @@
 struct schema_document *mortise_schema_find_document(struct schema_compiler *c,
                                                      const char *uri)
 {
-    struct schema_document *d = mortise_schema_room(c, 1, sizeof *d);
+    struct schema_document *d = mortise_schema_alloc(c, 1, sizeof *d);
     const char *text = mortise_metaschema(uri);
 
     d->uri = uri;

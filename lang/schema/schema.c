@@ -159,9 +159,10 @@ mortise_schema_with(struct mortise_arena *a, const struct mortise_schema *base,
 }
 
 /* If more than the list of members applies, the result allows anything. */
-struct mortise_schema *mortise_schema_but(struct mortise_arena *a,
-                                          const struct mortise_schema *base,
-                                          const char *name)
+struct mortise_schema *
+mortise_schema_with_any_member(struct mortise_arena *a,
+                               const struct mortise_schema *base,
+                               const char *name)
 {
     return base->rest == NULL ? set_schema_member(a, base, name, NULL)
                               : new_any_schema(a);

@@ -101,9 +101,10 @@ mortise_schema_with(struct mortise_arena *a, const struct mortise_schema *base,
 
 /* A copy of `base` in which this member may have any value.  In the arena;
  * lives as long as `base`; needs no finish.  NULL: memory ran out. */
-struct mortise_schema *mortise_schema_but(struct mortise_arena *a,
-                                          const struct mortise_schema *base,
-                                          const char *name);
+struct mortise_schema *
+mortise_schema_with_any_member(struct mortise_arena *a,
+                               const struct mortise_schema *base,
+                               const char *name);
 
 /* A copy of `part` for a checker (NULL: any value) that also accepts null.  In
  * the arena; lives as long as `part`. */

@@ -62,7 +62,7 @@ static void put_clean(struct mortise_buf *b, const char *p, size_t n)
 
     for (size_t step; p < end; p += step) {
         step = mortise_utf8_decode(p, end, &c);
-        if (step != 0 && !mortise_utf8_hides(c))
+        if (step != 0 && !mortise_utf8_is_hidden(c))
             mortise_buf_put(b, p, step);
         else if (step != 0)
             mortise_buf_printf(b,
@@ -158,7 +158,7 @@ static void put_window(struct mortise_buf *b, const struct window *w,
         f->lead += at < w->from;
         f->width += at >= w->from && at < w->to;
         step = mortise_utf8_decode(p, end, &c);
-        if (step != 0 && !mortise_utf8_hides(c))
+        if (step != 0 && !mortise_utf8_is_hidden(c))
             mortise_buf_put(b, p, step);
         else
             mortise_buf_puts(b, step != 0 && c == '\t' ? " " : "?");
@@ -413,6 +413,6 @@ void mortise_span_text(struct mortise_span span, struct mortise_buf *b)
     if (span.file == NULL)
         mortise_buf_puts(b, "?");
     else
-        mortise_buf_printf(b, "%s:%u:%u", mortise_yaml_called(span.file),
+        mortise_buf_printf(b, "%s:%u:%u", mortise_yaml_file_name(span.file),
                            span.line, span.col);
 }

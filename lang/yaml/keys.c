@@ -647,8 +647,8 @@ static bool is_misspelt(const struct mortise_place *place,
     return false;
 }
 
-bool mortise_keys_meant(const struct mortise_place *place,
-                        const struct mortise_yaml *map, const char *name)
+bool mortise_keys_has_key(const struct mortise_place *place,
+                          const struct mortise_yaml *map, const char *name)
 {
     return mortise_yaml_get(map, name) != NULL || is_misspelt(place, map, name);
 }
@@ -662,8 +662,8 @@ static const struct mortise_word *get_key_words(const struct mortise_key *key)
     return key->words;
 }
 
-bool mortise_keys_may_say(const struct mortise_place *place,
-                          const struct mortise_yaml *map, const char *name)
+bool mortise_keys_is_uncertain(const struct mortise_place *place,
+                               const struct mortise_yaml *map, const char *name)
 {
     const struct mortise_yaml *v = mortise_yaml_get(map, name);
     const struct mortise_word *w =

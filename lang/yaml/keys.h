@@ -216,18 +216,19 @@ mortise_place_row_of_types(const struct mortise_place *place, const char *name);
 
 /* Is the key present, or an unknown key that probably stands for it?  Then
  * consequences of its absence are not reported separately. */
-bool mortise_keys_meant(const struct mortise_place *place,
-                        const struct mortise_yaml *map, const char *name);
+bool mortise_keys_has_key(const struct mortise_place *place,
+                          const struct mortise_yaml *map, const char *name);
 /* The same for a key next to the key of a slot. */
-static inline bool mortise_slot_beside(const struct mortise_slot *slot,
-                                       const char *name)
+static inline bool mortise_slot_has_sibling(const struct mortise_slot *slot,
+                                            const char *name)
 {
-    return mortise_keys_meant(slot->place, slot->map, name);
+    return mortise_keys_has_key(slot->place, slot->map, name);
 }
 /* Is the value of the key uncertain, because the key is misspelt or its word is
  * unknown?  Then consequences are not reported separately. */
-bool mortise_keys_may_say(const struct mortise_place *place,
-                          const struct mortise_yaml *map, const char *name);
+bool mortise_keys_is_uncertain(const struct mortise_place *place,
+                               const struct mortise_yaml *map,
+                               const char *name);
 
 /* Read `map` according to its table: report findings, and run a reader for each
  * correct key.  Missing keys are reported at `at`. */

@@ -116,8 +116,8 @@ find_unknown_key(const struct mortise_yaml *map, const char *words)
     return map;
 }
 
-const struct mortise_yaml *mortise_yaml_meant(const struct mortise_yaml *root,
-                                              const char *words)
+const struct mortise_yaml *
+mortise_yaml_at_message(const struct mortise_yaml *root, const char *words)
 {
     char pointer[512];
     size_t n;

@@ -37,14 +37,14 @@ static void put_keyword(json_t **object, const char *key, json_t *v)
 {
     if (json_object_set_new(*object, key, v) == 0)
         return;
-    mortise_json_drop(object);
+    mortise_json_clear_ref(object);
 }
 
 static void add_array_item(json_t **list, json_t *v)
 {
     if (json_array_append_new(*list, v) == 0)
         return;
-    mortise_json_drop(list);
+    mortise_json_clear_ref(list);
 }
 
 /* {key: v} */
@@ -333,7 +333,7 @@ static json_t *make_row_schema(struct outline *o, const struct mortise_key *key)
         return make_forms_schema(o, key);
     default:
         assert(shapes[key->value] != NULL); /* otherwise a case above */
-        return mortise_json_ours(shapes[key->value]);
+        return mortise_json_parse_trusted(shapes[key->value]);
     }
 }
 
@@ -348,10 +348,10 @@ json_t *mortise_outline(const struct mortise_place *place, const char *title)
     json_t *body = make_keys_schema(&o, place);
 
     if (v != NULL && body != NULL && json_object_update_missing(v, body) != 0)
-        mortise_json_drop(&v);
+        mortise_json_clear_ref(&v);
     put_keyword(&v, "definitions", o.definitions);
     if (body == NULL)
-        mortise_json_drop(&v);
+        mortise_json_clear_ref(&v);
     json_decref(body);
     return v;
 }

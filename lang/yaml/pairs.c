@@ -184,7 +184,7 @@ int mortise_text_pairs(struct mortise_text *t, struct mortise_arena *a)
     return MORTISE_OK;
 }
 
-size_t mortise_text_unpaired(const struct mortise_text *t, size_t index)
+size_t mortise_text_file_index(const struct mortise_text *t, size_t index)
 {
     size_t low = 0, high = t->n_pairs;
 

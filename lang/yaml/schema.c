@@ -85,7 +85,7 @@ static void check_required_list(const struct mortise_yaml *required,
             mortise_yaml_get(members, name->str) != NULL)
             continue;
         near = find_nearest_member(members, name->str);
-        if (near != NULL && mortise_is_slip(name->str, near))
+        if (near != NULL && mortise_nearest_is_typo(name->str, near))
             mortise_diag_help(
                 diags,
                 mortise_diag_add(
@@ -166,7 +166,7 @@ static void write_rule_place(const void *origin, const char *rule, char *out,
                              size_t size)
 {
     struct mortise_span at = get_key_span(origin, rule);
-    int n = snprintf(out, size, "%s:%u:%u", mortise_yaml_called(at.file),
+    int n = snprintf(out, size, "%s:%u:%u", mortise_yaml_file_name(at.file),
                      at.line, at.col);
 
     if (n < 0 || (size_t)n >= size)

@@ -33,7 +33,7 @@ size_t mortise_text_offset(const struct mortise_text *t, size_t index)
     const char *text = t->file->text;
     size_t at, left;
 
-    index = mortise_text_unpaired(t, index);
+    index = mortise_text_file_index(t, index);
     if (t->strides == NULL)
         return index < t->file->size ? index : t->file->size;
     at = t->strides[index / STRIDE];

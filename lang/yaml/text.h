@@ -38,7 +38,7 @@ int mortise_text_slurp(const char *path, struct mortise_buf *b);
 /* Set `read` from the file. */
 int mortise_text_pairs(struct mortise_text *t, struct mortise_arena *a);
 /* Convert an index in `read` to an index in the file. */
-size_t mortise_text_unpaired(const struct mortise_text *t, size_t index);
+size_t mortise_text_file_index(const struct mortise_text *t, size_t index);
 /* The character that the twelve bytes \uXXXX\uXXXX at p encode; 0: they are not
  * a pair. */
 uint32_t mortise_text_pair(const char *p, const char *end);

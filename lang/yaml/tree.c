@@ -641,7 +641,7 @@ static int parse_source(struct source *s)
         yaml_parser_set_input_string(
             &s->parser, (const unsigned char *)s->text.read, s->text.n_read);
         yaml_parser_set_encoding(&s->parser, YAML_UTF8_ENCODING);
-        rv = mortise_escapable(&s->escape, read_document, s);
+        rv = mortise_escape_catch(&s->escape, read_document, s);
         yaml_event_delete(&s->ev);
         yaml_parser_delete(&s->parser);
     }
@@ -673,7 +673,7 @@ int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
     return rv;
 }
 
-void mortise_yaml_call(const struct mortise_yaml *tree, const char *alias)
+void mortise_yaml_set_alias(const struct mortise_yaml *tree, const char *alias)
 {
     struct mortise_yaml_file *file =
         (struct mortise_yaml_file *)(uintptr_t)tree->span.file;
@@ -681,7 +681,7 @@ void mortise_yaml_call(const struct mortise_yaml *tree, const char *alias)
     file->alias = alias;
 }
 
-const char *mortise_yaml_called(const struct mortise_yaml_file *file)
+const char *mortise_yaml_file_name(const struct mortise_yaml_file *file)
 {
     return file->alias != NULL ? file->alias : file->path;
 }

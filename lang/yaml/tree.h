@@ -57,8 +57,8 @@ int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
                        struct mortise_diags *diags);
 /* The name of its file in all data that outlives this process; it must not
  * depend on the spelling of the path.  The alias is lent. */
-void mortise_yaml_call(const struct mortise_yaml *tree, const char *alias);
-const char *mortise_yaml_called(const struct mortise_yaml_file *file);
+void mortise_yaml_set_alias(const struct mortise_yaml *tree, const char *alias);
+const char *mortise_yaml_file_name(const struct mortise_yaml_file *file);
 /* Parse a file on disk; a file that cannot be read is a finding. */
 int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
                       const char *path, struct mortise_diags *diags);
@@ -96,8 +96,8 @@ const struct mortise_yaml *mortise_yaml_at(const struct mortise_yaml *root,
                                            const char *pointer);
 /* The node that a schema's message "at /a/0: ..." is about
  * (lang/schema/schema.h); the key, if the member is unknown. */
-const struct mortise_yaml *mortise_yaml_meant(const struct mortise_yaml *root,
-                                              const char *words);
+const struct mortise_yaml *
+mortise_yaml_at_message(const struct mortise_yaml *root, const char *words);
 /* Is this a key that is ignored (x-...)? */
 bool mortise_yaml_is_x(const char *key);
 /* The value of an integer or a real. */

@@ -69,7 +69,7 @@ static void put_character(struct mortise_buf *b, const char *p, size_t n,
         mortise_buf_puts(b, "\\n");
     else if (cp == '\t')
         mortise_buf_puts(b, "\\t");
-    else if (n == 0 || mortise_utf8_hides(cp))
+    else if (n == 0 || mortise_utf8_is_hidden(cp))
         mortise_buf_printf(b,
                            cp < 0x100     ? "\\x%02x"
                            : cp < 0x10000 ? "\\u%04x"

@@ -66,7 +66,7 @@ static json_t *merge_graph_with(json_t *graph, json_t *with)
     if (graph == NULL || out == NULL ||
         json_object_update_recursive(out, graph) != 0 ||
         (with != NULL && json_object_update_recursive(out, with) != 0))
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     json_decref(graph);
     return out;
 }

@@ -99,7 +99,7 @@ static json_t *list_candidates(const struct mortise_graph *tools,
                 list,
                 json_pack("{s:s, s:s, s:s, s:s}", "id", h->node, "kind", "node",
                           "name", h->node, "description", h->description)) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     }
     return list;
 }
@@ -134,14 +134,14 @@ static void start_discovery(struct mortise_asked *a)
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
         return;
     }
-    a->data = mortise_look(a->call, request, answer_discovery, a);
+    a->data = mortise_discovery_start(a->call, request, answer_discovery, a);
     json_decref(request);
 }
 
 static void cancel_discovery(struct mortise_asked *a)
 {
     if (a->data != NULL)
-        mortise_look_stop(a->data);
+        mortise_discovery_cancel(a->data);
     a->data = NULL;
 }
 

@@ -8,7 +8,7 @@
  *       redirect.
  *   (2) A grant for a name does not cover addresses of this machine or of a
  *       private network, unless the grant is marked private: see
- *       mortise_egress_address().  It is checked at connect, with the address
+ *       mortise_egress_covers_address().  It is checked at connect, with the address
  *       that the socket really uses.
  *   (3) This machine is never reached through a proxy. */
 #include "services/http/egress.h"
@@ -162,22 +162,22 @@ int mortise_egress_make(struct mortise_egress *out, struct mortise_arena *a,
 
     *out = (struct mortise_egress){NULL, 0};
     if (rv != MORTISE_OK)
-        return mortise_doing(err, rv, "permissions.net");
+        return mortise_err_prefix(err, rv, "permissions.net");
     list = mortise_arena_alloc(a, (g.n + 1) * sizeof *list);
     if (list == NULL)
         return mortise_nomem(err);
     for (size_t i = 0; i < g.n; i++) {
         if (parse_grant(&list[i], g.list[i].value, err) != MORTISE_OK)
-            return mortise_doing(err, MORTISE_ECONFIG, "permissions.net: %s",
-                                 g.list[i].says);
+            return mortise_err_prefix(err, MORTISE_ECONFIG,
+                                      "permissions.net: %s", g.list[i].says);
     }
     *out = (struct mortise_egress){list, g.n};
     return MORTISE_OK;
 }
 
 const struct mortise_destination *
-mortise_egress_allows(const struct mortise_egress *e,
-                      const struct mortise_destination *d)
+mortise_egress_find_grant(const struct mortise_egress *e,
+                          const struct mortise_destination *d)
 {
     const struct mortise_destination *grant = NULL;
 
@@ -305,8 +305,8 @@ static bool is_local_address(struct sockaddr *address, socklen_t n)
     return here;
 }
 
-bool mortise_egress_address(const struct mortise_destination *grant,
-                            const struct sockaddr *address)
+bool mortise_egress_covers_address(const struct mortise_destination *grant,
+                                   const struct sockaddr *address)
 {
     struct in_addr v4;
     struct in6_addr v6;
@@ -361,8 +361,8 @@ static bool is_loopback_target(const char *host)
                              : is_loopback6(&v6);
 }
 
-const char *mortise_variable(struct mortise_arena *a, const char *const *names,
-                             bool *failed)
+const char *mortise_environment_copy(struct mortise_arena *a,
+                                     const char *const *names, bool *failed)
 {
     for (; *names != NULL; names++) {
         const char *value = getenv(*names), *copy;
@@ -386,9 +386,9 @@ int mortise_proxies_read(struct mortise_proxies *out, struct mortise_arena *a,
     static const char *const none[] = {"no_proxy", "NO_PROXY", NULL};
     bool failed = false;
 
-    out->http = mortise_variable(a, http, &failed);
-    out->https = mortise_variable(a, https, &failed);
-    out->none = mortise_variable(a, none, &failed);
+    out->http = mortise_environment_copy(a, http, &failed);
+    out->https = mortise_environment_copy(a, https, &failed);
+    out->none = mortise_environment_copy(a, none, &failed);
     return failed ? mortise_nomem(err) : MORTISE_OK;
 }
 
@@ -423,8 +423,8 @@ static bool is_proxy_exempt(const char *list, const char *host)
     return false;
 }
 
-const char *mortise_proxies_for(const struct mortise_proxies *p, bool https,
-                                const struct mortise_destination *d)
+const char *mortise_proxies_find(const struct mortise_proxies *p, bool https,
+                                 const struct mortise_destination *d)
 {
     const char *proxy = https ? p->https : p->http;
 

@@ -41,8 +41,8 @@ int mortise_egress_make(struct mortise_egress *out, struct mortise_arena *a,
                         struct mortise_err *err);
 /* Find the grant that allows the destination, or NULL. */
 const struct mortise_destination *
-mortise_egress_allows(const struct mortise_egress *e,
-                      const struct mortise_destination *d);
+mortise_egress_find_grant(const struct mortise_egress *e,
+                          const struct mortise_destination *d);
 
 /* Does the grant cover a connection to this address?  A grant for a public name
  * does not cover this machine or loopback, link-local, private, multicast or
@@ -50,8 +50,8 @@ mortise_egress_allows(const struct mortise_egress *e,
  * behind the firewall and the metadata services of clouds.  To allow such an
  * address, grant the address itself, grant localhost, or mark the name private.
  */
-bool mortise_egress_address(const struct mortise_destination *grant,
-                            const struct sockaddr *address);
+bool mortise_egress_covers_address(const struct mortise_destination *grant,
+                                   const struct sockaddr *address);
 
 /* Proxies of the environment: http_proxy, https_proxy, all_proxy and no_proxy,
  * also in upper case.  HTTP_PROXY is ignored, because a client of a CGI program
@@ -62,13 +62,13 @@ struct mortise_proxies {
 
 /* Copy the first variable of a NULL-terminated list that is set and not empty;
  * NULL if none is.  *failed becomes true if memory ran out. */
-const char *mortise_variable(struct mortise_arena *a, const char *const *names,
-                             bool *failed);
+const char *mortise_environment_copy(struct mortise_arena *a,
+                                     const char *const *names, bool *failed);
 int mortise_proxies_read(struct mortise_proxies *out, struct mortise_arena *a,
                          struct mortise_err *err);
 /* Get the proxy for a destination, or "" to connect directly.  Always "" for
  * this machine. */
-const char *mortise_proxies_for(const struct mortise_proxies *p, bool https,
-                                const struct mortise_destination *d);
+const char *mortise_proxies_find(const struct mortise_proxies *p, bool https,
+                                 const struct mortise_destination *d);
 
 #endif

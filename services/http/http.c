@@ -53,7 +53,7 @@ static void free_http_call(struct mortise_http_call *c)
 
 /* ---- callbacks of the owner --------------------------------------------- */
 
-void mortise_http_change(struct mortise_http_call *c)
+void mortise_http_mark_changed(struct mortise_http_call *c)
 {
     struct mortise_http *h = c->h;
 
@@ -100,7 +100,7 @@ void mortise_http_end(struct mortise_http_call *c,
     va_start(ap, fmt);
     set_error_message(c, fmt, ap);
     va_end(ap);
-    mortise_http_change(c);
+    mortise_http_mark_changed(c);
 }
 
 /* `room` has space for all headers. */
@@ -112,7 +112,7 @@ static void fill_answer(const struct mortise_http_call *c,
         .outcome = c->ended ? c->outcome : MORTISE_HTTP_ANSWERED,
         .words = c->ended ? c->words : "",
         .url = url != NULL ? url : c->r.url};
-    a->left = c->had_left || mortise_http_hop_left(c);
+    a->left = c->had_left || mortise_http_hop_has_left(c);
     a->acted = c->acted;
     mortise_http_reply_fill(&c->reply, a, room);
     a->retry_after = mortise_http_reply_retry_after(&c->reply, c->h->curl.curl,
@@ -130,8 +130,8 @@ static void call_owner(struct mortise_http_call *c,
     struct mortise_http_answer a = {.outcome = MORTISE_HTTP_NOMEM,
                                     .words = "out of memory",
                                     .url = c->r.url,
-                                    .left =
-                                        c->had_left || mortise_http_hop_left(c),
+                                    .left = c->had_left ||
+                                            mortise_http_hop_has_left(c),
                                     .acted = c->acted,
                                     .body = ""};
     char *url = NULL;
@@ -266,8 +266,8 @@ static int read_http_environment(struct mortise_http *h,
     static const char *const dir[] = {"SSL_CERT_DIR", NULL};
     bool failed = false;
 
-    h->ca_file = mortise_variable(&h->arena, file, &failed);
-    h->ca_dir = mortise_variable(&h->arena, dir, &failed);
+    h->ca_file = mortise_environment_copy(&h->arena, file, &failed);
+    h->ca_dir = mortise_environment_copy(&h->arena, dir, &failed);
     return failed ? mortise_nomem(err)
                   : mortise_proxies_read(&h->proxies, &h->arena, err);
 }
@@ -321,7 +321,7 @@ static bool is_reserved_header(const char *name)
         "expect", "keep-alive",     "accept-encoding",   "proxy-authorization",
         "te",     "upgrade",        "trailer",           "proxy-connection"};
 
-    return mortise_http_is_among(name, names, sizeof names / sizeof names[0]);
+    return mortise_http_is_in_list(name, names, sizeof names / sizeof names[0]);
 }
 
 /* False: the call ended. */
@@ -443,7 +443,7 @@ static void start_tries(struct mortise_http_call *c)
     else if (c->h->curl.curl->url_set(c->at, CURLUPART_URL, c->r.url, 0) !=
              CURLUE_OK)
         mortise_http_end(c, MORTISE_HTTP_INVALID, "invalid URL '%s'", c->r.url);
-    else if (mortise_http_hop_judge(c))
+    else if (mortise_http_hop_check(c))
         mortise_http_hop_begin(c);
 }
 
@@ -502,7 +502,7 @@ mortise_http_start(struct mortise_http *h,
 
 bool mortise_http_has_left(const struct mortise_http_call *c)
 {
-    return c->had_left || mortise_http_hop_left(c) || c->acted;
+    return c->had_left || mortise_http_hop_has_left(c) || c->acted;
 }
 
 void mortise_http_cancel(struct mortise_http_call *c)

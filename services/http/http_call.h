@@ -66,7 +66,7 @@ struct mortise_http_call {
 
 /* ---- http.c ---- */
 /* Mark the call as having something to deliver, and deliver it later. */
-void mortise_http_change(struct mortise_http_call *c);
+void mortise_http_mark_changed(struct mortise_http_call *c);
 /* End the call.  Only the first call of this has an effect. */
 void mortise_http_end(struct mortise_http_call *c,
                       enum mortise_http_outcome outcome, const char *fmt, ...)
@@ -74,9 +74,9 @@ void mortise_http_end(struct mortise_http_call *c,
 
 /* ---- http_hop.c ---- */
 /* Has the current hop sent any part of a request that is not safe? */
-bool mortise_http_hop_left(const struct mortise_http_call *c);
+bool mortise_http_hop_has_left(const struct mortise_http_call *c);
 /* Parse c->at and check it against the egress rules.  False: the call ended. */
-bool mortise_http_hop_judge(struct mortise_http_call *c);
+bool mortise_http_hop_check(struct mortise_http_call *c);
 /* Send the request to c->at, which was checked before. */
 void mortise_http_hop_begin(struct mortise_http_call *c);
 /* curl finished the hop: follow the redirect, or end the call. */
@@ -90,7 +90,7 @@ bool mortise_http_retry_wait(const struct mortise_http_call *c,
                              uint64_t *wait_ms);
 
 /* Is the name in a list of header names, whatever its case? */
-bool mortise_http_is_among(const char *name, const char *const *names,
-                           size_t n);
+bool mortise_http_is_in_list(const char *name, const char *const *names,
+                             size_t n);
 
 #endif

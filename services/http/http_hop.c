@@ -48,7 +48,7 @@ static size_t on_header_line(char *p, size_t size, size_t count, void *ud)
 
     if (c->reply.head_there && !before && !c->reply.redirects &&
         c->r.head != NULL)
-        mortise_http_change(c);
+        mortise_http_mark_changed(c);
     return finish_curl_write(c, outcome, &err, size * count);
 }
 
@@ -62,7 +62,7 @@ static size_t on_body_piece(char *p, size_t size, size_t count, void *ud)
         return 0;
     outcome = mortise_http_reply_body(&c->reply, p, size * count, &err);
     if (c->r.piece != NULL && !c->reply.redirects)
-        mortise_http_change(c);
+        mortise_http_mark_changed(c);
     return finish_curl_write(c, outcome, &err, size * count);
 }
 
@@ -88,12 +88,12 @@ static curl_socket_t on_socket_open(void *ud, curlsocktype purpose,
     int fd;
 
     (void)purpose;
-    if (!c->proxied && !mortise_egress_address(c->grant, &a->addr)) {
+    if (!c->proxied && !mortise_egress_covers_address(c->grant, &a->addr)) {
         c->refused = true;
         return CURL_SOCKET_BAD;
     }
     fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
-    c->no_socket = fd < 0 && mortise_is_shortage(errno) ? errno : 0;
+    c->no_socket = fd < 0 && mortise_errno_is_shortage(errno) ? errno : 0;
     return fd;
 }
 
@@ -118,7 +118,8 @@ static int on_about_to_send(void *ud, char *ip, char *local_ip, int port,
 
 /* ---- a hop -------------------------------------------------------------- */
 
-bool mortise_http_is_among(const char *name, const char *const *names, size_t n)
+bool mortise_http_is_in_list(const char *name, const char *const *names,
+                             size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (strcasecmp(name, names[i]) == 0)
@@ -134,7 +135,7 @@ static bool is_safe_across_origins(const char *name)
                                         "content-language", "content-type",
                                         "user-agent",       "idempotency-key"};
 
-    return mortise_http_is_among(name, names, sizeof names / sizeof names[0]);
+    return mortise_http_is_in_list(name, names, sizeof names / sizeof names[0]);
 }
 
 static bool add_header_line(struct mortise_http_call *c, const char *text)
@@ -182,7 +183,7 @@ static bool make_header_lines(struct mortise_http_call *c)
     return ok;
 }
 
-bool mortise_http_hop_judge(struct mortise_http_call *c)
+bool mortise_http_hop_check(struct mortise_http_call *c)
 {
     const struct mortise_curl *curl = c->h->curl.curl;
     char *scheme = NULL, *host = NULL, *port = NULL, *user = NULL;
@@ -209,7 +210,7 @@ bool mortise_http_hop_judge(struct mortise_http_call *c)
                                       &err) != MORTISE_OK)
         mortise_http_end(c, MORTISE_HTTP_INVALID,
                          "neither a host name nor an address: '%s'", host);
-    else if ((c->grant = mortise_egress_allows(&c->egress, &c->to)) == NULL)
+    else if ((c->grant = mortise_egress_find_grant(&c->egress, &c->to)) == NULL)
         mortise_http_end(c, MORTISE_HTTP_DENIED,
                          "permissions.net does not allow %s%s", c->where,
                          c->hops > 0 ? " (a redirect led there)" : "");
@@ -276,7 +277,7 @@ static bool set_ca_paths(const struct mortise_http *h, CURL *e)
 static bool set_curl_options(struct mortise_http_call *c, CURL *e)
 {
     const struct mortise_curl *curl = c->h->curl.curl;
-    const char *proxy = mortise_proxies_for(&c->h->proxies, c->https, &c->to);
+    const char *proxy = mortise_proxies_find(&c->h->proxies, c->https, &c->to);
 
     c->proxied = proxy[0] != '\0';
     set_curl_callbacks(c, e);
@@ -330,7 +331,7 @@ void mortise_http_hop_finish(struct mortise_http_call *c)
 
 /* ---- redirects ---------------------------------------------------------- */
 
-bool mortise_http_hop_left(const struct mortise_http_call *c)
+bool mortise_http_hop_has_left(const struct mortise_http_call *c)
 {
     return !c->r.safe && !c->acted && c->sent > 0;
 }
@@ -373,7 +374,7 @@ static void follow_redirect(struct mortise_http_call *c)
         return;
     }
     mortise_http_reply_clear(&c->reply);
-    if (!mortise_http_hop_judge(c))
+    if (!mortise_http_hop_check(c))
         return;
     c->strange |= https != c->https || from.port != c->to.port ||
                   strcmp(from.host, c->to.host) != 0;

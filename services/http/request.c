@@ -118,7 +118,7 @@ static bool is_credential(const json_t *value)
     const char *text = json_string_value(value);
 
     return mortise_body_is_text(value) &&
-           (!mortise_secret_in(text) || is_whole_reference(text));
+           (!mortise_secret_has_ref(text) || is_whole_reference(text));
 }
 
 static bool is_basic(const json_t *value)
@@ -128,9 +128,9 @@ static bool is_basic(const json_t *value)
 
     return json_object_size(value) == 2 && is_credential(user) &&
            is_credential(password) &&
-           (mortise_secret_in(json_string_value(user)) ||
+           (mortise_secret_has_ref(json_string_value(user)) ||
             (strchr(json_string_value(user), ':') == NULL &&
-             mortise_secret_in(json_string_value(password))));
+             mortise_secret_has_ref(json_string_value(password))));
 }
 
 static bool is_retries(const json_t *value)
@@ -142,9 +142,10 @@ static bool is_retries(const json_t *value)
 static const struct mortise_body_member members[] = {
     {"url", "a string", mortise_body_is_text},
     {"method", "a string", mortise_body_is_text},
-    {"headers", "an object of at most 256 strings", mortise_body_are_texts},
+    {"headers", "an object of at most 256 strings",
+     mortise_body_is_text_object},
     {"secret_headers", "an object of at most 256 references to secrets",
-     mortise_body_are_references},
+     mortise_body_is_secret_object},
     {"basic",
      "{user, password}, at least one of which is a reference to a secret; the "
      "user has no colon",
@@ -266,7 +267,7 @@ static json_t *encode_headers(const struct mortise_http_answer *a,
             !mortise_utf8_valid(name, strlen(name)))
             continue;
         if (json_object_set_new(out, name, join_header_values(a, i, mem)) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     }
     return out;
 }
@@ -420,7 +421,8 @@ static void on_http_done(void *ud, const struct mortise_http_answer *answer)
     if (a->doubtful && status == MORTISE_S_IO && a->call->own != NULL)
         status = MORTISE_S_DOUBT; /* its plugin has to settle the doubt */
     snprintf(a->words, sizeof a->words, "%s", words);
-    mortise_secret_store_cover(a->m->secret_store, a->words, sizeof a->words);
+    mortise_secret_store_mask_text(a->m->secret_store, a->words,
+                                   sizeof a->words);
     mortise_host_call_answer(a, status, value, a->words);
 }
 
@@ -795,7 +797,7 @@ static bool is_error_class(const json_t *value)
 static const struct mortise_body_member answer_members[] = {
     {"status", "", is_http_status},
     {"url", "", mortise_body_is_text},
-    {"headers", "", mortise_body_are_texts},
+    {"headers", "", mortise_body_is_text_object},
     {"body", "", mortise_body_is_string},
     {"body_base64", "", mortise_body_is_text},
     {"class", "", is_error_class},
@@ -810,8 +812,8 @@ static const char *describe_invalid_answer(const json_t *answer)
         json_object_get(answer, "status") != NULL &&
         (json_object_get(answer, "body") == NULL ||
          json_object_get(answer, "body_base64") == NULL) &&
-        mortise_body_fits(answer, answer_members,
-                          sizeof answer_members / sizeof answer_members[0]);
+        mortise_body_is_valid(answer, answer_members,
+                              sizeof answer_members / sizeof answer_members[0]);
     return fits ? NULL
                 : "an object: `status` (100 to 599), and optionally `headers` "
                   "(an object of strings), `body` (a string) or `body_base64`, "

@@ -162,7 +162,7 @@ find_kv_room(const struct mortise *m, const char *tenant, const char *plugin)
     struct mortise_hashed *e =
         mortise_table_find(&m->kv_rooms, mortise_hash_strs(tenant, plugin));
 
-    for (; e != NULL; e = mortise_table_more(e)) {
+    for (; e != NULL; e = mortise_table_find_next(e)) {
         struct mortise_kv_room *k =
             MORTISE_OF(e, struct mortise_kv_room, entry);
 
@@ -222,7 +222,7 @@ static void finish_kv_decision(struct kv_look *l, bool full)
                  "the plugin already has %d keys, which is the limit; remove "
                  "one with a put without a value",
                  KEYS_MAX);
-    mortise_host_call_weighed(a, full);
+    mortise_host_call_decided(a, full);
 }
 
 static bool is_kv_removal(const struct kv_look *l)
@@ -299,16 +299,16 @@ static void decide_kv_put(struct mortise_asked *a)
     struct kv_look *l;
 
     /* Secrets are stored only where the deployer keeps them. */
-    if (mortise_secret_store_tells(a->m->secret_store, a->body)) {
+    if (mortise_secret_store_is_in(a->m->secret_store, a->body)) {
         snprintf(a->words, sizeof a->words,
                  "the value contains a secret and would be stored; request the "
                  "secret again when you need it");
-        mortise_host_call_weighed(a, true);
+        mortise_host_call_decided(a, true);
         return;
     }
     l = new_kv_look(a);
     if (l == NULL)
-        mortise_host_call_weighed(a, false);
+        mortise_host_call_decided(a, false);
     else if (find_kv_room(l->m, l->tenant, l->plugin) == NULL)
         count_kv_keys(l, on_kv_keys_counted);
     else

@@ -86,7 +86,7 @@ static json_t *make_read_body(const struct mortise_asked *a)
     if (body != NULL &&
         (put_if_absent(body, "max_traces", json_integer(DEFAULT_TRACES)) != 0 ||
          put_if_absent(body, "keys", json_object()) != 0))
-        mortise_json_drop(&body);
+        mortise_json_clear_ref(&body);
     return body;
 }
 
@@ -115,7 +115,7 @@ static json_t *make_stored_trace(const json_t *said, const char *key, size_t k,
          json_object_set_new(t, "created_at",
                              json_integer((json_int_t)now_ms)) != 0 ||
          put_if_absent(t, "strength", json_real(0.5)) != 0))
-        mortise_json_drop(&t);
+        mortise_json_clear_ref(&t);
     return t;
 }
 
@@ -261,7 +261,7 @@ static void fail_memory_call(struct mortise_asked *a, const char *code,
 
     snprintf(words, sizeof words, "%.100s: %.380s",
              code[0] != '\0' ? code : "memory.failed", message);
-    mortise_secret_store_cover(a->m->secret_store, words, sizeof words);
+    mortise_secret_store_mask_text(a->m->secret_store, words, sizeof words);
     mortise_host_call_answer(a,
                              again ? MORTISE_S_IO
                              : strcmp(error_class, "timeout") == 0
@@ -277,7 +277,7 @@ static json_t *list_trace_ids(const json_t *traces)
     MORTISE_JSON_EACH (one, i, traces)
         if (ids != NULL &&
             json_array_append(ids, json_object_get(one, "id")) != 0)
-            mortise_json_drop(&ids);
+            mortise_json_clear_ref(&ids);
     return ids;
 }
 
@@ -312,7 +312,8 @@ static void finish_memory_call(struct mortise_asked *a,
         fail_memory_call(a, how->code, how->error_class, how->message);
         return;
     }
-    if (mortise_traces_judge(kind, a->told, how->output, &why) != MORTISE_OK) {
+    if (mortise_traces_check_answer(kind, a->told, how->output, &why) !=
+        MORTISE_OK) {
         fail_memory_call(a, "memory.bad_answer", "permanent", why.msg);
         return;
     }
@@ -345,7 +346,7 @@ const struct mortise_host_call_method mortise_host_call_memory_read = {
     .effect = MORTISE_HOST_CALL_READ,
     .check = check_memory_read,
     .start = start_memory_read,
-    .cancel = mortise_calls_let_go,
+    .cancel = mortise_calls_stop_serving,
     .served = finish_memory_read};
 
 const struct mortise_host_call_method mortise_host_call_memory_write = {
@@ -353,5 +354,5 @@ const struct mortise_host_call_method mortise_host_call_memory_write = {
     .repeats = is_repeatable_write,
     .check = check_memory_write,
     .start = start_memory_write,
-    .cancel = mortise_calls_let_go,
+    .cancel = mortise_calls_stop_serving,
     .served = finish_memory_write};

@@ -181,7 +181,7 @@ int mortise_json_reply_read(struct mortise *m, const json_t *response,
                      : parse_reply_json(text.p != NULL ? text.p : "", text.n,
                                         &value, err);
     if (rv == MORTISE_EINVAL)
-        mortise_doing(err, rv, "the reply is not JSON");
+        mortise_err_prefix(err, rv, "the reply is not JSON");
     if (rv == MORTISE_OK)
         rv = validate_json_reply(m, response, value, out, err);
     json_decref(value);

@@ -31,7 +31,7 @@ static int32_t check_kept_request(struct mortise_asked *a, char *words)
                                    &why) != MORTISE_OK)
         return reject_keep(words, a, &why);
     json_decref(a->told);
-    a->told = mortise_turns_said(
+    a->told = mortise_turns_list_kept(
         a, json_string_value(json_object_get(a->body, "after")),
         json_object_get(a->body, "append"), &why);
     return a->told != NULL ? MORTISE_S_OK : reject_keep(words, a, &why);

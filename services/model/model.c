@@ -121,7 +121,7 @@ static int check_model_tools(const struct mortise_asked *a,
 static int check_turn(struct mortise_asked *a, struct mortise_err *why)
 {
     struct mortise_turn *turn;
-    int rv = mortise_turns_take(a, &turn, why);
+    int rv = mortise_turns_make(a, &turn, why);
 
     a->made = turn;
     return rv;
@@ -134,7 +134,7 @@ static int32_t check_pruned(const struct mortise_asked *a, char *words)
         json_integer_value(json_object_get(a->body, "beyond"));
 
     return json_object_get(a->body, "prune") == NULL ||
-                   mortise_turn_left_out(a->made) > (uint64_t)beyond
+                   mortise_turn_count_omitted(a->made) > (uint64_t)beyond
                ? MORTISE_S_OK
                : mortise_ask_refuse(words, MORTISE_S_NOTFOUND,
                                     "no more messages can be omitted");
@@ -206,11 +206,11 @@ static json_t *encode_chat_event(const struct mortise_asked *a,
                                  uint64_t most[MORTISE_USED_N])
 {
     size_t n = mortise_turn_size(a->made);
-    json_t *news = mortise_turn_news(a), *out;
+    json_t *news = mortise_turn_list_new(a), *out;
 
     if (json_is_true(json_object_get(a->body, "tools")))
         n += strlen(get_node_tools(a)->offered);
-    n += mortise_run_news_size(a->call->live->run, a->run_call);
+    n += mortise_run_messages_size(a->call->live->run, a->run_call);
     out = encode_model_event(a, "messages", news, n, most);
     if (out != NULL && json_array_size(news) == 0)
         json_object_del(out, "messages");
@@ -338,7 +338,7 @@ static void start_model_call(struct mortise_asked *a,
 static void start_chat(struct mortise_asked *a)
 {
     json_decref(a->told);
-    a->told = mortise_run_hear(a->live->run, a->run_call, a->step);
+    a->told = mortise_run_take_messages(a->live->run, a->run_call, a->step);
     if (a->told == NULL) {
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
         return;
@@ -395,7 +395,7 @@ static void answer_model_call(struct mortise_asked *a, json_t *out)
 /* Put the number of messages that were pruned. */
 static int put_left_out_count(const struct mortise_asked *a, json_t *to)
 {
-    size_t left_out = a->made != NULL ? mortise_turn_left_out(a->made) : 0;
+    size_t left_out = a->made != NULL ? mortise_turn_count_omitted(a->made) : 0;
 
     return left_out > 0
                ? json_object_set_new(to, "left_out",
@@ -413,7 +413,7 @@ static int put_run_messages(const struct mortise_asked *a, json_t *to)
     if (json_array_size(a->told) > 0)
         rv = json_object_set(to, "told", a->told);
     return rv == 0 && a->made != NULL &&
-                   mortise_run_has_news(c->live->run, c->run_call)
+                   mortise_run_has_messages(c->live->run, c->run_call)
                ? json_object_set_new(to, "more", json_true())
                : rv;
 }
@@ -454,7 +454,7 @@ static void answer_model_reply(struct mortise_asked *a, json_t *reply,
     if (out != NULL &&
         (put_reply_json(a, out, reply) != MORTISE_OK ||
          put_left_out_count(a, out) != 0 || put_run_messages(a, out) != 0))
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     answer_model_call(a, out);
 }
 
@@ -468,7 +468,7 @@ static void answer_model_error(struct mortise_asked *a, const char *code,
 
     if (error != NULL &&
         put_milliseconds(error, "retry_after_ms", retry_after_ms) != 0)
-        mortise_json_drop(&error);
+        mortise_json_clear_ref(&error);
     if (error != NULL)
         error = mortise_secret_store_masked(a->m->secret_store, error);
     out = error != NULL ? json_pack("{s:s, s:o, s:O}", "alias",
@@ -477,7 +477,7 @@ static void answer_model_error(struct mortise_asked *a, const char *code,
                         : NULL;
     json_decref(usage);
     if (out != NULL && put_left_out_count(a, out) != 0)
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     answer_model_call(a, out);
 }
 
@@ -644,7 +644,7 @@ static void finish_embed(struct mortise_asked *a,
 static void record_chat_answer(struct mortise_asked *a,
                                const json_t *answer_model_call)
 {
-    mortise_turn_answered(a, answer_model_call);
+    mortise_turn_set_answer(a, answer_model_call);
 }
 
 const struct mortise_host_call_method mortise_host_call_model_call = {
@@ -652,7 +652,7 @@ const struct mortise_host_call_method mortise_host_call_model_call = {
     .check = check_chat,
     .start = start_chat,
     .says = encode_chat_event,
-    .cancel = mortise_calls_let_go,
+    .cancel = mortise_calls_stop_serving,
     .served = finish_chat,
     .answered = record_chat_answer,
 };
@@ -662,6 +662,6 @@ const struct mortise_host_call_method mortise_host_call_model_embed = {
     .check = check_embed,
     .start = start_embed,
     .says = encode_embed_event,
-    .cancel = mortise_calls_let_go,
+    .cancel = mortise_calls_stop_serving,
     .served = finish_embed,
 };

@@ -63,8 +63,8 @@ static bool is_tool_offered(const struct mortise_asked *a,
 static json_t *encode_tool_list(const struct mortise_asked *a, bool whole)
 {
     const struct mortise_graph *tools = a->call->node->tools;
-    json_t *all =
-        tools != NULL ? mortise_json_ours(tools->offered) : json_array();
+    json_t *all = tools != NULL ? mortise_json_parse_trusted(tools->offered)
+                                : json_array();
     json_t *list = json_array();
     int rv = all != NULL && list != NULL ? 0 : -1;
 
@@ -135,7 +135,7 @@ static int32_t check_tool_invoke(struct mortise_asked *a, char *words)
         return mortise_ask_refuse(words, MORTISE_S_DENIED,
                                   "the node has no tools");
     if (id != NULL &&
-        mortise_turns_invoke(a, json_string_value(id)) != MORTISE_OK)
+        mortise_turns_mark_invoked(a, json_string_value(id)) != MORTISE_OK)
         return mortise_ask_refuse(words, MORTISE_S_NOMEM, "out of memory");
     a->alias = json_incref(mortise_json_unconst(id));
     json_object_del(body, "tool_use_id"); /* not its identity */

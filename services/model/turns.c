@@ -184,7 +184,7 @@ static int check_message_list(json_t *open, const char *what,
         if (rv == MORTISE_OK && strcmp(role, "assistant") == 0)
             rv = add_open_calls(open, message, err);
         if (rv == MORTISE_EINVAL)
-            mortise_doing(err, rv, "at /%s/%zu", what, i);
+            mortise_err_prefix(err, rv, "at /%s/%zu", what, i);
     }
     return rv;
 }
@@ -256,7 +256,7 @@ static json_t *copy_without_provider_data(const json_t *message)
         copy = json_copy(mortise_json_unconst(part));
         json_object_del(copy, "provider");
         if (json_array_append_new(list, copy) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     }
     return out;
 }
@@ -406,7 +406,7 @@ static int prune_turn(struct mortise_turn *t, double keep,
     return rv == 0 ? MORTISE_OK : mortise_nomem(err);
 }
 
-size_t mortise_turn_left_out(const struct mortise_turn *t)
+size_t mortise_turn_count_omitted(const struct mortise_turn *t)
 {
     return t->left_out;
 }
@@ -489,7 +489,7 @@ static int fill_turn(const struct mortise_asked *a, const struct turns *all,
     return rv;
 }
 
-int mortise_turns_take(const struct mortise_asked *a, struct mortise_turn **out,
+int mortise_turns_make(const struct mortise_asked *a, struct mortise_turn **out,
                        struct mortise_err *err)
 {
     const char *name = a->name != NULL ? json_string_value(a->name) : NULL;
@@ -700,7 +700,7 @@ static int add_new_messages(json_t *to, const json_t *list,
     return rv;
 }
 
-json_t *mortise_turn_news(const struct mortise_asked *a)
+json_t *mortise_turn_list_new(const struct mortise_asked *a)
 {
     const struct mortise_turn *t = a->made;
     const json_t *invoked = get_call_turns(a)->invoked;
@@ -715,7 +715,7 @@ json_t *mortise_turn_news(const struct mortise_asked *a)
 
 /* ---- answers ------------------------------------------------------------ */
 
-int mortise_turns_invoke(const struct mortise_asked *a, const char *id)
+int mortise_turns_mark_invoked(const struct mortise_asked *a, const char *id)
 {
     struct turns *all = get_call_turns(a);
 
@@ -736,7 +736,8 @@ static void remove_invoked_ids(json_t *invoked, const json_t *reply)
             json_object_del(invoked, get_part_id(part));
 }
 
-void mortise_turn_answered(const struct mortise_asked *a, const json_t *answer)
+void mortise_turn_set_answer(const struct mortise_asked *a,
+                             const json_t *answer)
 {
     struct mortise_turn *t = a->made;
     json_t *reply =
@@ -797,8 +798,8 @@ static int check_kept_results(const struct mortise_turn *t, const json_t *more,
     return rv;
 }
 
-json_t *mortise_turns_said(const struct mortise_asked *a, const char *name,
-                           const json_t *more, struct mortise_err *err)
+json_t *mortise_turns_list_kept(const struct mortise_asked *a, const char *name,
+                                const json_t *more, struct mortise_err *err)
 {
     struct mortise_turn *t = find_turn((struct turns *)a->call->kept, name);
     json_t *out;
@@ -821,8 +822,8 @@ json_t *mortise_turns_said(const struct mortise_asked *a, const char *name,
     return out;
 }
 
-json_t *mortise_turns_told(const struct mortise_asked *a, const char *name,
-                           struct mortise_err *err)
+json_t *mortise_turns_list_sent(const struct mortise_asked *a, const char *name,
+                                struct mortise_err *err)
 {
     struct mortise_turn *t = find_turn((struct turns *)a->call->kept, name);
     struct mortise_buf text;

@@ -16,7 +16,7 @@ struct mortise_turn;
 /* Get the turn of a model.call/1 request whose body was checked; create it if
  * it does not exist.  MORTISE_EINVAL: the turn to continue, the result of a
  * tool call or the node's conversation is missing. */
-int mortise_turns_take(const struct mortise_asked *a, struct mortise_turn **out,
+int mortise_turns_make(const struct mortise_asked *a, struct mortise_turn **out,
                        struct mortise_err *err);
 /* Append the whole conversation of a turn as JSON without brackets, followed by
  * `told`, a list of messages or NULL.  MORTISE_ENOMEM. */
@@ -26,24 +26,25 @@ int mortise_turn_write(struct mortise_turn *t, const json_t *told,
 size_t mortise_turn_size(struct mortise_turn *t);
 /* The run executes the tool call with this id, so its result has an event of
  * its own.  MORTISE_ENOMEM. */
-int mortise_turns_invoke(const struct mortise_asked *a, const char *id);
+int mortise_turns_mark_invoked(const struct mortise_asked *a, const char *id);
 /* List the messages that a->made adds, for display: without results of tool
  * calls that the run executed, and with sizes in place of data.  NULL: memory
  * ran out. */
-json_t *mortise_turn_news(const struct mortise_asked *a);
+json_t *mortise_turn_list_new(const struct mortise_asked *a);
 /* Store the answer of model.call/1 in the turn a->made. */
-void mortise_turn_answered(const struct mortise_asked *a, const json_t *answer);
+void mortise_turn_set_answer(const struct mortise_asked *a,
+                             const json_t *answer);
 /* Count the messages that `prune` omitted. */
-size_t mortise_turn_left_out(const struct mortise_turn *t);
+size_t mortise_turn_count_omitted(const struct mortise_turn *t);
 
 /* List the messages added since the call began, up to the turn `name`, followed
  * by `more` (a list; borrowed); without system messages.  NULL with *err. */
-json_t *mortise_turns_said(const struct mortise_asked *a, const char *name,
-                           const json_t *more, struct mortise_err *err);
+json_t *mortise_turns_list_kept(const struct mortise_asked *a, const char *name,
+                                const json_t *more, struct mortise_err *err);
 
 /* List all messages that the model got in the turn `name`, without its reply.
  * NULL with *err; MORTISE_EINVAL: there is no such turn. */
-json_t *mortise_turns_told(const struct mortise_asked *a, const char *name,
-                           struct mortise_err *err);
+json_t *mortise_turns_list_sent(const struct mortise_asked *a, const char *name,
+                                struct mortise_err *err);
 
 #endif

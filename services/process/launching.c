@@ -108,8 +108,8 @@ static void put_launch_word(struct mortise_buf *b, const char *name,
     mortise_buf_put(b, value, strlen(value) + 1);
 }
 
-void mortise_launching_variable(struct mortise_buf *b, const char *name,
-                                const char *value)
+void mortise_launching_put_variable(struct mortise_buf *b, const char *name,
+                                    const char *value)
 {
     mortise_buf_puts(b, "env=");
     mortise_buf_puts(b, name);
@@ -164,7 +164,7 @@ static int put_program_from_path(struct mortise_buf *b, const char *name,
     bool passed = false;
     char file[4096];
 
-    while (mortise_file_on_path(&path, name, file, sizeof file)) {
+    while (mortise_file_find_on_path(&path, name, file, sizeof file)) {
         if (file[0] != '/')
             continue;
         if (mortise_owner_check(file, NULL, NULL, &why) == MORTISE_OK) {
@@ -205,8 +205,8 @@ static unsigned choose_program_user(const char *store,
 /* Only root can run programs as another user.  A user that the deployment names
  * opens files by its own permissions.  A chosen user owns none of the files
  * that the deployment grants, so "opens" lets the worker open them for it. */
-void mortise_launching_user(struct mortise_buf *b, const char *store,
-                            const struct mortise_program *p)
+void mortise_launching_put_user(struct mortise_buf *b, const char *store,
+                                const struct mortise_program *p)
 {
     char user[64];
     unsigned own;
@@ -224,10 +224,10 @@ void mortise_launching_user(struct mortise_buf *b, const char *store,
     put_launch_word(b, "user", user);
 }
 
-int mortise_launching_program(struct mortise_buf *b,
-                              const struct mortise_asked *a,
-                              const struct mortise_program *p,
-                              struct mortise_err *err)
+int mortise_launching_put_program(struct mortise_buf *b,
+                                  const struct mortise_asked *a,
+                                  const struct mortise_program *p,
+                                  struct mortise_err *err)
 {
     char memory[64];
     int rv = MORTISE_OK;
@@ -240,7 +240,7 @@ int mortise_launching_program(struct mortise_buf *b,
         put_launch_word(b, "arg", p->args[i]);
     put_launch_path(b, "cwd", mortise_launching_dir(p));
     put_launch_files(b, p);
-    mortise_launching_user(b, a->m->settings.store, p);
+    mortise_launching_put_user(b, a->m->settings.store, p);
     if (!p->online)
         put_launch_word(b, "offline", "");
     if (p->memory > 0) {
@@ -250,26 +250,28 @@ int mortise_launching_program(struct mortise_buf *b,
     return rv;
 }
 
-void mortise_launching_arg(struct mortise_buf *b, const char *arg)
+void mortise_launching_put_arg(struct mortise_buf *b, const char *arg)
 {
     put_launch_word(b, "arg", arg);
 }
 
-void mortise_launching_defaults(struct mortise_buf *b,
-                                bool (*has)(const void *ud, const char *name),
-                                const void *ud)
+void mortise_launching_put_defaults(struct mortise_buf *b,
+                                    bool (*has)(const void *ud,
+                                                const char *name),
+                                    const void *ud)
 {
     static const char *const defaults[][2] = {
         {"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LANG", "C.UTF-8"}};
 
     for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
         if (!has(ud, defaults[i][0]))
-            mortise_launching_variable(b, defaults[i][0], defaults[i][1]);
+            mortise_launching_put_variable(b, defaults[i][0], defaults[i][1]);
 }
 
-int mortise_launching_secret(struct mortise_buf *b,
-                             const struct mortise_asked *a, const char *name,
-                             const char *reference, struct mortise_err *err)
+int mortise_launching_put_secret(struct mortise_buf *b,
+                                 const struct mortise_asked *a,
+                                 const char *name, const char *reference,
+                                 struct mortise_err *err)
 {
     struct mortise_secret_store *secrets = a->m->secret_store;
     const char *secret = mortise_secret_name(reference);
@@ -298,20 +300,21 @@ static bool is_server_variable(const void *ud, const char *name)
     return false;
 }
 
-int mortise_launching_all(struct mortise_buf *b, const struct mortise_asked *a,
-                          const struct mortise_launched *what,
-                          struct mortise_err *err)
+int mortise_launching_put_all(struct mortise_buf *b,
+                              const struct mortise_asked *a,
+                              const struct mortise_launched *what,
+                              struct mortise_err *err)
 {
-    int rv = mortise_launching_program(b, a, what->program, err);
+    int rv = mortise_launching_put_program(b, a, what->program, err);
 
-    mortise_launching_defaults(b, is_server_variable, &what->env);
+    mortise_launching_put_defaults(b, is_server_variable, &what->env);
     for (size_t i = 0; rv == MORTISE_OK && i < what->env.n; i++) {
         const struct mortise_mcp_text *v = &what->env.list[i];
 
         if (mortise_secret_name(v->value) != NULL)
-            rv = mortise_launching_secret(b, a, v->name, v->value, err);
+            rv = mortise_launching_put_secret(b, a, v->name, v->value, err);
         else
-            mortise_launching_variable(b, v->name, v->value);
+            mortise_launching_put_variable(b, v->name, v->value);
     }
     return rv;
 }

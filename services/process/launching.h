@@ -34,30 +34,32 @@ int mortise_launching_await(struct mortise_asked *a,
 const char *mortise_launching_dir(const struct mortise_program *p);
 /* Put the words from the deployment: file, first arguments, directory, and
  * limits.  MORTISE_ENOTFOUND: PATH has no such file. */
-int mortise_launching_program(struct mortise_buf *words,
-                              const struct mortise_asked *a,
-                              const struct mortise_program *p,
-                              struct mortise_err *err);
+int mortise_launching_put_program(struct mortise_buf *words,
+                                  const struct mortise_asked *a,
+                                  const struct mortise_program *p,
+                                  struct mortise_err *err);
 /* Put all words, including the environment.  Its secrets must be available. */
-int mortise_launching_all(struct mortise_buf *words,
-                          const struct mortise_asked *a,
-                          const struct mortise_launched *what,
-                          struct mortise_err *err);
+int mortise_launching_put_all(struct mortise_buf *words,
+                              const struct mortise_asked *a,
+                              const struct mortise_launched *what,
+                              struct mortise_err *err);
 /* Put the user to run as, if the engine is root; `store` is the path of its
  * store. */
-void mortise_launching_user(struct mortise_buf *words, const char *store,
-                            const struct mortise_program *p);
-void mortise_launching_arg(struct mortise_buf *words, const char *arg);
-void mortise_launching_variable(struct mortise_buf *words, const char *name,
-                                const char *value);
+void mortise_launching_put_user(struct mortise_buf *words, const char *store,
+                                const struct mortise_program *p);
+void mortise_launching_put_arg(struct mortise_buf *words, const char *arg);
+void mortise_launching_put_variable(struct mortise_buf *words, const char *name,
+                                    const char *value);
 /* Put a variable whose value refers to a secret, which must be available. */
-int mortise_launching_secret(struct mortise_buf *words,
-                             const struct mortise_asked *a, const char *name,
-                             const char *reference, struct mortise_err *err);
+int mortise_launching_put_secret(struct mortise_buf *words,
+                                 const struct mortise_asked *a,
+                                 const char *name, const char *reference,
+                                 struct mortise_err *err);
 /* Put PATH and LANG, except those for which `has` is true. */
-void mortise_launching_defaults(struct mortise_buf *words,
-                                bool (*has)(const void *ud, const char *name),
-                                const void *ud);
+void mortise_launching_put_defaults(struct mortise_buf *words,
+                                    bool (*has)(const void *ud,
+                                                const char *name),
+                                    const void *ud);
 /* Wipe the words, which may contain secrets. */
 void mortise_launching_wipe(struct mortise_buf *words);
 

@@ -71,12 +71,13 @@ static bool has_valid_variable_names(const json_t *value)
 
 static bool is_variable_object(const json_t *value)
 {
-    return mortise_body_are_texts(value) && has_valid_variable_names(value);
+    return mortise_body_is_text_object(value) &&
+           has_valid_variable_names(value);
 }
 
 static bool is_secret_variable_object(const json_t *value)
 {
-    return mortise_body_are_references(value) &&
+    return mortise_body_is_secret_object(value) &&
            has_valid_variable_names(value);
 }
 
@@ -165,7 +166,8 @@ static int put_secret_variables(struct mortise_buf *b,
     json_object_foreach(
         mortise_json_unconst(json_object_get(a->body, "secret_env")), name, one)
     {
-        rv = mortise_launching_secret(b, a, name, json_string_value(one), err);
+        rv = mortise_launching_put_secret(b, a, name, json_string_value(one),
+                                          err);
         if (rv != MORTISE_OK)
             return rv;
     }
@@ -188,22 +190,22 @@ static void put_run_environment(struct mortise_buf *b,
     const char *name;
     json_t *value;
 
-    mortise_launching_defaults(b, is_requested_variable, a);
+    mortise_launching_put_defaults(b, is_requested_variable, a);
     if (a->key[0] != '\0')
-        mortise_launching_variable(b, idempotency_variable, a->key);
+        mortise_launching_put_variable(b, idempotency_variable, a->key);
     json_object_foreach(mortise_json_unconst(json_object_get(a->body, "env")),
                         name, value)
-        mortise_launching_variable(b, name, json_string_value(value));
+        mortise_launching_put_variable(b, name, json_string_value(value));
 }
 
 static int put_run_words(struct mortise_buf *b, const struct mortise_asked *a,
                          const struct mortise_program *p,
                          struct mortise_err *err)
 {
-    int rv = mortise_launching_program(b, a, p, err);
+    int rv = mortise_launching_put_program(b, a, p, err);
 
     MORTISE_JSON_EACH (one, i, json_object_get(a->body, "args"))
-        mortise_launching_arg(b, json_string_value(one));
+        mortise_launching_put_arg(b, json_string_value(one));
     put_run_environment(b, a);
     return rv == MORTISE_OK ? put_secret_variables(b, a, err) : rv;
 }
@@ -296,7 +298,8 @@ static void on_program_exit(void *ud, const struct mortise_process_end *end)
 
     a->data = NULL;
     snprintf(a->words, sizeof a->words, "%s", message_from_process_end(end));
-    mortise_secret_store_cover(a->m->secret_store, a->words, sizeof a->words);
+    mortise_secret_store_mask_text(a->m->secret_store, a->words,
+                                   sizeof a->words);
     if (status == MORTISE_S_OK) {
         value = encode_program_result(a, end);
         status = value != NULL ? MORTISE_S_OK : MORTISE_S_NOMEM;
@@ -438,8 +441,8 @@ static const char *describe_invalid_exit(const json_t *answer)
         json_object_get(answer, "exit") != NULL &&
         !has_both_members(answer, "stdout", "stdout_base64") &&
         !has_both_members(answer, "stderr", "stderr_base64") &&
-        mortise_body_fits(answer, answer_members,
-                          sizeof answer_members / sizeof answer_members[0]);
+        mortise_body_is_valid(answer, answer_members,
+                              sizeof answer_members / sizeof answer_members[0]);
     return fits ? NULL
                 : "an object: `exit` (0 to 255), and optionally `stdout` or "
                   "`stdout_base64`, `stderr` or `stderr_base64` (strings), "

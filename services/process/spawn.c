@@ -224,8 +224,8 @@ static void on_spawned_exit(void *ud, const struct mortise_process_end *end)
                  end->outcome == MORTISE_PROCESS_TIMEOUT
                      ? "the program did not exit by itself and was killed"
                      : end->words);
-        mortise_secret_store_cover(a->m->secret_store, a->words,
-                                   sizeof a->words);
+        mortise_secret_store_mask_text(a->m->secret_store, a->words,
+                                       sizeof a->words);
         if (end->outcome == MORTISE_PROCESS_EXITED)
             value = json_pack("{s:i, s:o}", "exit", end->code, "stderr",
                               encode_stderr_tail(s));
@@ -323,7 +323,7 @@ static void launch_spawned(struct mortise_asked *a)
 
     mortise_buf_init(&words, a->m->mem);
     if (rv == MORTISE_OK)
-        rv = mortise_launching_all(&words, a, &what, &err);
+        rv = mortise_launching_put_all(&words, a, &what, &err);
     if (rv == MORTISE_OK && words.failed)
         rv = mortise_nomem(&err);
     if (rv == MORTISE_OK)
@@ -362,7 +362,7 @@ static void cancel_process_spawn(struct mortise_asked *a)
         return;
     a->data = NULL;
     if (s->process != NULL)
-        mortise_process_leave(s->process, GRACE_MS);
+        mortise_process_abandon(s->process, GRACE_MS);
     detach_spawned(s);
 }
 

@@ -33,7 +33,7 @@ bool mortise_body_is_count(const json_t *value)
            json_integer_value(value) <= INT32_MAX;
 }
 
-bool mortise_body_are_texts(const json_t *value)
+bool mortise_body_is_text_object(const json_t *value)
 {
     const char *name;
     json_t *one;
@@ -48,12 +48,12 @@ bool mortise_body_are_texts(const json_t *value)
     return true;
 }
 
-bool mortise_body_are_references(const json_t *value)
+bool mortise_body_is_secret_object(const json_t *value)
 {
     const char *name;
     json_t *one;
 
-    if (!mortise_body_are_texts(value))
+    if (!mortise_body_is_text_object(value))
         return false;
     json_object_foreach(mortise_json_unconst(value), name, one)
     {
@@ -72,8 +72,8 @@ find_member(const struct mortise_body_member *list, size_t n, const char *name)
     return NULL;
 }
 
-bool mortise_body_fits(const json_t *body,
-                       const struct mortise_body_member *list, size_t n)
+bool mortise_body_is_valid(const json_t *body,
+                           const struct mortise_body_member *list, size_t n)
 {
     const char *name;
     json_t *value;

@@ -21,13 +21,13 @@ bool mortise_body_is_flag(const json_t *value);
 bool mortise_body_is_count(const json_t *value); /* 0 to INT32_MAX */
 /* An object of at most MORTISE_BODY_TEXTS texts; and one whose texts are all
  * references to secrets. */
-bool mortise_body_are_texts(const json_t *value);
-bool mortise_body_are_references(const json_t *value);
+bool mortise_body_is_text_object(const json_t *value);
+bool mortise_body_is_secret_object(const json_t *value);
 
 /* Does each member of the body occur in the list, and fit its entry? */
-bool mortise_body_fits(const json_t *body,
-                       const struct mortise_body_member *list, size_t n);
-/* Like mortise_body_fits(), but returns MORTISE_S_OK, or a failure with a
+bool mortise_body_is_valid(const json_t *body,
+                           const struct mortise_body_member *list, size_t n);
+/* Like mortise_body_is_valid(), but returns MORTISE_S_OK, or a failure with a
  * message that starts with `whose` ("a request of http.request/1"). */
 int32_t mortise_body_check(const json_t *body,
                            const struct mortise_body_member *list, size_t n,

@@ -231,7 +231,7 @@ static void on_child_started(struct mortise_new_run *n,
 
 static bool is_resumable_child(const struct mortise_head_copy *head)
 {
-    return mortise_live_goes_on(head->status, head->reason);
+    return mortise_live_is_recoverable(head->status, head->reason);
 }
 
 static void on_child_resumed(struct mortise_order *o,
@@ -303,12 +303,12 @@ static int put_seed_messages(struct starting *s, const struct mortise_asked *a,
 
     if (seed == NULL)
         return MORTISE_OK;
-    told = mortise_turns_told(a, seed, &s->why);
+    told = mortise_turns_list_sent(a, seed, &s->why);
     if (told == NULL)
         return s->why.code;
     if (json_object_set_new(s->input, "messages", told) != 0)
         return mortise_nomem(&s->why);
-    return mortise_secret_store_tells(s->m->secret_store, s->input)
+    return mortise_secret_store_is_in(s->m->secret_store, s->input)
                ? mortise_fail(
                      &s->why, MORTISE_EINVAL,
                      "the child cannot start with the parent's conversation: "
@@ -347,7 +347,7 @@ static void start_native_child(struct mortise_asked *a)
 {
     struct starting *s;
 
-    if (mortise_secret_store_tells(a->m->secret_store, a->body)) {
+    if (mortise_secret_store_is_in(a->m->secret_store, a->body)) {
         mortise_host_call_answer(a, MORTISE_S_DENIED, NULL,
                                  "a value to be stored contains a secret");
         return;
@@ -361,8 +361,8 @@ static void start_native_child(struct mortise_asked *a)
     s->asked = a;
     a->data = s;
     strcpy(s->tenant, a->live->tenant); /* live.c admits no longer name */
-    strcpy(s->handle, mortise_handles_text(a, "handle"));
-    strcpy(s->token, mortise_handles_text(a, "token"));
+    strcpy(s->handle, mortise_handles_get_text(a, "handle"));
+    strcpy(s->token, mortise_handles_get_text(a, "token"));
     snprintf(s->actor, sizeof s->actor, "spawn %s", s->handle);
     if (!mortise_handles_parse(a, s->parent, s->op.id)) {
         answer_start_error(s, MORTISE_ENOTFOUND,
@@ -424,7 +424,7 @@ static void fail_unknown_handle(struct mortise_asked *a)
 {
     snprintf(a->words, sizeof a->words, "%s: this run has no such spawn handle",
              mortise_result_name(MORTISE_ENOTFOUND));
-    mortise_host_call_weighed(a, true);
+    mortise_host_call_decided(a, true);
 }
 
 static void on_handle_found(struct mortise_read *r, int rv,
@@ -441,7 +441,7 @@ static void on_handle_found(struct mortise_read *r, int rv,
     if (rv == MORTISE_ENOTFOUND)
         fail_unknown_handle(a);
     else
-        mortise_host_call_weighed(a, false);
+        mortise_host_call_decided(a, false);
 }
 
 static void cancel_handle_search(struct mortise_asked *a)
@@ -459,7 +459,7 @@ static void find_awaited_handle(struct mortise_asked *a)
     struct seeking *s = mortise_zalloc(a->m->mem, sizeof *s);
 
     if (s == NULL) {
-        mortise_host_call_weighed(a, false); /* the run reports any error */
+        mortise_host_call_decided(a, false); /* the run reports any error */
         return;
     }
     s->m = a->m;

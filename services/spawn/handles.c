@@ -80,8 +80,8 @@ int32_t mortise_handles_check_text(const struct mortise_asked *a,
     return mortise_ask_refuse(words, MORTISE_S_INVALID, "%s", why.msg);
 }
 
-const char *mortise_handles_text(const struct mortise_asked *a,
-                                 const char *member)
+const char *mortise_handles_get_text(const struct mortise_asked *a,
+                                     const char *member)
 {
     return json_string_value(json_object_get(a->body, member));
 }
@@ -213,7 +213,7 @@ static int32_t check_handle_register(struct mortise_asked *a, char *words)
 static enum mortise_spawn_state
 parse_requested_state(const struct mortise_asked *a)
 {
-    const char *word = mortise_handles_text(a, "state");
+    const char *word = mortise_handles_get_text(a, "state");
 
     for (int s = MORTISE_SPAWN_DISPATCHED; s <= MORTISE_SPAWN_RUNNING; s++)
         if (word != NULL && strcmp(word, mortise_spawn_state_name(s)) == 0)
@@ -238,7 +238,7 @@ static int32_t check_handle_settle(struct mortise_asked *a, char *words)
 {
     static const char *const members[] = {"handle", "token", "status", "result",
                                           NULL};
-    const char *word = mortise_handles_text(a, "status");
+    const char *word = mortise_handles_get_text(a, "status");
     int32_t status = mortise_handles_check_members(
         a, members, "{handle, token, status, result?}", words);
 
@@ -325,7 +325,7 @@ static json_t *encode_handle_answer(const struct handle_op *h)
                      "terminal_status", status, "terminal_result", result);
 }
 
-bool mortise_handles_is_word(int rv)
+bool mortise_handles_is_record_error(int rv)
 {
     return rv == MORTISE_ENOTFOUND || rv == MORTISE_EDETERMINISM ||
            rv == MORTISE_ELIMIT || rv == MORTISE_ESTALE_TOKEN ||
@@ -337,7 +337,7 @@ bool mortise_handles_is_word(int rv)
 void mortise_handles_answer_error(struct mortise_asked *a, int rv,
                                   const struct mortise_err *err)
 {
-    bool is_word = mortise_handles_is_word(rv) || rv == MORTISE_EINVAL;
+    bool is_word = mortise_handles_is_record_error(rv) || rv == MORTISE_EINVAL;
     char words[MORTISE_HOST_CALL_WORDS];
 
     snprintf(words, sizeof words, "%.32s: %.440s", mortise_result_name(rv),
@@ -353,7 +353,7 @@ bool mortise_handles_parse(const struct mortise_asked *a,
                            char parent[MORTISE_NAME_MAX + 1],
                            char id[MORTISE_SPAWN_ID])
 {
-    return mortise_spawns_parse(mortise_handles_text(a, "handle"), parent,
+    return mortise_spawns_parse(mortise_handles_get_text(a, "handle"), parent,
                                 id) &&
            strcmp(parent, a->live->id) == 0;
 }
@@ -378,7 +378,7 @@ static void pass_decision_to_run(struct handle_op *h, struct mortise_asked *a,
         return;
     }
     a->spawn = h->op.changes ? &h->op.put.change : NULL;
-    mortise_host_call_weighed(a, rv != MORTISE_OK);
+    mortise_host_call_decided(a, rv != MORTISE_OK);
 }
 
 static void on_handle_decided(struct mortise_spawn_op *op, int rv,
@@ -389,7 +389,7 @@ static void on_handle_decided(struct mortise_spawn_op *op, int rv,
 
     if (a != NULL) {
         a->data = NULL;
-        if (rv == MORTISE_OK || mortise_handles_is_word(rv))
+        if (rv == MORTISE_OK || mortise_handles_is_record_error(rv))
             pass_decision_to_run(h, a, rv, err);
         else
             fail_undecided(a, rv, err->msg);
@@ -413,7 +413,7 @@ static struct handle_op *new_handle_op(struct mortise_asked *a,
 {
     struct handle_op *h;
 
-    if (mortise_secret_store_tells(a->m->secret_store, a->body)) {
+    if (mortise_secret_store_is_in(a->m->secret_store, a->body)) {
         mortise_host_call_undecided(a, MORTISE_S_DENIED,
                                     "a value to be stored contains a secret");
         return NULL;
@@ -429,12 +429,13 @@ static struct handle_op *new_handle_op(struct mortise_asked *a,
     strcpy(h->tenant, a->live->tenant); /* live.c admits no longer name */
     strcpy(h->parent, a->live->id);
     snprintf(h->path, sizeof h->path, "%s", a->node_path);
-    h->op = (struct mortise_spawn_op){.kind = kind,
-                                      .tenant = h->tenant,
-                                      .parent = h->parent,
-                                      .token = mortise_handles_text(a, "token"),
-                                      .decided = on_handle_decided,
-                                      .landed = on_handle_committed};
+    h->op =
+        (struct mortise_spawn_op){.kind = kind,
+                                  .tenant = h->tenant,
+                                  .parent = h->parent,
+                                  .token = mortise_handles_get_text(a, "token"),
+                                  .decided = on_handle_decided,
+                                  .landed = on_handle_committed};
     a->data = h;
     return h;
 }
@@ -448,8 +449,8 @@ static void decide_handle_claim(struct mortise_asked *a)
     if (h == NULL)
         return;
     h->op.execution = h->path;
-    h->op.call = mortise_handles_text(a, "call");
-    h->op.name = mortise_handles_text(a, "name");
+    h->op.call = mortise_handles_get_text(a, "call");
+    h->op.name = mortise_handles_get_text(a, "name");
     h->op.detached = json_is_true(json_object_get(a->body, "detached"));
     h->op.native = json_is_true(json_object_get(a->body, "native"));
     h->op.graph = a->live->graph;
@@ -476,7 +477,7 @@ static void start_handle_op(struct mortise_asked *a, struct handle_op *h)
     free_handle_op(h);
     snprintf(a->words, sizeof a->words, "%s: this run has no such spawn handle",
              mortise_result_name(MORTISE_ENOTFOUND));
-    mortise_host_call_weighed(a, true);
+    mortise_host_call_decided(a, true);
 }
 
 static void decide_handle_register(struct mortise_asked *a)
@@ -485,7 +486,7 @@ static void decide_handle_register(struct mortise_asked *a)
 
     if (h == NULL)
         return;
-    h->op.child = mortise_handles_text(a, "child");
+    h->op.child = mortise_handles_get_text(a, "child");
     start_handle_op(a, h);
 }
 
@@ -508,7 +509,8 @@ static void decide_handle_settle(struct mortise_asked *a)
 
     if (h == NULL)
         return;
-    h->op.status = mortise_spawn_status_of(mortise_handles_text(a, "status"));
+    h->op.status =
+        mortise_spawn_status_of(mortise_handles_get_text(a, "status"));
     if (result != NULL)
         rv = mortise_spawns_result(a->m, result, &h->result, &why);
     h->op.result = h->result;
@@ -564,7 +566,7 @@ static uint32_t get_reported_attempt(const struct mortise_asked *a)
 /* A run without a handle (no child) only emits the report to its watchers. */
 static void report_without_handle(struct mortise_asked *a)
 {
-    const char *progress = mortise_handles_text(a, "progress");
+    const char *progress = mortise_handles_get_text(a, "progress");
 
     a->decided =
         json_pack("{s:I, s:s*}", "attempt", (json_int_t)get_reported_attempt(a),
@@ -572,7 +574,7 @@ static void report_without_handle(struct mortise_asked *a)
     if (a->decided == NULL)
         fail_undecided(a, MORTISE_ENOMEM, "out of memory");
     else
-        mortise_host_call_weighed(a, false);
+        mortise_host_call_decided(a, false);
 }
 
 /* Report to the handle whose child this run is. */
@@ -589,7 +591,7 @@ static void decide_handle_report(struct mortise_asked *a)
     if (h == NULL)
         return;
     h->op.attempt = get_reported_attempt(a);
-    h->op.progress = mortise_handles_text(a, "progress");
+    h->op.progress = mortise_handles_get_text(a, "progress");
     if (mortise_spawns_parse(by, h->parent, h->op.id)) {
         mortise_spawns_begin(a->m, &h->op);
         return;

@@ -22,8 +22,8 @@ int32_t mortise_handles_check_node(const struct mortise_asked *a, char *words);
 int32_t mortise_handles_check_task(const struct mortise_asked *a, char *words);
 int32_t mortise_handles_check_attempt(const json_t *attempt, char *words);
 /* Get a text member; NULL if it is absent. */
-const char *mortise_handles_text(const struct mortise_asked *a,
-                                 const char *member);
+const char *mortise_handles_get_text(const struct mortise_asked *a,
+                                     const char *member);
 /* Parse the body's `handle`.  False if it is not a handle of the calling run;
  * it is then reported as not found. */
 bool mortise_handles_parse(const struct mortise_asked *a,
@@ -31,7 +31,7 @@ bool mortise_handles_parse(const struct mortise_asked *a,
                            char id[MORTISE_SPAWN_ID]);
 /* Is it an error that the handle's record reports (true), or did reading the
  * record fail (false)? */
-bool mortise_handles_is_word(int rv);
+bool mortise_handles_is_record_error(int rv);
 /* Answer a read with "E_CODE: message".  The status is MORTISE_S_DENIED for
  * errors that the record reports and for invalid requests. */
 void mortise_handles_answer_error(struct mortise_asked *a, int rv,

@@ -167,7 +167,7 @@ static int add_task_to_listing(void *ud, const char *tenant, const char *parent,
          /* mark it for read_next_child_head() */
          (s->native && s->state == MORTISE_SPAWN_RUNNING &&
           json_object_set_new(task, "looks", json_true()) != 0)))
-        mortise_json_drop(&task);
+        mortise_json_clear_ref(&task);
     l->starved |= json_array_append_new(l->tasks, task) != 0;
     return 0;
 }
@@ -238,7 +238,7 @@ static int32_t check_spawn_list(struct mortise_asked *a, char *words)
 
 static void start_spawn_list(struct mortise_asked *a)
 {
-    bool whole = mortise_handles_text(a, "handle") != NULL;
+    bool whole = mortise_handles_get_text(a, "handle") != NULL;
     struct listing *l = mortise_zalloc(a->m->mem, sizeof *l);
 
     if (l == NULL || (l->tasks = json_array()) == NULL) {
@@ -359,7 +359,7 @@ static int check_order_target(void *ud, const char *tenant, const char *parent,
     s->is_over = mortise_spawn_is_over(w);
     s->rv = s->is_cancel && s->is_over
                 ? MORTISE_OK
-                : mortise_spawn_hears(w, s->attempt, &s->why);
+                : mortise_spawn_can_receive(w, s->attempt, &s->why);
     if (s->rv != MORTISE_OK)
         return 0;
     strcpy(s->child, w->child); /* the id of a native child's run */
@@ -444,7 +444,7 @@ static void start_child_order(struct mortise_asked *a, bool is_cancel)
 {
     struct saying *s;
 
-    if (mortise_secret_store_tells(a->m->secret_store, a->body)) {
+    if (mortise_secret_store_is_in(a->m->secret_store, a->body)) {
         mortise_host_call_answer(a, MORTISE_S_DENIED, NULL,
                                  "a value to be stored contains a secret");
         return;

@@ -65,8 +65,8 @@ static int32_t check_answer_schema(const struct mortise_asked *a,
     mortise_arena_finish(&arena);
     if (rv == MORTISE_OK)
         return MORTISE_S_OK;
-    mortise_secret_store_cover(a->m->secret_store, where, sizeof where);
-    mortise_secret_store_cover(a->m->secret_store, err.msg, sizeof err.msg);
+    mortise_secret_store_mask_text(a->m->secret_store, where, sizeof where);
+    mortise_secret_store_mask_text(a->m->secret_store, err.msg, sizeof err.msg);
     return mortise_ask_refuse(
         words, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID,
         "schema%s%.128s: %.300s", where[0] != '\0' ? " at " : "", where,
@@ -167,7 +167,8 @@ static void start_background_timer(struct mortise_asked *a)
     if (until > 0)
         ms = until > now ? until - now : 0;
     a->hold.fire = on_wait_timer;
-    mortise_timer_arm(&a->m->timers, &a->hold, mortise_mono_in((uint64_t)ms));
+    mortise_timer_arm(&a->m->timers, &a->hold,
+                      mortise_mono_after((uint64_t)ms));
 }
 
 static void cancel_background_timer(struct mortise_asked *a)

@@ -59,7 +59,7 @@ static void start_journal_begin(struct mortise_asked *a)
     if (go == NULL)
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
     else
-        mortise_host_call_go(a, go);
+        mortise_host_call_begin_step(a, go);
 }
 
 static bool is_repeatable_step(const json_t *body)
@@ -114,7 +114,7 @@ static void start_journal_end(struct mortise_asked *a)
     if (result != NULL && value == NULL)
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
     else
-        mortise_host_call_went(a->call->own, a, value);
+        mortise_host_call_end_step(a->call->own, a, value);
 }
 
 const struct mortise_host_call_method mortise_host_call_journal_end = {

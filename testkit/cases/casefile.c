@@ -11,7 +11,7 @@
 #include "lang/config/expand.h"
 #include "lang/yaml/header.h"
 
-void *mortise_case_take(struct mortise_case_reader *r, size_t size)
+void *mortise_case_alloc(struct mortise_case_reader *r, size_t size)
 {
     void *p = mortise_arena_alloc(&r->f->arena, size);
 
@@ -254,7 +254,7 @@ static void read_test_cases(void *ctx, void *into,
     struct mortise_casefile *f = r->f;
 
     (void)into;
-    f->cases = mortise_case_take(r, map->n * sizeof *f->cases);
+    f->cases = mortise_case_alloc(r, map->n * sizeof *f->cases);
     for (size_t i = 0; i < map->n && f->cases != NULL; i++) {
         struct mortise_case *c = &f->cases[f->n_cases];
 

@@ -11,7 +11,7 @@
 
 /* The scripted resolution of an effect that is in doubt. */
 enum mortise_case_doubt {
-    MORTISE_CASE_UNTOLD, /* none: the effect must not be in doubt */
+    MORTISE_CASE_UNSCRIPTED, /* none: the effect must not be in doubt */
     MORTISE_CASE_DONE,
     MORTISE_CASE_RETRY,
     MORTISE_CASE_FAIL
@@ -26,7 +26,7 @@ struct mortise_case_answer {
     const struct mortise_yaml *output; /* NULL: null, or an error */
     const char *code;                  /* error code; NULL: no error */
     const char *error_class, *message; /* of an error */
-    struct mortise_ending ending;      /* of an error */
+    struct mortise_call_end ending;    /* of an error */
     const char *doubt;     /* the first call is in doubt, and why; or NULL */
     const char *violation; /* of a guardrail; NULL: it passes */
     uint64_t after_ms;
@@ -34,7 +34,7 @@ struct mortise_case_answer {
     bool passes;
 };
 
-enum mortise_case_deed {
+enum mortise_case_action {
     MORTISE_CASE_APPROVE = 1,
     MORTISE_CASE_REJECT,
     MORTISE_CASE_ANSWER,
@@ -42,8 +42,8 @@ enum mortise_case_deed {
 };
 
 /* The action of a person who is asked. */
-struct mortise_case_deeds {
-    enum mortise_case_deed deed; /* derived from the other members */
+struct mortise_case_person {
+    enum mortise_case_action deed; /* derived from the other members */
     bool approves, times_out;
     const char *reason;                /* of a rejection; NULL: none */
     const char *by;                    /* NULL: this user */
@@ -52,15 +52,15 @@ struct mortise_case_deeds {
 };
 
 /* One item of a script; its key selects the member. */
-union mortise_case_said {
+union mortise_case_item {
     struct mortise_case_answer answer; /* operations, nodes, guardrails */
-    struct mortise_case_deeds deeds;   /* people */
+    struct mortise_case_person deeds;  /* people */
 };
 
 /* The answers of one operation, node, guardrail or person. */
 struct mortise_case_script {
     const struct mortise_yaml *name;
-    union mortise_case_said *list;
+    union mortise_case_item *list;
     size_t n;
     bool once; /* a list: each is given once, except those with `args` */
 };

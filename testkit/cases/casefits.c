@@ -33,7 +33,7 @@ static int check_scripted_output(const struct mortise_schema *s,
     *refused = rv == MORTISE_EINVAL;
     if (*refused)
         mortise_diag_add(
-            diags, "W0904", mortise_yaml_meant(output, err.msg)->span,
+            diags, "W0904", mortise_yaml_at_message(output, err.msg)->span,
             "the schema of '%s' rejects this output: %s", whose, err.msg);
     return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
 }
@@ -98,7 +98,7 @@ static int check_person_value(const struct mortise_schema *s, const char *whose,
     json_decref(v);
     if (rv == MORTISE_EINVAL)
         mortise_diag_add(diags, "W0904",
-                         mortise_yaml_meant(said, err.msg)->span,
+                         mortise_yaml_at_message(said, err.msg)->span,
                          "the answer to '%s' is invalid: %s", whose, err.msg);
     return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
 }
@@ -113,7 +113,7 @@ int mortise_case_fits_person(const struct mortise_node *n,
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < script->n; i++) {
-        const struct mortise_case_deeds *d = &script->list[i].deeds;
+        const struct mortise_case_person *d = &script->list[i].deeds;
 
         if (human != NULL && d->deed != MORTISE_CASE_REJECT)
             rv = check_person_value(human->answer_schema, script->name->str,
@@ -150,7 +150,7 @@ static bool is_element_private(const struct mortise_graph *g,
                                const struct mortise_path *path)
 {
     return mortise_graph_map_of(g, n->index) != 0 &&
-           mortise_graph_is_own(g, path);
+           mortise_graph_is_element_path(g, path);
 }
 
 static void visit_node_writes(struct name_search *k,

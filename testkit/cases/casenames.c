@@ -134,7 +134,8 @@ static bool is_operation_named(const char *plugin, const char *operation,
            name[len] == '/' && strcmp(name + len + 1, operation) == 0;
 }
 
-static bool is_aside_operation(const struct mortise_aside *a, const char *name)
+static bool is_aside_operation(const struct mortise_side_operation *a,
+                               const char *name)
 {
     return a != NULL && is_operation_named(a->plugin, a->operation, name);
 }
@@ -147,7 +148,7 @@ static bool calls_operation(const struct mortise_node *n, const char *name)
            is_aside_operation(n->compaction, name);
 }
 
-static bool is_aside_of_plugin(const struct mortise_aside *a,
+static bool is_aside_of_plugin(const struct mortise_side_operation *a,
                                const char *plugin)
 {
     return a != NULL && a->plugin != NULL && strcmp(a->plugin, plugin) == 0;

@@ -13,7 +13,7 @@ struct mortise_case_reader {
 };
 
 /* Allocate zeroed memory in the file's arena; NULL sets nomem. */
-void *mortise_case_take(struct mortise_case_reader *r, size_t size);
+void *mortise_case_alloc(struct mortise_case_reader *r, size_t size);
 
 /* Check one expected event, which is a map.  (caseevents.c) */
 void mortise_case_check_event(const struct mortise_yaml *event,

@@ -244,7 +244,7 @@ static void read_true_flag(void *ctx, void *into,
 static void read_edited_args(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
-    struct mortise_case_deeds *p = into;
+    struct mortise_case_person *p = into;
     struct mortise_case_reader *r = ctx;
 
     p->args = slot->value;
@@ -259,20 +259,20 @@ static const struct mortise_key person_keys[] = {
      .about = "true: the person approves.",
      .value = MORTISE_V_BOOL,
      .read = read_true_flag,
-     .at = offsetof(struct mortise_case_deeds, approves)},
+     .at = offsetof(struct mortise_case_person, approves)},
     {.name = "reject",
      .about = "The person's reason for the rejection.",
      .value = MORTISE_V_STRING,
-     MORTISE_INTO_TEXT(struct mortise_case_deeds, reason)},
+     MORTISE_INTO_TEXT(struct mortise_case_person, reason)},
     {.name = "answer",
      .about = "The answer to a human node; it also approves.",
      .value = MORTISE_V_ANY,
-     MORTISE_INTO_YAML(struct mortise_case_deeds, answer)},
+     MORTISE_INTO_YAML(struct mortise_case_person, answer)},
     {.name = "timeout",
      .about = "true: nobody answers within the time limit.",
      .value = MORTISE_V_BOOL,
      .read = read_true_flag,
-     .at = offsetof(struct mortise_case_deeds, times_out)},
+     .at = offsetof(struct mortise_case_person, times_out)},
     {.name = "args",
      .about = "The person approves the call with these arguments instead.",
      .value = MORTISE_V_MAP,
@@ -280,7 +280,7 @@ static const struct mortise_key person_keys[] = {
     {.name = "by",
      .about = "The recorded name of the person.",
      .value = MORTISE_V_STRING,
-     MORTISE_INTO_TEXT(struct mortise_case_deeds, by)},
+     MORTISE_INTO_TEXT(struct mortise_case_person, by)},
 };
 MORTISE_PLACE(person, "what a person does");
 
@@ -325,7 +325,7 @@ static void check_scripted_answer(struct mortise_case_reader *r,
 }
 
 static void set_person_deed(struct mortise_case_reader *r,
-                            struct mortise_case_deeds *p,
+                            struct mortise_case_person *p,
                             const struct mortise_yaml *at)
 {
     bool rejects = p->reason != NULL,
@@ -344,7 +344,7 @@ static void set_person_deed(struct mortise_case_reader *r,
 static void read_script_item(struct mortise_case_reader *r,
                              const struct mortise_place *place,
                              const struct mortise_yaml *v,
-                             union mortise_case_said *out)
+                             union mortise_case_item *out)
 {
     size_t errors = r->diags->n_errors;
 
@@ -377,7 +377,7 @@ static void read_script_items(struct mortise_case_reader *r,
                          "'%s' takes one answer or a list of answers, not %s",
                          s->name->str, mortise_yaml_kind_name(v->kind));
     else
-        s->list = mortise_case_take(r, n * sizeof *s->list);
+        s->list = mortise_case_alloc(r, n * sizeof *s->list);
     for (; s->list != NULL && s->n < n; s->n++)
         read_script_item(r, place, s->once ? v->items[s->n] : v,
                          &s->list[s->n]);
@@ -391,7 +391,7 @@ void mortise_case_read_scripts(void *ctx, void *into,
     const struct mortise_place *place = slot->key->each->forms[0].place;
     const struct mortise_yaml *map = slot->value;
 
-    out->list = mortise_case_take(ctx, map->n * sizeof *out->list);
+    out->list = mortise_case_alloc(ctx, map->n * sizeof *out->list);
     for (size_t i = 0; i < map->n && out->list != NULL; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str)) {
             out->list[out->n].name = map->keys[i];

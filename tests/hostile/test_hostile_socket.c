@@ -567,14 +567,14 @@ START_TEST(whom_a_member_trusts)
                           .st_gid = cases[i].of,
                           .st_mode = S_IFDIR | cases[i].mode};
         struct mortise_err err;
-        int rv = mortise_peer_judge_store(cases[i].we, &group, &st, "the/store",
+        int rv = mortise_peer_check_owner(cases[i].we, &group, &st, "the/store",
                                           &err);
 
         ck_assert_msg((rv == MORTISE_OK) == cases[i].store, "case %zu", i);
         if (!cases[i].store)
             continue;
-        rv = mortise_peer_judge(cases[i].we, &st, "the/store", cases[i].peer,
-                                4711, &err);
+        rv = mortise_peer_check_process(cases[i].we, &st, "the/store",
+                                        cases[i].peer, 4711, &err);
         ck_assert_msg((rv == MORTISE_OK) == cases[i].answers, "case %zu", i);
     }
 }
@@ -587,11 +587,11 @@ START_TEST(advice_to_root)
     struct stat st = {.st_uid = 54321, .st_mode = S_IFDIR | 0700};
     struct mortise_err err;
 
-    ck_assert_int_eq(mortise_peer_judge_store(0, NULL, &st, "the/store", &err),
+    ck_assert_int_eq(mortise_peer_check_owner(0, NULL, &st, "the/store", &err),
                      MORTISE_EDENIED);
     ck_assert_msg(has(err.msg, "sudo -u '#54321' mortise"), "%s", err.msg);
     st.st_uid = 1;
-    mortise_peer_judge_store(0, NULL, &st, "the/store", &err);
+    mortise_peer_check_owner(0, NULL, &st, "the/store", &err);
     ck_assert_msg(has(err.msg, "sudo -u daemon mortise"), "%s", err.msg);
 }
 END_TEST
@@ -625,15 +625,15 @@ START_TEST(whom_to_trust)
                           .st_mode = S_IFDIR | cases[i].mode};
         struct mortise_err err;
         int rv =
-            mortise_peer_judge_store(cases[i].we, NULL, &st, "the/store", &err);
+            mortise_peer_check_owner(cases[i].we, NULL, &st, "the/store", &err);
 
         ck_assert_msg((rv == MORTISE_OK) == cases[i].store, "case %zu", i);
         ck_assert_msg(rv == MORTISE_OK || has(err.msg, "the/store"), "%s",
                       err.msg);
         if (!cases[i].store)
             continue;
-        rv = mortise_peer_judge(cases[i].we, &st, "the/store", cases[i].peer,
-                                4711, &err);
+        rv = mortise_peer_check_process(cases[i].we, &st, "the/store",
+                                        cases[i].peer, 4711, &err);
         ck_assert_msg((rv == MORTISE_OK) == cases[i].answers, "case %zu", i);
         ck_assert_msg(rv == MORTISE_OK || has(err.msg, "4711"), "%s", err.msg);
     }

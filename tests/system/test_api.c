@@ -2114,9 +2114,9 @@ START_TEST(a_link_lets_nobody_in_as_it_goes)
     close_engine();
     ck_assert_int_eq(pipe(ends), 0);
     ck_assert_int_eq(mortise_session_open(&l, &o, 0, &none, &err), MORTISE_OK);
-    ck_assert_int_eq(mortise_session_until(l, ends[0], &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_session_set_until(l, ends[0], &err), MORTISE_OK);
     fd = knock(o.store);
-    while (!mortise_control_is_used(mortise_session_engine(l)))
+    while (!mortise_control_has_clients(mortise_session_engine(l)))
         mortise_poll(mortise_session_engine(l), 10, &err);
     /* it was let in, and now says something */
     knock_say(fd, late, strlen(late));
@@ -2133,7 +2133,7 @@ END_TEST
 /* Over one connection, which ends with its engine. */
 static void *ask_once(void *ud)
 {
-    const struct mortise_must anything = {.path = NULL};
+    const struct mortise_client_requirements anything = {.path = NULL};
     struct elsewhere *e = ud;
     struct mortise_client c;
 

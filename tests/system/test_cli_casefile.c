@@ -189,7 +189,7 @@ START_TEST(every_key_arrives)
 {
     const struct mortise_case *c;
     const struct mortise_case_answer *a;
-    const union mortise_case_said *p;
+    const union mortise_case_item *p;
     struct mortise_usage usage;
 
     ck_assert_int_eq(read_it("dir/t.test.yaml"), MORTISE_OK);

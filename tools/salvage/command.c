@@ -25,7 +25,7 @@ static void print_salvage_line(void *ud, const char *words)
 {
     struct mortise_cli *cli = ud;
 
-    mortise_out_say(&cli->out, "  %s\n", words);
+    mortise_out_print_escaped(&cli->out, "  %s\n", words);
 }
 
 static void update_salvaged_status(void *ud,
@@ -100,7 +100,7 @@ static int load_salvage_graph(struct mortise_cli *cli,
 static void print_salvage_summary(struct mortise_cli *cli, const char *to,
                                   const struct mortise_salvaged *s)
 {
-    mortise_out_word(&cli->out, to);
+    mortise_out_put_escaped(&cli->out, to);
     mortise_out_printf(&cli->out, ": %" PRIu64 " run%s", s->runs,
                        s->runs == 1 ? "" : "s");
     if (s->cut > 0)
@@ -130,9 +130,9 @@ static bool print_memory_copy_command(struct mortise_cli *cli, const char *from,
         return false;
     mortise_out_puts(&cli->out, "The memory is not copied. To copy it:\n"
                                 "  cp -a ");
-    mortise_out_word(&cli->out, path);
+    mortise_out_put_escaped(&cli->out, path);
     mortise_out_puts(&cli->out, " ");
-    mortise_out_word(&cli->out, to);
+    mortise_out_put_escaped(&cli->out, to);
     mortise_out_puts(&cli->out, "\n");
     return true;
 }

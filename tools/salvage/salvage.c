@@ -104,7 +104,7 @@ static void report_table_gap(struct salvage *v)
     if (v->gap == 0 || v->out->holes)
         return; /* already reported */
     v->out->holes = true;
-    mortise_salvage_say(
+    mortise_salvage_report(
         v, "the data of batches %" PRIu64 " to %" PRIu64 " is missing", v->gap,
         v->gap_end);
 }
@@ -175,7 +175,7 @@ static int copy_tables(struct salvage *v, struct mortise_err *err)
     if (mortise_ldb_iter_end(v->it, MORTISE_OK, "tables are damaged", &why) !=
         MORTISE_OK) {
         v->out->holes = true;
-        mortise_salvage_say(v, "%s", why.msg);
+        mortise_salvage_report(v, "%s", why.msg);
     }
     report_table_gap(v);
     return rv;
@@ -269,7 +269,7 @@ static int is_next_in_run(struct salvage *v, bool *yes, struct mortise_err *err)
     *yes = head.seq > at && checkpoints_in_batch(v, op->key, op->key_size, at,
                                                  head.seq) == head.seq - at;
     mortise_salvage_run_of(v, op->key, op->key_size, &seq);
-    return *yes ? MORTISE_OK : mortise_salvage_note(v, head.seq, 0, err);
+    return *yes ? MORTISE_OK : mortise_salvage_add_trouble(v, head.seq, 0, err);
 }
 
 /* Is this change of the batch to be applied? */
@@ -351,7 +351,7 @@ static int apply_log(struct salvage *v, int db, const char *name,
     int rv;
 
     if (!mortise_dbfile_is_file(db, name)) {
-        mortise_salvage_say(v, "db/%s is not a regular file", name);
+        mortise_salvage_report(v, "db/%s is not a regular file", name);
         return MORTISE_OK;
     }
     mortise_logfile_init(&l, v->mem);
@@ -359,7 +359,7 @@ static int apply_log(struct salvage *v, int db, const char *name,
     while (rv == MORTISE_OK && mortise_logfile_next(&l))
         rv = apply_log_record(v, &l.record, err);
     if (l.damaged)
-        mortise_salvage_say(
+        mortise_salvage_report(
             v, "db/%s is damaged: only its readable part is used", name);
     mortise_logfile_finish(&l);
     return rv;
@@ -445,7 +445,7 @@ static void report_missing_mark(struct salvage *v)
 {
     v->out->unmarked = v->from->water.fd < 0;
     if (v->out->unmarked)
-        mortise_salvage_say(
+        mortise_salvage_report(
             v, "the file 'mark', which records the last commit, is missing: "
                "the newest commits may be missing, too");
 }
@@ -459,7 +459,7 @@ static int open_damaged(struct mortise_ldb *from, bool *torn,
     int dir, rv = mortise_directory_find(&dir, from->path, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_hold(from, dir, true, err);
+        rv = mortise_ldb_lock(from, dir, true, err);
     if (rv == MORTISE_OK)
         rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK)
@@ -479,7 +479,7 @@ static int open_damaged(struct mortise_ldb *from, bool *torn,
     return rv;
 }
 
-uint64_t mortise_salvage_behind(const struct salvage *v)
+uint64_t mortise_salvage_get_lost_count(const struct salvage *v)
 {
     return v->from->water.fd >= 0 && v->from->water.number > v->last &&
                    (v->logged || !v->out->holes)
@@ -499,7 +499,7 @@ static int copy_readable_data(struct salvage *v, struct mortise_err *err)
         rv = apply_logs(v, err);
     if (rv == MORTISE_OK)
         rv = mortise_salvage_leave_out(v, err);
-    v->out->missing += mortise_salvage_behind(v);
+    v->out->missing += mortise_salvage_get_lost_count(v);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_batch(v->to, write_empty_batch, v, err);
     return rv == MORTISE_OK ? mortise_ldb_finish(v->to, err) : rv;
@@ -524,7 +524,8 @@ int mortise_store_salvage(const char *from, const char *to,
     rv = v.from != NULL ? open_damaged(v.from, &out->holes, err)
                         : mortise_nomem(err);
     if (rv == MORTISE_OK && out->holes)
-        mortise_salvage_say(&v, "tables are missing, or damaged at their end");
+        mortise_salvage_report(&v,
+                               "tables are missing, or damaged at their end");
     if (rv == MORTISE_OK) {
         find_identity(v.from);
         report_missing_mark(&v);
@@ -538,5 +539,6 @@ int mortise_store_salvage(const char *from, const char *to,
     mortise_salvage_forget(&v);
     for (size_t i = 0; i < n_bufs; i++)
         mortise_buf_finish(bufs[i]);
-    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "salvage %s", from);
+    return rv == MORTISE_OK ? rv
+                            : mortise_err_prefix(err, rv, "salvage %s", from);
 }

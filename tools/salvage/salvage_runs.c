@@ -30,7 +30,7 @@
 
 enum { AT_ONCE = 1000 };
 
-void mortise_salvage_say(struct salvage *v, const char *fmt, ...)
+void mortise_salvage_report(struct salvage *v, const char *fmt, ...)
 {
     char words[1024];
     va_list ap;
@@ -120,7 +120,7 @@ int mortise_salvage_put(struct mortise_ldb *to, leveldb_writebatch_t *batch,
     mortise_buf_clear(&to->key);
     mortise_buf_put(&to->key, key, key_size);
     if (value == NULL)
-        return mortise_ldb_drop(to, batch);
+        return mortise_ldb_delete(to, batch);
     mortise_buf_clear(&to->value);
     mortise_buf_put(&to->value, value, value_size);
     return mortise_ldb_put(to, batch);
@@ -242,7 +242,7 @@ static struct salvage_trouble *find_trouble(const struct salvage *v)
         mortise_hash_strs(v->names.p, v->names.p + strlen(v->names.p) + 1);
     struct mortise_hashed *e = mortise_table_find(&v->troubles, hash);
 
-    for (; e != NULL; e = mortise_table_more(e)) {
+    for (; e != NULL; e = mortise_table_find_next(e)) {
         struct salvage_trouble *t = MORTISE_OF(e, struct salvage_trouble, link);
 
         if (mortise_salvage_equals(&v->key, t->key, t->n))
@@ -251,8 +251,8 @@ static struct salvage_trouble *find_trouble(const struct salvage *v)
     return NULL;
 }
 
-int mortise_salvage_note(struct salvage *v, uint64_t known, uint64_t anew,
-                         struct mortise_err *err)
+int mortise_salvage_add_trouble(struct salvage *v, uint64_t known,
+                                uint64_t anew, struct mortise_err *err)
 {
     struct salvage_trouble *t = find_trouble(v);
 
@@ -349,7 +349,7 @@ static int end_group(struct salvage *v, leveldb_writebatch_t *batch,
         return mortise_salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
     newest = at > g->newest ? at : g->newest;
     v->out->missing += newest - g->n;
-    rv = mortise_salvage_note(v, newest, at == 0 ? g->whole : 0, err);
+    rv = mortise_salvage_add_trouble(v, newest, at == 0 ? g->whole : 0, err);
     if (rv == MORTISE_OK)
         find_trouble(v)->made = g->whole;
     if (rv == MORTISE_OK && g->whole == 0)
@@ -442,7 +442,7 @@ static int drop_orphan_head(struct salvage *v, leveldb_writebatch_t *batch,
     rv = mortise_salvage_stored(v, &at, err);
     if (rv == MORTISE_OK && at > 0 && !is_removed(v)) {
         v->out->missing += find_trouble(v) == NULL ? at : 0;
-        rv = mortise_salvage_note(v, at, 0, err);
+        rv = mortise_salvage_add_trouble(v, at, 0, err);
     }
     return rv == MORTISE_OK
                ? mortise_salvage_put(v->to, batch, key, size, NULL, 0)
@@ -551,14 +551,14 @@ static int leave_out_graphless(struct salvage *v, leveldb_writebatch_t *batch,
                                struct mortise_err *err)
 {
     char digest[MORTISE_DIGEST_HEX];
-    int rv = mortise_salvage_note(v, head->seq, 0, err);
+    int rv = mortise_salvage_add_trouble(v, head->seq, 0, err);
 
     if (rv != MORTISE_OK)
         return rv;
     find_trouble(v)->told = true;
     v->out->dropped++;
     mortise_hex(digest, head->graph, MORTISE_DIGEST);
-    mortise_salvage_say(
+    mortise_salvage_report(
         v,
         "run %s: left out; the text of its graph %s%s(digest %.12s) cannot "
         "be read: salvage again, into another directory, with --graph and an "
@@ -587,16 +587,16 @@ static void report_kept_run(struct salvage *v, struct salvage_trouble *t,
         v->out->cut++;
     }
     if (t != NULL && t->known > head->seq)
-        mortise_salvage_say(v,
-                            "run %s: kept up to commit %" PRIu64 " of %" PRIu64
-                            "; number %" PRIu64 " cannot be read",
-                            get_run_name(v), head->seq, t->known,
-                            head->seq + 1);
+        mortise_salvage_report(
+            v,
+            "run %s: kept up to commit %" PRIu64 " of %" PRIu64
+            "; number %" PRIu64 " cannot be read",
+            get_run_name(v), head->seq, t->known, head->seq + 1);
     else
-        mortise_salvage_say(v,
-                            "run %s: kept up to commit %" PRIu64
-                            ", the last readable one; it may have had more",
-                            get_run_name(v), head->seq);
+        mortise_salvage_report(v,
+                               "run %s: kept up to commit %" PRIu64
+                               ", the last readable one; it may have had more",
+                               get_run_name(v), head->seq);
 }
 
 static int decide_run(struct salvage *v, leveldb_writebatch_t *batch,
@@ -613,7 +613,7 @@ static int decide_run(struct salvage *v, leveldb_writebatch_t *batch,
     if (!has_stored_key(v, &v->value))
         return leave_out_graphless(v, batch, head, err);
     note_graph(v, head->graph);
-    if (t != NULL || (mortise_salvage_behind(v) > 0 &&
+    if (t != NULL || (mortise_salvage_get_lost_count(v) > 0 &&
                       !mortise_status_has_ended((int)head->status)))
         report_kept_run(v, t, head);
     v->out->runs++;
@@ -621,10 +621,10 @@ static int decide_run(struct salvage *v, leveldb_writebatch_t *batch,
     if (rv != MORTISE_OK || n == head->n_pending)
         return rv;
     if (t == NULL)
-        mortise_salvage_say(v,
-                            "run %s: the inbox does not list all of its "
-                            "requests; 'mortise show' does",
-                            get_run_name(v));
+        mortise_salvage_report(v,
+                               "run %s: the inbox does not list all of its "
+                               "requests; 'mortise show' does",
+                               get_run_name(v));
     head->n_pending = n;
     if (t != NULL && t->made == head->seq)
         return put_new_head(v, batch, head);
@@ -665,15 +665,15 @@ static int leave_out_headless(struct mortise_ldb *to,
         t->told = true;
         v->out->dropped++;
         if (t->known > 0)
-            mortise_salvage_say(v,
-                                "run %s: left out; of its %" PRIu64
-                                " commit%s, number 1 cannot be read",
-                                get_run_name(v), t->known,
-                                t->known == 1 ? "" : "s");
+            mortise_salvage_report(v,
+                                   "run %s: left out; of its %" PRIu64
+                                   " commit%s, number 1 cannot be read",
+                                   get_run_name(v), t->known,
+                                   t->known == 1 ? "" : "s");
         else
-            mortise_salvage_say(v,
-                                "run %s: left out; its commits cannot be read",
-                                get_run_name(v));
+            mortise_salvage_report(
+                v, "run %s: left out; its commits cannot be read",
+                get_run_name(v));
         rv = put_run_tombstone(v, batch);
     }
     return mortise_salvage_write(to, batch, rv, err);
@@ -694,11 +694,11 @@ static int drop_unused_graphs(struct mortise_ldb *to,
             continue;
         v->out->unused++;
         mortise_hex(digest, v->how->graphs[i].digest, MORTISE_DIGEST);
-        mortise_salvage_say(
+        mortise_salvage_report(
             v, "%s: not used; no run pins a graph with its digest, %.12s",
             v->how->graphs[i].path, digest);
         mortise_key_graph(&to->key, v->how->graphs[i].digest);
-        rv = mortise_ldb_drop(to, batch);
+        rv = mortise_ldb_delete(to, batch);
     }
     return mortise_salvage_write(to, batch, rv, err);
 }
@@ -770,7 +770,7 @@ static int sweep_run_record(struct salvage *v, leveldb_writebatch_t *batch,
         return rv;
     if (at == 0 && !is_removed(v) && find_trouble(v) == NULL) {
         v->out->missing++;
-        rv = mortise_salvage_note(v, 0, 0, err);
+        rv = mortise_salvage_add_trouble(v, 0, 0, err);
     }
     if (rv != MORTISE_OK)
         return rv;

@@ -57,12 +57,12 @@ struct salvage {
     leveldb_iterator_t *it;
 };
 
-void mortise_salvage_say(struct salvage *v, const char *fmt, ...)
+void mortise_salvage_report(struct salvage *v, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
 
 /* The number of newest batches that are known only by the mark.  They may be of
  * any run.  Call it after the logs have been read. */
-uint64_t mortise_salvage_behind(const struct salvage *v);
+uint64_t mortise_salvage_get_lost_count(const struct salvage *v);
 
 /* Decode the run of a key: v->names becomes its tenant and id, one after the
  * other, v->key the key of its head, and *seq the number of a checkpoint.
@@ -83,8 +83,8 @@ int mortise_salvage_put(struct mortise_ldb *to, leveldb_writebatch_t *batch,
 int mortise_salvage_write(struct mortise_ldb *to, leveldb_writebatch_t *batch,
                           int rv, struct mortise_err *err);
 /* Record that the run v->key had a commit `known`, and is incomplete. */
-int mortise_salvage_note(struct salvage *v, uint64_t known, uint64_t anew,
-                         struct mortise_err *err);
+int mortise_salvage_add_trouble(struct salvage *v, uint64_t known,
+                                uint64_t anew, struct mortise_err *err);
 
 /* After the tables: give every run the head that its commits allow. */
 int mortise_salvage_make_heads(struct salvage *v, struct mortise_err *err);

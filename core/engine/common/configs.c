@@ -113,7 +113,7 @@ static void add_config_finding(const struct checking *c,
     const char *is = find_member_description(c, words, name);
     struct mortise_diag *d = mortise_diag_add(
         c->diags, "E0607",
-        config != NULL ? mortise_yaml_meant(config, words)->span : at,
+        config != NULL ? mortise_yaml_at_message(config, words)->span : at,
         "plugin '%s' rejects this config: %s", c->m->name, words);
 
     if (is != NULL)
@@ -270,9 +270,9 @@ static int check_one_config(struct checking *c,
     return rv;
 }
 
-int mortise_configs_need(const struct mortise_deployment *d,
-                         const struct mortise_manifest *m,
-                         struct mortise_err *why)
+int mortise_configs_require(const struct mortise_deployment *d,
+                            const struct mortise_manifest *m,
+                            struct mortise_err *why)
 {
     struct mortise_err wants;
     json_t *without;
@@ -406,7 +406,7 @@ static int check_discoverer(struct checking *c, struct mortise_plugins *plugins,
     if (c->m == NULL || !c->m->provides[MORTISE_KIND_DISCOVERY].present)
         return check_plugin_instance(c, plugins, MORTISE_KIND_DISCOVERY,
                                      d->plugin, NULL, d->at, none);
-    switch (mortise_configs_need(c->d, c->m, &why)) {
+    switch (mortise_configs_require(c->d, c->m, &why)) {
     case MORTISE_OK:
         return MORTISE_OK;
     case MORTISE_ENOMEM:
@@ -532,7 +532,7 @@ static bool has_runnable_program(const char *program)
 
     return strchr(program, '/') != NULL
                ? access(program, X_OK) == 0
-               : mortise_file_on_path(&path, program, file, sizeof file);
+               : mortise_file_find_on_path(&path, program, file, sizeof file);
 }
 
 /* Warn if the provider yields no value here and now. */
@@ -657,9 +657,9 @@ static void advise_secrets(const struct mortise_deployment *d,
     }
 }
 
-int mortise_configs_advise(const struct mortise_deployment *d,
-                           struct mortise_plugins *plugins,
-                           struct mortise_diags *diags)
+int mortise_configs_warn(const struct mortise_deployment *d,
+                         struct mortise_plugins *plugins,
+                         struct mortise_diags *diags)
 {
     const struct mortise_yaml *isolation =
         mortise_yaml_get(mortise_yaml_get(d->tree, "plugins"), "isolation");

@@ -14,7 +14,8 @@ void mortise_deadlines_arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms)
         in_ms = MORTISE_DEADLINES_LOOK_MS;
     mortise_timer_disarm(&m->timers, &m->deadline_timer);
     m->deadline_at_ms = at_ms;
-    mortise_timer_arm(&m->timers, &m->deadline_timer, mortise_mono_in(in_ms));
+    mortise_timer_arm(&m->timers, &m->deadline_timer,
+                      mortise_mono_after(in_ms));
 }
 
 void mortise_deadlines_note(struct mortise *m, uint64_t deadline_ms)

@@ -195,7 +195,7 @@ struct mortise {
     /* tree_purses.c: the budgets of trees with a run in memory; runs whose tree
      * is not known yet.  The task is set by runs/trees.c, and queued while
      * tree_queued. */
-    struct mortise_tree_purse *tree_purses;
+    struct mortise_tree_budget *tree_purses;
     struct mortise_live *tree_seekers;
     struct mortise_task tree_task;
     bool tree_queued;
@@ -379,7 +379,7 @@ struct mortise_run_timer;
 /* The state of a run in memory within the budget of its tree
  * (tree_purses.c). */
 struct mortise_tree_member {
-    struct mortise_tree_purse *of;       /* NULL: none */
+    struct mortise_tree_budget *of;      /* NULL: none */
     struct mortise_live *next;           /* in the tree's list, or in
                                             tree_seekers */
     uint64_t now[MORTISE_SPAWN_AMOUNTS]; /* what it has spent and reserved, by
@@ -462,7 +462,7 @@ void mortise_children_open(struct mortise *m);
 /* Keep the budgets of spawn trees from now on (trees.c). */
 void mortise_trees_open(struct mortise *m);
 /* Does a run with this status and reason continue by itself? */
-bool mortise_live_goes_on(int status, const char *reason);
+bool mortise_live_is_recoverable(int status, const char *reason);
 /* Is the run in memory, and not lost? */
 bool mortise_live_is_at_work(struct mortise *m, const char *tenant,
                              const char *run);
@@ -473,7 +473,7 @@ bool mortise_live_is_here(struct mortise *m, const char *tenant,
 void mortise_live_feed(struct mortise_live *live, struct mortise_input *in);
 /* live->graph follows the graph of its run; true: the run was steered to
  * another. */
-bool mortise_live_regraph(struct mortise_live *live);
+bool mortise_live_update_graph(struct mortise_live *live);
 /* The wall clock was set: rearm the timers that depend on it. */
 void mortise_live_clock_set(struct mortise *m);
 /* Examine the run at the end of the turn: it may be idle, or lost and
@@ -531,10 +531,10 @@ int mortise_event_replay_open(struct mortise_event_replay **out,
  * called before this returns. */
 void mortise_event_replay_go(struct mortise_event_replay *r, uint64_t last);
 /* The run was steered to this graph, or may have advanced. */
-void mortise_event_replay_know(struct mortise_event_replay *r,
-                               struct mortise_graph *g);
+void mortise_event_replay_set_graph(struct mortise_event_replay *r,
+                                    struct mortise_graph *g);
 /* Continue with another `ud`. */
-void mortise_event_replay_lend(struct mortise_event_replay *r, void *ud);
+void mortise_event_replay_set_ud(struct mortise_event_replay *r, void *ud);
 /* Number of events read so far. */
 uint64_t mortise_event_replay_events(const struct mortise_event_replay *r);
 /* NULL is fine. */
@@ -561,8 +561,8 @@ void mortise_steering_drop(struct mortise *m, struct mortise_steering *s);
 /* ---- held_events.c ------------------------------------------------------- */
 
 /* Reserve queue space for a live event, and release the same size.  [any] */
-bool mortise_passing_take(struct mortise *m, size_t n);
-void mortise_passing_give(struct mortise *m, size_t n);
+bool mortise_event_space_reserve(struct mortise *m, size_t n);
+void mortise_event_space_release(struct mortise *m, size_t n);
 
 /* Hold a live event, or the count of n missed ones, until all earlier durable
  * events have been sent. */
@@ -735,8 +735,8 @@ int mortise_calls_open(struct mortise *m);
 void mortise_calls_close(struct mortise *m);
 /* Start a plugin before its first call; `name` is from
  * mortise_graph.plugins. */
-int mortise_calls_bring_up(struct mortise *m, const char *name,
-                           struct mortise_err *err);
+int mortise_calls_start_plugin(struct mortise *m, const char *name,
+                               struct mortise_err *err);
 /* Takes the body out of `call`. */
 int mortise_calls_begin(struct mortise_live *live,
                         struct mortise_run_call *call, struct mortise_err *err);
@@ -762,12 +762,12 @@ void mortise_deadlines_arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms);
 /* ---- deadlines.c --------------------------------------------------------- */
 
 /* An engine that stays looks from now on; one that passes when
- * mortise_deadlines_look() is called. */
+ * mortise_deadlines_check() is called. */
 void mortise_deadlines_open(struct mortise *m);
 /* Look in the next turn: the wall clock was set, or the engine has received the
  * command that it was opened for.  An engine with MORTISE_HOLDING_BRIEFLY never
  * looks. */
-void mortise_deadlines_look(struct mortise *m);
+void mortise_deadlines_check(struct mortise *m);
 
 /* ---- clocks.c ------------------------------------------------------------ */
 

@@ -165,7 +165,7 @@ static int check_found_results(json_t *out, const json_t *request,
     return rv;
 }
 
-int mortise_found_judge(json_t **out, const json_t *request,
+int mortise_found_check(json_t **out, const json_t *request,
                         const json_t *output, struct mortise_err *why)
 {
     const json_t *results = json_object_get(output, "results");
@@ -233,7 +233,7 @@ static int check_found_entry(json_t *out, const json_t *one,
                : mortise_nomem(why);
 }
 
-int mortise_found_judge_entries(json_t **out, const json_t *output,
+int mortise_found_check_entries(json_t **out, const json_t *output,
                                 struct mortise_err *why)
 {
     const json_t *entries = json_object_get(output, "entries");
@@ -252,7 +252,7 @@ int mortise_found_judge_entries(json_t **out, const json_t *output,
             rv = check_found_entry(*out, one, why);
     }
     if (rv != MORTISE_OK)
-        mortise_json_drop(out);
+        mortise_json_clear_ref(out);
     return rv;
 }
 

@@ -20,14 +20,14 @@ bool mortise_found_is_kind(const char *word, bool or_any);
 /* Is `output` a valid answer to `request`?  MORTISE_EINVAL: no, and `why` has
  * the reason.  MORTISE_OK: *out, a new reference, is its list of results in the
  * same order, with unknown members removed. */
-int mortise_found_judge(json_t **out, const json_t *request,
+int mortise_found_check(json_t **out, const json_t *request,
                         const json_t *output, struct mortise_err *why);
 
 /* The same for the answer of list(): *out is {KEY: {digest, entry}}. */
-int mortise_found_judge_entries(json_t **out, const json_t *output,
+int mortise_found_check_entries(json_t **out, const json_t *output,
                                 struct mortise_err *why);
 
-/* Merge n lists, each from mortise_found_judge() or NULL (no answer).  NULL:
+/* Merge n lists, each from mortise_found_check() or NULL (no answer).  NULL:
  * out of memory. */
 json_t *mortise_found_fuse(const json_t *request, json_t *const *lists,
                            size_t n);

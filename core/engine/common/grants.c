@@ -99,7 +99,7 @@ static int check_config_reference(void *ud, const char *pointer,
     const char *name = mortise_secret_name(json_string_value(*string));
 
     c->n++;
-    if (!mortise_secret_place(&c->m->config_secrets, pointer))
+    if (!mortise_secret_is_allowed_at(&c->m->config_secrets, pointer))
         mortise_diag_add(
             c->diags, "E0604", at->span,
             "plugin '%s' accepts no secret here: its config_schema does not "

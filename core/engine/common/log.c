@@ -18,7 +18,7 @@ void mortise_log(struct mortise *m, int level, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    mortise_secret_store_cover(m->secret_store, text, sizeof text);
+    mortise_secret_store_mask_text(m->secret_store, text, sizeof text);
     if (on_loop)
         mortise_thread_state_pause(&m->thread_state);
     m->log(m->log_ud, level, text);

@@ -12,7 +12,7 @@ void mortise_news_missed(struct mortise *m)
     if (!m->news_again.armed && m->news_again.fire != NULL &&
         m->state == MORTISE_ENGINE_UP)
         mortise_timer_arm(&m->timers, &m->news_again,
-                          mortise_mono_in(AGAIN_MS));
+                          mortise_mono_after(AGAIN_MS));
 }
 
 static void queue_run_news(struct mortise *m, enum mortise_news_kind kind,

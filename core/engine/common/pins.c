@@ -67,8 +67,8 @@ int mortise_pins_find(struct mortise *m, const struct mortise_graph *g,
 
         if (mortise_pin_find(m->settings.deployment, m->plugins, g->plugins[i],
                              pin, err) == NULL)
-            return mortise_doing(err, mortise_pin_unusable(err), "graph '%s'",
-                                 g->name);
+            return mortise_err_prefix(err, mortise_pin_unusable(err),
+                                      "graph '%s'", g->name);
         *n += !is_plugin_pinned(pins, *n, pin->plugin);
     }
     return MORTISE_OK;

@@ -44,7 +44,7 @@ static struct offer *find_offer(const struct mortise_table *ops,
     struct mortise_hashed *e;
 
     for (e = mortise_table_find(ops, mortise_hash_strs(plugin, op)); e != NULL;
-         e = mortise_table_more(e)) {
+         e = mortise_table_find_next(e)) {
         struct offer *o = MORTISE_OF(e, struct offer, entry);
 
         if (strcmp(o->op.plugin, plugin) == 0 && strcmp(o->op.name, op) == 0)
@@ -241,7 +241,7 @@ static int check_required_config(const struct mortise_plugin_catalog *s,
                                  struct mortise_err *why)
 {
     return s->is_idle ? MORTISE_OK
-                      : mortise_configs_need(s->deployment, m, why);
+                      : mortise_configs_require(s->deployment, m, why);
 }
 
 static const struct mortise_operation *

@@ -396,7 +396,7 @@ static int read_secret_program(struct mortise_secret_store *v,
     close(out[1]);
     if (rv != 0) {
         close(out[0]);
-        if (mortise_is_shortage(rv))
+        if (mortise_errno_is_shortage(rv))
             return mortise_syserr(err, rv, "program %s", argv[0]);
         return mortise_fail(err, MORTISE_ECONFIG, "program %s: %s", argv[0],
                             strerror(rv));
@@ -551,7 +551,7 @@ static bool add_all_but_to_mask(const struct mortise_secret_store *v,
     for (const struct noted *n = v->noted; n != NULL; n = n->next)
         if (n != but && !add_values_to_mask(mask, n->name, n->known, NOTED_MAX))
             return false;
-    return mortise_mask_close(mask);
+    return mortise_mask_build(mask);
 }
 
 /* Call with the lock; NULL: out of memory. */
@@ -647,8 +647,9 @@ int mortise_secret_store_get(struct mortise_secret_store *v, const char *name,
     if (kept)
         return *value != NULL ? MORTISE_OK : mortise_nomem(err);
     rv = fetch_secret_value(v, s, value, err);
-    return rv == MORTISE_OK ? rv
-                            : mortise_doing(err, rv, "the secret '%s'", name);
+    return rv == MORTISE_OK
+               ? rv
+               : mortise_err_prefix(err, rv, "the secret '%s'", name);
 }
 
 /* The values that this plugin keeps; NULL: none.  Call with the lock. */
@@ -744,11 +745,11 @@ static void mask_message(const struct mortise_mask *mask, const char *text,
     if (n < CUT_FROM)
         mortise_mask_text(mask, text, n, out);
     else
-        mortise_mask_cut_text(mask, text, n, out);
+        mortise_mask_truncated_text(mask, text, n, out);
 }
 
-void mortise_secret_store_cover(struct mortise_secret_store *v, char *text,
-                                size_t room)
+void mortise_secret_store_mask_text(struct mortise_secret_store *v, char *text,
+                                    size_t room)
 {
     struct mortise_mask *mask = mortise_secret_store_mask(v);
     struct mortise_buf b;
@@ -763,8 +764,8 @@ void mortise_secret_store_cover(struct mortise_secret_store *v, char *text,
     mortise_mask_unref(mask);
 }
 
-char *mortise_secret_store_covered(struct mortise_secret_store *v,
-                                   const char *text)
+char *mortise_secret_store_mask_copy(struct mortise_secret_store *v,
+                                     const char *text)
 {
     struct mortise_mask *mask = mortise_secret_store_mask(v);
     struct mortise_buf b;
@@ -781,11 +782,11 @@ char *mortise_secret_store_covered(struct mortise_secret_store *v,
     return out;
 }
 
-bool mortise_secret_store_tells(struct mortise_secret_store *v,
+bool mortise_secret_store_is_in(struct mortise_secret_store *v,
                                 const json_t *value)
 {
     struct mortise_mask *mask = mortise_secret_store_mask(v);
-    bool tells = mortise_json_tells(mask, value);
+    bool tells = mortise_json_has_masked(mask, value);
 
     mortise_mask_unref(mask);
     return tells;

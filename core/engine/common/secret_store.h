@@ -55,13 +55,13 @@ int mortise_secret_store_mask_for(struct mortise_secret_store *v,
                                   struct mortise_err *err);
 /* Mask secrets in a text whose buffer has `room` bytes with the NUL; excess is
  * cut.  [any] */
-void mortise_secret_store_cover(struct mortise_secret_store *v, char *text,
-                                size_t room);
+void mortise_secret_store_mask_text(struct mortise_secret_store *v, char *text,
+                                    size_t room);
 /* Mask in a copy; free it with mortise_release_str().  NULL: out of memory. */
-char *mortise_secret_store_covered(struct mortise_secret_store *v,
-                                   const char *text);
+char *mortise_secret_store_mask_copy(struct mortise_secret_store *v,
+                                     const char *text);
 /* Does the value contain a secret in a string, a member name or a number? */
-bool mortise_secret_store_tells(struct mortise_secret_store *v,
+bool mortise_secret_store_is_in(struct mortise_secret_store *v,
                                 const json_t *value);
 /* Masks the value; takes the reference; NULL: out of memory. */
 json_t *mortise_secret_store_masked(struct mortise_secret_store *v,

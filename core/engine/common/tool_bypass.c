@@ -22,7 +22,7 @@ static void advise_server_bypass(const struct mortise_egress *egress,
 
     if (s->url == NULL ||
         mortise_destination_parse(&to, s->url, NULL) != MORTISE_OK ||
-        mortise_egress_allows(egress, &to) == NULL)
+        mortise_egress_find_grant(egress, &to) == NULL)
         return;
     d = mortise_diag_add(
         diags, "W0828", s->at->span,

@@ -53,7 +53,7 @@ static void keep_nearer_name(const char **near, const char *word,
 static bool matches_operation(struct looking *l, const char *op)
 {
     keep_nearer_name(&l->near, l->op, op);
-    return mortise_wild_fits(l->op, op);
+    return mortise_wild_match(l->op, op);
 }
 
 static bool matches_pins(struct looking *l, const char *plugin)
@@ -79,7 +79,7 @@ static bool matches_judged_name(const struct looking *l,
         /* A name that ends with an argument is that of another operation. */
         if (fixed == NULL || fixed[1] == '\0' || strchr(l->op, '/') == NULL)
             continue;
-        if (mortise_wild_fits(strrchr(l->op, '/'), fixed + 1))
+        if (mortise_wild_match(strrchr(l->op, '/'), fixed + 1))
             return true;
     }
     return false;
@@ -114,7 +114,7 @@ static bool matches_any_plugin(struct looking *l)
         const struct mortise_found *f = mortise_plugins_at(l->plugins, i);
 
         keep_nearer_name(&l->near_plugin, l->plugin, f->name);
-        if (!mortise_wild_fits(l->plugin, f->name))
+        if (!mortise_wild_match(l->plugin, f->name))
             continue;
         l->there = true;
         if (strcmp(l->op, "*") == 0 || matches_plugin(l, f))

@@ -301,7 +301,7 @@ static int check_trace_list(const json_t *list, const char *name,
         int rv = check(one, err);
 
         if (rv != MORTISE_OK)
-            return mortise_doing(err, rv, "at /%s/%zu", name, i);
+            return mortise_err_prefix(err, rv, "at /%s/%zu", name, i);
     }
     return MORTISE_OK;
 }
@@ -407,7 +407,7 @@ json_t *mortise_traces_body(const json_t *body, const char *tenant,
         (json_object_set_new(out, "tenant", json_string(tenant)) != 0 ||
          json_object_set_new(out, "now", json_integer((json_int_t)now_ms)) !=
              0))
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 
@@ -515,9 +515,9 @@ static int check_read_answer(const json_t *body, const json_t *answer,
     return rv == MORTISE_OK ? check_unique_ids(list, err) : rv;
 }
 
-int mortise_traces_judge(const struct mortise_call_kind *kind,
-                         const json_t *body, const json_t *answer,
-                         struct mortise_err *err)
+int mortise_traces_check_answer(const struct mortise_call_kind *kind,
+                                const json_t *body, const json_t *answer,
+                                struct mortise_err *err)
 {
     if (kind == &mortise_call_recall)
         return check_read_answer(body, answer, err);

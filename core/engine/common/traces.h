@@ -23,9 +23,9 @@ int mortise_traces_check(const struct mortise_manifest *m,
                          const struct mortise_call_kind *kind,
                          const json_t *body, struct mortise_err *err);
 /* Is this a valid answer?  All its traces must match the request. */
-int mortise_traces_judge(const struct mortise_call_kind *kind,
-                         const json_t *body, const json_t *answer,
-                         struct mortise_err *err);
+int mortise_traces_check_answer(const struct mortise_call_kind *kind,
+                                const json_t *body, const json_t *answer,
+                                struct mortise_err *err);
 /* A copy of the body with tenant and time.  NULL: out of memory. */
 json_t *mortise_traces_body(const json_t *body, const char *tenant,
                             uint64_t now_ms);

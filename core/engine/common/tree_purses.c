@@ -40,10 +40,10 @@ static void queue_tree_task(struct mortise *m)
 
 /* ---- one budget ---------------------------------------------------------- */
 
-static struct mortise_tree_purse *
+static struct mortise_tree_budget *
 find_or_add_purse(struct mortise *m, const char *tenant, const char *origin)
 {
-    struct mortise_tree_purse *p = m->tree_purses;
+    struct mortise_tree_budget *p = m->tree_purses;
 
     while (p != NULL &&
            (strcmp(p->tenant, tenant) != 0 || strcmp(p->origin, origin) != 0))
@@ -61,9 +61,9 @@ find_or_add_purse(struct mortise *m, const char *tenant, const char *origin)
     return p;
 }
 
-void mortise_tree_drop_unused(struct mortise_tree_purse *p)
+void mortise_tree_drop_unused(struct mortise_tree_budget *p)
 {
-    struct mortise_tree_purse **at = &p->m->tree_purses;
+    struct mortise_tree_budget **at = &p->m->tree_purses;
 
     if (p->members != NULL || p->flying > 0 || p->reads || p->was_raised)
         return;
@@ -80,7 +80,7 @@ static uint64_t get_tree_excess(uint64_t of, uint64_t over)
 
 /* The amounts of the others as seen by `self` (2).  A decided decrease is
  * released when its commit is stored. */
-static void get_tree_view(const struct mortise_tree_purse *p,
+static void get_tree_view(const struct mortise_tree_budget *p,
                           const struct mortise_live *self,
                           struct mortise_tree_view *v)
 {
@@ -102,16 +102,16 @@ static void get_tree_view(const struct mortise_tree_purse *p,
     }
 }
 
-void mortise_tree_tell(const struct mortise_live *live)
+void mortise_tree_update_run(const struct mortise_live *live)
 {
-    const struct mortise_tree_purse *p = live->tree.of;
+    const struct mortise_tree_budget *p = live->tree.of;
     struct mortise_tree_view v;
 
     if (p == NULL)
         return;
     if (p->is_open)
         get_tree_view(p, live, &v);
-    mortise_run_tell_tree(live->run, p->known, p->is_open ? &v : NULL);
+    mortise_run_set_tree_view(live->run, p->known, p->is_open ? &v : NULL);
 }
 
 /* ---- runs to tell (4) ---------------------------------------------------- */
@@ -131,7 +131,7 @@ static void mark_tree_stale(struct mortise_live *live)
 
 struct mortise_live *mortise_tree_take_stale(struct mortise *m)
 {
-    for (const struct mortise_tree_purse *p = m->tree_purses; p != NULL;
+    for (const struct mortise_tree_budget *p = m->tree_purses; p != NULL;
          p = p->next) {
         struct mortise_live *l = p->known ? p->members : NULL;
 
@@ -146,7 +146,7 @@ struct mortise_live *mortise_tree_take_stale(struct mortise *m)
 }
 
 /* Mark all waiting members stale, except `by`. */
-static void mark_waiting_stale(const struct mortise_tree_purse *p,
+static void mark_waiting_stale(const struct mortise_tree_budget *p,
                                const struct mortise_live *by)
 {
     for (struct mortise_live *l = p->members; l != NULL; l = l->tree.next)
@@ -155,15 +155,15 @@ static void mark_waiting_stale(const struct mortise_tree_purse *p,
 }
 
 /* The budget is unknown now (3). */
-static void invalidate_purse(struct mortise_tree_purse *p)
+static void invalidate_purse(struct mortise_tree_budget *p)
 {
     p->known = p->is_open = false;
     p->outdated = true;
     queue_tree_task(p->m);
 }
 
-void mortise_tree_learn(struct mortise_tree_purse *p,
-                        const struct mortise_spawn_purse *stored)
+void mortise_tree_set_stored(struct mortise_tree_budget *p,
+                             const struct mortise_spawn_budget *stored)
 {
     assert(!p->known && p->flying == 0);
     p->known = true;
@@ -179,7 +179,7 @@ void mortise_tree_learn(struct mortise_tree_purse *p,
 static int attach_to_purse(struct mortise_live *live, const char *origin,
                            struct mortise_err *err)
 {
-    struct mortise_tree_purse *p =
+    struct mortise_tree_budget *p =
         find_or_add_purse(live->m, live->tenant, origin);
 
     assert(live->tree.of == NULL);
@@ -238,7 +238,7 @@ int mortise_tree_found(struct mortise_live *live, const char *origin,
 
 void mortise_tree_leave(struct mortise_live *live)
 {
-    struct mortise_tree_purse *p = live->tree.of;
+    struct mortise_tree_budget *p = live->tree.of;
     struct mortise_live **at;
 
     if (p == NULL)
@@ -262,7 +262,7 @@ static int open_tree_purse(struct mortise_live *live,
                            const struct mortise_tree_use *use,
                            struct mortise_err *err)
 {
-    struct mortise_tree_purse *p;
+    struct mortise_tree_budget *p;
     int rv;
 
     assert(strcmp(use->origin, live->id) == 0);
@@ -273,14 +273,14 @@ static int open_tree_purse(struct mortise_live *live,
     memset(live->tree.landed, 0, sizeof live->tree.landed);
     p = live->tree.of;
     p->known = p->is_open = true;
-    p->stored = (struct mortise_spawn_purse){.used = {0}};
+    p->stored = (struct mortise_spawn_budget){.used = {0}};
     memcpy(p->stored.most, use->most, sizeof p->stored.most);
     mark_waiting_stale(p, live);
     return MORTISE_OK;
 }
 
 /* Raise the limits of the tree; true if one was raised. */
-static bool raise_tree_limits(struct mortise_tree_purse *p,
+static bool raise_tree_limits(struct mortise_tree_budget *p,
                               const uint64_t most[N])
 {
     bool raised = false;
@@ -294,7 +294,7 @@ static bool raise_tree_limits(struct mortise_tree_purse *p,
     return raised;
 }
 
-int mortise_tree_note(struct mortise_live *live, struct mortise_err *err)
+int mortise_tree_record_run(struct mortise_live *live, struct mortise_err *err)
 {
     struct mortise_tree_member *t = &live->tree;
     struct mortise_tree_use use;
@@ -328,7 +328,7 @@ bool mortise_tree_take(struct mortise_live *live,
                        struct mortise_tree_flight *f, struct mortise_arena *a,
                        struct mortise_spawn_spend *out)
 {
-    struct mortise_tree_purse *p = live->tree.of;
+    struct mortise_tree_budget *p = live->tree.of;
 
     if (c->spend.origin == NULL)
         return true;
@@ -348,7 +348,7 @@ void mortise_tree_landed(struct mortise_live *live,
                          const struct mortise_tree_flight *f,
                          const struct mortise_spawn_spend *s, int result)
 {
-    struct mortise_tree_purse *p = f->of;
+    struct mortise_tree_budget *p = f->of;
 
     if (p == NULL)
         return;

@@ -7,15 +7,15 @@
 #include "core/run/run.h"
 
 /* The budget of a tree with a run, or a commit of a run, in memory. */
-struct mortise_tree_purse {
+struct mortise_tree_budget {
     struct mortise *m;
-    struct mortise_tree_purse *next;
+    struct mortise_tree_budget *next;
     char tenant[MORTISE_NAME_MAX + 1], origin[MORTISE_NAME_MAX + 1];
     struct mortise_live *members;
     size_t flying;       /* commits in flight that change it */
     bool known, is_open; /* it was read; it exists */
     bool was_raised;     /* look for runs that it stopped */
-    struct mortise_spawn_purse stored;
+    struct mortise_spawn_budget stored;
     /* used by runs/trees.c */
     bool reads;    /* a read is in flight */
     bool outdated; /* ... and its result is already too old */
@@ -24,7 +24,7 @@ struct mortise_tree_purse {
 
 /* The change that a commit in flight makes to a budget. */
 struct mortise_tree_flight {
-    struct mortise_tree_purse *of;           /* NULL: none */
+    struct mortise_tree_budget *of;          /* NULL: none */
     uint64_t counted[MORTISE_SPAWN_AMOUNTS]; /* amounts of the run, including
                                                 this commit */
 };
@@ -37,10 +37,10 @@ int mortise_tree_join(struct mortise_live *live, struct mortise_err *err);
 /* It leaves memory, or is lost. */
 void mortise_tree_leave(struct mortise_live *live);
 /* Before a step: tell the run the state of the budget. */
-void mortise_tree_tell(const struct mortise_live *live);
+void mortise_tree_update_run(const struct mortise_live *live);
 /* After a step: record its new amounts and notify the others.
  * MORTISE_ENOMEM. */
-int mortise_tree_note(struct mortise_live *live, struct mortise_err *err);
+int mortise_tree_record_run(struct mortise_live *live, struct mortise_err *err);
 /* A commit is about to be handed to the store with its change of the budget;
  * and its answer.  False: out of memory. */
 bool mortise_tree_take(struct mortise_live *live,
@@ -61,9 +61,9 @@ struct mortise_live *mortise_tree_take_seeker(struct mortise *m);
 int mortise_tree_found(struct mortise_live *live, const char *origin,
                        struct mortise_err *err);
 /* The budget was read (NULL: there is none): all members must be told. */
-void mortise_tree_learn(struct mortise_tree_purse *p,
-                        const struct mortise_spawn_purse *stored);
+void mortise_tree_set_stored(struct mortise_tree_budget *p,
+                             const struct mortise_spawn_budget *stored);
 /* Free the budget if nothing uses it. */
-void mortise_tree_drop_unused(struct mortise_tree_purse *p);
+void mortise_tree_drop_unused(struct mortise_tree_budget *p);
 
 #endif

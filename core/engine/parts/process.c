@@ -532,7 +532,7 @@ void mortise_process_finish(struct mortise_process *p, uint64_t grace_ms)
                       mortise_mono_ns() + grace_ms * NS_PER_MS);
 }
 
-void mortise_process_leave(struct mortise_process *p, uint64_t grace_ms)
+void mortise_process_abandon(struct mortise_process *p, uint64_t grace_ms)
 {
     p->done = NULL;
     mortise_process_finish(p, grace_ms);

@@ -114,7 +114,7 @@ void mortise_process_text_forget(struct mortise_process_text *t);
 void mortise_process_finish(struct mortise_process *p, uint64_t grace_ms);
 
 /* The same, but done() is not called: a gentle _cancel(). */
-void mortise_process_leave(struct mortise_process *p, uint64_t grace_ms);
+void mortise_process_abandon(struct mortise_process *p, uint64_t grace_ms);
 
 /* Did mortise-worker become the program?  Until then the program has done
  * nothing. */

@@ -43,8 +43,8 @@ enum mortise_ongoing_state {
 
 /* A receiver for the result of a call that is part of another operation and
  * answers no ask (discover.c, remember.c, streams.c). */
-struct mortise_hearer {
-    void (*hear)(struct mortise_hearer *h,
+struct mortise_result_receiver {
+    void (*hear)(struct mortise_result_receiver *h,
                  const struct mortise_host_call_served *how);
     struct mortise_ongoing *call; /* NULL: no call is in progress */
 };
@@ -123,7 +123,8 @@ struct mortise_ongoing { /* a call */
     bool is_aside; /* of a guardrail, or of the compaction of an output */
     bool is_held, is_within_held, is_last; /* as in struct mortise_run_call */
     struct mortise_asked *serves;
-    struct mortise_hearer *hearer; /* gets the result instead of `serves`; or
+    struct mortise_result_receiver
+        *hearer;                   /* gets the result instead of `serves`; or
                                       NULL */
     struct mortise_waiting *waits; /* work that replaces the plugin call; or
                                       NULL */
@@ -141,7 +142,7 @@ struct mortise_ongoing { /* a call */
     /* The plugin's view of the call; its strings are in text[]. */
     struct mortise_call call;
     const char *path, *run_id;
-    struct mortise_whose whose; /* to attribute a crash */
+    struct mortise_visit_execution whose; /* to attribute a crash */
     const struct mortise_node *node;
     char *body;
     size_t body_room;
@@ -157,7 +158,7 @@ struct mortise_ongoing { /* a call */
     char code[64];
     const char *error_class; /* static */
     uint64_t retry_after_ms;
-    struct mortise_ending ending;
+    struct mortise_call_end ending;
     bool has_cache_key; /* of a LOOKUP */
     uint8_t cache_key[MORTISE_DIGEST];
 
@@ -184,27 +185,28 @@ void mortise_call_post(struct mortise *m, struct mortise_task *t);
  * `body` is JSON and taken from the buffer.  may_take_ms limits the call (0:
  * the asker's deadline), plus a short time in which the plugin may report its
  * timeout itself.  The method's served() gets the result once, unless
- * mortise_calls_let_go() comes first: that cancels the call, and no result is
+ * mortise_calls_stop_serving() comes first: that cancels the call, and no result is
  * reported. */
 int mortise_calls_serve(struct mortise_asked *a,
                         const struct mortise_call_kind *kind, const char *name,
                         struct mortise_buf *body, uint64_t may_take_ms,
                         struct mortise_err *err);
-void mortise_calls_let_go(struct mortise_asked *a);
+void mortise_calls_stop_serving(struct mortise_asked *a);
 /* The same for a part of a call's work.  mortise_calls_stop_part() cancels it
  * without a report. */
 int mortise_calls_serve_part(struct mortise_ongoing *by,
-                             struct mortise_hearer *h,
+                             struct mortise_result_receiver *h,
                              const struct mortise_call_kind *kind,
                              const char *name, struct mortise_buf *body,
                              uint64_t may_take_ms, struct mortise_err *err);
-void mortise_calls_stop_part(struct mortise_hearer *h);
+void mortise_calls_stop_part(struct mortise_result_receiver *h);
 /* The same without a run: it continues until it ends or the engine closes; both
  * are reported. */
-int mortise_calls_serve_nobody(struct mortise *m, struct mortise_hearer *h,
-                               const struct mortise_call_kind *kind,
-                               const char *name, struct mortise_buf *body,
-                               struct mortise_err *err);
+int mortise_calls_serve_runless(struct mortise *m,
+                                struct mortise_result_receiver *h,
+                                const struct mortise_call_kind *kind,
+                                const char *name, struct mortise_buf *body,
+                                struct mortise_err *err);
 
 /* ---- begins.c ------------------------------------------------------------ */
 

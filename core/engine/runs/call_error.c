@@ -13,9 +13,9 @@ void mortise_call_error(struct mortise_ongoing *c, const char *code,
 
     mortise_release_str(c->mem, c->message);
     c->message =
-        mortise_secret_store_covered(secrets, message); /* NULL: no message */
+        mortise_secret_store_mask_copy(secrets, message); /* NULL: no message */
     snprintf(c->code, sizeof c->code, "%s", code);
-    mortise_secret_store_cover(secrets, c->code, sizeof c->code);
+    mortise_secret_store_mask_text(secrets, c->code, sizeof c->code);
     c->error_class = error_class;
-    c->ending = (struct mortise_ending){0, 0};
+    c->ending = (struct mortise_call_end){0, 0};
 }

@@ -147,7 +147,7 @@ static struct mortise_ongoing *find_call_locked(struct mortise *m, uint64_t id)
     struct mortise_hashed *e;
 
     for (e = mortise_table_find(&m->calls, mortise_hash_u64s(id, 0)); e != NULL;
-         e = mortise_table_more(e)) {
+         e = mortise_table_find_next(e)) {
         struct mortise_ongoing *c =
             MORTISE_OF(e, struct mortise_ongoing, by_id);
 
@@ -366,7 +366,7 @@ static bool is_call_overdue(const struct mortise_ongoing *c)
 static void report_to_served(struct mortise_ongoing *c)
 {
     struct mortise_asked *a = c->serves;
-    struct mortise_hearer *h = c->hearer;
+    struct mortise_result_receiver *h = c->hearer;
     struct mortise_host_call_served how;
 
     if (is_call_overdue(c) && (c->status != MORTISE_S_OK || h != NULL))
@@ -479,8 +479,9 @@ static void retry_for_descriptors(struct mortise_ongoing *c,
     if (c->tries++ == 0)
         mortise_log(c->m, MORTISE_LOG_WARN, "run %s waits at %s: %s", c->run_id,
                     c->path, why->msg);
-    mortise_timer_arm(&c->m->timers, &c->again,
-                      mortise_mono_in(ms < SHORT_MAX_MS ? ms : SHORT_MAX_MS));
+    mortise_timer_arm(
+        &c->m->timers, &c->again,
+        mortise_mono_after(ms < SHORT_MAX_MS ? ms : SHORT_MAX_MS));
 }
 
 static bool is_lane_full(const struct mortise_lane *l)
@@ -572,7 +573,7 @@ static void start_queued_calls(struct mortise_lane *l)
         struct mortise_ongoing *c = MORTISE_OF(mortise_tasks_take(&l->waiting),
                                                struct mortise_ongoing, turn);
 
-        switch (mortise_plugins_trusted(l->m->plugins, l->plugin, &why)) {
+        switch (mortise_plugins_check_trusted(l->m->plugins, l->plugin, &why)) {
         case MORTISE_OK:
             start_call(c);
             break;
@@ -600,7 +601,7 @@ static struct mortise_lane *lane_find(struct mortise *m, const char *plugin,
     struct mortise_hashed *e;
 
     for (e = mortise_table_find(&m->lanes, mortise_hash_strs(plugin, as));
-         e != NULL; e = mortise_table_more(e)) {
+         e != NULL; e = mortise_table_find_next(e)) {
         struct mortise_lane *l = MORTISE_OF(e, struct mortise_lane, entry);
 
         if (l->kind == kind && strcmp(l->plugin, plugin) == 0 &&
@@ -696,7 +697,8 @@ static int lane_get(struct mortise *m, const char *name, enum mortise_kind kind,
             s->failure = mortise_plugins_create_failure(m->plugins, plugin, as);
     }
     if (rv != MORTISE_OK)
-        mortise_secret_store_cover(m->secret_store, err->msg, sizeof err->msg);
+        mortise_secret_store_mask_text(m->secret_store, err->msg,
+                                       sizeof err->msg);
     json_decref(config);
     s->took_ms = (mortise_mono_ns() - before) / NS_PER_MS;
     if (rv != MORTISE_OK || s->lane != NULL)
@@ -735,8 +737,8 @@ static int start_discovery_plugin(struct mortise *m, const char *name,
                     MORTISE_KIND_DISCOVERY, &s, err);
 }
 
-int mortise_calls_bring_up(struct mortise *m, const char *name,
-                           struct mortise_err *err)
+int mortise_calls_start_plugin(struct mortise *m, const char *name,
+                               struct mortise_err *err)
 {
     static const char model[] = "model:",
                       discovery[] = MORTISE_DISCOVERY_PREFIX;
@@ -810,7 +812,7 @@ static void check_memory_answer(struct mortise_ongoing *c)
         return;
     rv = mortise_json_read(&body, c->body, c->call.body_size, &why);
     if (rv == MORTISE_OK)
-        rv = mortise_traces_judge(c->call.kind, body, c->output, &why);
+        rv = mortise_traces_check_answer(c->call.kind, body, c->output, &why);
     json_decref(body);
     if (rv == MORTISE_ENOMEM)
         set_call_error(c, MORTISE_S_NOMEM, "memory", "transient", why.msg);
@@ -884,7 +886,7 @@ static void arm_idle_timer(struct mortise_ongoing *c)
     uint64_t ms = c->lane->idle_ms;
 
     if (ms != 0 && !c->lane->given_up)
-        mortise_timer_arm(&c->m->timers, &c->idle, mortise_mono_in(ms));
+        mortise_timer_arm(&c->m->timers, &c->idle, mortise_mono_after(ms));
 }
 
 /* [worker] */
@@ -1012,8 +1014,8 @@ static void fill_plugin_call(struct mortise_ongoing *c,
     c->run_id = to->run_id = copy_call_text(&at, get_call_run(c->live));
     to->tenant = copy_call_text(&at, get_call_tenant(c->live));
     to->is_unstored = c->live != NULL && c->live->synced == 0;
-    c->whose = (struct mortise_whose){to->tenant, to->run_id, c->path,
-                                      to->is_unstored};
+    c->whose = (struct mortise_visit_execution){to->tenant, to->run_id, c->path,
+                                                to->is_unstored};
     c->node = rc->node;
     c->is_aside = mortise_call_is_aside(rc->kind);
     c->is_within_held = rc->is_within_held;
@@ -1024,7 +1026,8 @@ static void fill_plugin_call(struct mortise_ongoing *c,
     to->visit = rc->visit;
     to->stage = rc->kind == MORTISE_RUN_CHECK ? get_guard_stage(rc) : 0;
     to->flags = rc->is_held ? MORTISE_REQUEST_HELD : 0;
-    to->deadline_ns = rc->timeout_ms != 0 ? mortise_mono_in(rc->timeout_ms) : 0;
+    to->deadline_ns =
+        rc->timeout_ms != 0 ? mortise_mono_after(rc->timeout_ms) : 0;
     to->body = c->body;
     to->body_size = strlen(c->body);
 }
@@ -1094,7 +1097,7 @@ static bool is_plugin_trusted(struct mortise *m, const char *name,
     const char *as, *plugin = get_plugin_behind(m, name, kind, &as);
     struct mortise_err own;
     bool trusted =
-        mortise_plugins_trusted(m->plugins, plugin, &own) == MORTISE_OK;
+        mortise_plugins_check_trusted(m->plugins, plugin, &own) == MORTISE_OK;
 
     if (!trusted)
         *why = own;
@@ -1165,18 +1168,19 @@ static void queue_call(struct mortise_ongoing *c, const char *name)
 {
     struct mortise *m = c->m;
     enum mortise_kind kind = c->call.kind->kind;
-    const struct mortise_whose *before = mortise_inside_for(&c->whose);
+    const struct mortise_visit_execution *before =
+        mortise_inside_set_execution(&c->whose);
     struct mortise_err why;
     struct start s;
     int rv = check_may_call(c, name, kind, &why);
 
     if (rv != MORTISE_OK) {
-        mortise_inside_for(before);
+        mortise_inside_set_execution(before);
         end_with_error(c, MORTISE_S_DENIED, "plugin", "permanent", why.msg);
         return;
     }
     rv = lane_get(m, name, kind, &s, &why);
-    mortise_inside_for(before);
+    mortise_inside_set_execution(before);
     if (rv == MORTISE_ELIMIT &&
         (c->wanted != NULL ||
          (c->wanted = mortise_strdup(c->mem, name)) != NULL)) {
@@ -1239,17 +1243,19 @@ int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
 }
 
 /* Report the result of the call to `h`. */
-static void set_call_hearer(struct mortise_ongoing *c, struct mortise_hearer *h)
+static void set_call_hearer(struct mortise_ongoing *c,
+                            struct mortise_result_receiver *h)
 {
     c->is_serving = true;
     c->hearer = h;
     h->call = c;
 }
 
-int mortise_calls_serve_nobody(struct mortise *m, struct mortise_hearer *h,
-                               const struct mortise_call_kind *kind,
-                               const char *name, struct mortise_buf *body,
-                               struct mortise_err *err)
+int mortise_calls_serve_runless(struct mortise *m,
+                                struct mortise_result_receiver *h,
+                                const struct mortise_call_kind *kind,
+                                const char *name, struct mortise_buf *body,
+                                struct mortise_err *err)
 {
     struct mortise_run_call rc = {.attempt = 1, .visit = 1};
     struct mortise_ongoing *c = call_new_from_buf(m, NULL, &rc, kind, body);
@@ -1286,7 +1292,7 @@ start_serving_call(const struct mortise_ongoing *by,
     c->may_take_ms = may_take_ms;
     if (may_take_ms > 0)
         mortise_timer_arm(&by->m->timers, &c->due,
-                          mortise_mono_in(may_take_ms + SAYS_SO_MS));
+                          mortise_mono_after(may_take_ms + SAYS_SO_MS));
     return c;
 }
 
@@ -1307,7 +1313,7 @@ int mortise_calls_serve(struct mortise_asked *a,
 }
 
 int mortise_calls_serve_part(struct mortise_ongoing *by,
-                             struct mortise_hearer *h,
+                             struct mortise_result_receiver *h,
                              const struct mortise_call_kind *kind,
                              const char *name, struct mortise_buf *body,
                              uint64_t may_take_ms, struct mortise_err *err)
@@ -1357,13 +1363,13 @@ static void give_up_call(struct mortise_ongoing *c)
 static void cancel_in_plugin(struct mortise_ongoing *c)
 {
     struct mortise *m = c->m;
-    uint64_t again = mortise_mono_in(ASK_AGAIN_MS);
+    uint64_t again = mortise_mono_after(ASK_AGAIN_MS);
     bool heard;
 
     mortise_host_call_cancel(c);
-    mortise_inside_for(&c->whose);
+    mortise_inside_set_execution(&c->whose);
     heard = mortise_instance_cancel(c->lane->instance, c->id);
-    mortise_inside_for(NULL);
+    mortise_inside_set_execution(NULL);
 
     mortise_timer_arm(&m->timers, &c->quiesce,
                       heard || again > c->give_up_ns ? c->give_up_ns : again);
@@ -1413,7 +1419,7 @@ static void cancel_call(struct mortise_ongoing *c)
                mortise_pool_take_back(l->m->pool, &c->job)) {
         unref_call(c); /* the worker's reference */
     } else {
-        c->give_up_ns = mortise_mono_in(l->m->quiesce_ms);
+        c->give_up_ns = mortise_mono_after(l->m->quiesce_ms);
         cancel_in_plugin(c);
         return;
     }
@@ -1421,7 +1427,7 @@ static void cancel_call(struct mortise_ongoing *c)
                    "cancelled before it started");
 }
 
-void mortise_calls_let_go(struct mortise_asked *a)
+void mortise_calls_stop_serving(struct mortise_asked *a)
 {
     struct mortise_ongoing *c = a->data;
 
@@ -1432,7 +1438,7 @@ void mortise_calls_let_go(struct mortise_asked *a)
     cancel_call(c);
 }
 
-void mortise_calls_stop_part(struct mortise_hearer *h)
+void mortise_calls_stop_part(struct mortise_result_receiver *h)
 {
     struct mortise_ongoing *c = h->call;
 
@@ -1466,7 +1472,7 @@ void mortise_calls_cancel(struct mortise_live *live, uint64_t run_call)
 
     for (e = mortise_table_find(&live->m->run_calls,
                                 hash_run_call(live, run_call));
-         e != NULL; e = mortise_table_more(e)) {
+         e != NULL; e = mortise_table_find_next(e)) {
         struct mortise_ongoing *c =
             MORTISE_OF(e, struct mortise_ongoing, by_run);
 
@@ -1515,7 +1521,7 @@ struct message {
 
 static void message_free(struct message *msg)
 {
-    mortise_passing_give(msg->m, EVENT_COSTS + msg->n);
+    mortise_event_space_release(msg->m, EVENT_COSTS + msg->n);
     mortise_release(msg->m->mem, msg, sizeof *msg + msg->n);
 }
 
@@ -1525,11 +1531,11 @@ static struct message *message_new(struct mortise *m, uint64_t call,
 {
     struct message *msg;
 
-    if (!mortise_passing_take(m, EVENT_COSTS + n))
+    if (!mortise_event_space_reserve(m, EVENT_COSTS + n))
         return NULL;
     msg = mortise_zalloc(m->mem, sizeof *msg + n);
     if (msg == NULL) {
-        mortise_passing_give(m, EVENT_COSTS + n);
+        mortise_event_space_release(m, EVENT_COSTS + n);
         return NULL;
     }
     msg->m = m;
@@ -1613,7 +1619,7 @@ static json_t *parse_event_message(const struct mortise_ongoing *c,
     if (rv == MORTISE_OK && json_is_object(data))
         data = mortise_secret_store_masked(secrets, data);
     else if (rv != MORTISE_ENOMEM) {
-        mortise_json_drop(&data);
+        mortise_json_clear_ref(&data);
         mortise_log(msg->m, MORTISE_LOG_WARN,
                     "plugin '%s' emitted an event that is not a JSON object",
                     c->lane->plugin);
@@ -1634,7 +1640,7 @@ static const struct mortise_manifest *find_stream_guardrail(struct mortise *m,
         NULL);
 }
 
-static int start_stream_check(struct mortise_hearer *h,
+static int start_stream_check(struct mortise_result_receiver *h,
                               struct mortise_live *live,
                               const struct mortise_run_call *rc,
                               uint64_t may_take_ms, struct mortise_err *err)
@@ -1649,7 +1655,7 @@ static int start_stream_check(struct mortise_hearer *h,
     set_call_hearer(c, h);
     add_ongoing_call(c);
     c->may_take_ms = may_take_ms;
-    mortise_timer_arm(&m->timers, &c->due, mortise_mono_in(may_take_ms));
+    mortise_timer_arm(&m->timers, &c->due, mortise_mono_after(may_take_ms));
     queue_call(c, rc->plugin);
     return MORTISE_OK;
 }

@@ -165,7 +165,7 @@ static void feed_child_end(struct look *l)
 
 static bool is_child_recoverable(const struct mortise_head_copy *head)
 {
-    return mortise_live_goes_on(head->status, head->reason);
+    return mortise_live_is_recoverable(head->status, head->reason);
 }
 
 static void child_load_done(struct mortise_order *o,

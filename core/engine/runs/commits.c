@@ -236,7 +236,7 @@ static bool convert_run_commit(struct mortise_flight *f,
 {
     struct mortise_live *live = f->live;
     struct mortise *m = live->m;
-    bool brings_graph = mortise_live_regraph(live) || c->seq == 1;
+    bool brings_graph = mortise_live_update_graph(live) || c->seq == 1;
     const struct mortise_graph *g = live->graph;
     struct mortise_commit *to = &f->commit;
 
@@ -312,7 +312,7 @@ static void arm_sync_timer(struct mortise *m)
     const struct mortise_deployment *d = m->settings.deployment;
 
     if (d->durability == MORTISE_BATCH && !m->sync.armed)
-        mortise_timer_arm(&m->timers, &m->sync, mortise_mono_in(d->max_ms));
+        mortise_timer_arm(&m->timers, &m->sync, mortise_mono_after(d->max_ms));
 }
 
 int mortise_commits_take(struct mortise_live *live,
@@ -417,9 +417,9 @@ void mortise_commits_reopen(struct mortise *m)
     }
     m->state = MORTISE_ENGINE_BROKEN;
     m->trouble_untold = true;
-    mortise_doing(&m->trouble, m->trouble.code,
-                  "the store cannot be reopened (%s) after this error",
-                  err.msg);
+    mortise_err_prefix(&m->trouble, m->trouble.code,
+                       "the store cannot be reopened (%s) after this error",
+                       err.msg);
     mortise_log(m, MORTISE_LOG_ERROR, "%s", m->trouble.msg);
 }
 
@@ -450,7 +450,7 @@ static void retry_barrier(struct mortise *m)
 {
     m->barrier_flies = false;
     mortise_timer_disarm(&m->timers, &m->sync);
-    mortise_timer_arm(&m->timers, &m->sync, mortise_mono_in(AGAIN_MS));
+    mortise_timer_arm(&m->timers, &m->sync, mortise_mono_after(AGAIN_MS));
 }
 
 static void on_sync_timer(struct mortise_timer *t)

@@ -22,7 +22,7 @@
 enum { LOOK_MS = 20000, NOBODY = 512 /* bytes of the message */ };
 
 struct asked_plugin { /* one plugin that is asked */
-    struct mortise_hearer hearer;
+    struct mortise_result_receiver hearer;
     struct mortise_looking *of;
     const struct mortise_discoverer *who;
     json_t *list; /* its results; NULL: none yet, or it failed */
@@ -33,7 +33,7 @@ struct mortise_looking {
     struct mortise_waiting waiting;
     struct mortise *m;
     json_t *request;
-    mortise_looked_fn *done;
+    mortise_discovery_done_fn *done;
     void *ud;
     bool nomem;
     size_t n, out; /* plugins without an answer */
@@ -77,13 +77,13 @@ static json_t *make_found_answer(const struct mortise_looking *l, bool *nobody)
     }
     results = rv == 0 ? mortise_found_fuse(l->request, lists, l->n) : NULL;
     if (json_array_size(failed) == 0)
-        mortise_json_drop(&failed);
+        mortise_json_clear_ref(&failed);
     return json_pack("{s:o, s:o*}", "results", results, "failed", failed);
 }
 
 static void end_discovery_if_over(struct mortise_looking *l)
 {
-    mortise_looked_fn *done = l->done;
+    mortise_discovery_done_fn *done = l->done;
     void *ud = l->ud;
     char words[NOBODY];
     bool nobody = false;
@@ -104,7 +104,7 @@ static void set_discovery_failed(struct asked_plugin *o, const char *code,
     char told[512];
 
     snprintf(told, sizeof told, "%s", words);
-    mortise_secret_store_cover(o->of->m->secret_store, told, sizeof told);
+    mortise_secret_store_mask_text(o->of->m->secret_store, told, sizeof told);
     mortise_log(o->of->m, MORTISE_LOG_WARN, "discovery by plugin '%s': %s",
                 o->who->plugin, told);
     o->failed = json_pack("{s:s, s:s, s:o}", "plugin", o->who->plugin, "code",
@@ -113,7 +113,7 @@ static void set_discovery_failed(struct asked_plugin *o, const char *code,
     o->of->nomem |= o->failed == NULL;
 }
 
-static void on_discovery_answer(struct mortise_hearer *h,
+static void on_discovery_answer(struct mortise_result_receiver *h,
                                 const struct mortise_host_call_served *how)
 {
     struct asked_plugin *o = MORTISE_OF(h, struct asked_plugin, hearer);
@@ -122,7 +122,7 @@ static void on_discovery_answer(struct mortise_hearer *h,
     int rv;
 
     if (how->status == MORTISE_S_OK) {
-        rv = mortise_found_judge(&o->list, l->request, how->output, &why);
+        rv = mortise_found_check(&o->list, l->request, how->output, &why);
         if (rv == MORTISE_EINVAL)
             set_discovery_failed(o, "bad_output", why.msg);
         l->nomem |= rv == MORTISE_ENOMEM;
@@ -156,9 +156,10 @@ static void ask_discovery_plugin(struct mortise_looking *l,
     l->out--;
 }
 
-struct mortise_looking *mortise_look(struct mortise_ongoing *by,
-                                     json_t *request, mortise_looked_fn *done,
-                                     void *ud)
+struct mortise_looking *mortise_discovery_start(struct mortise_ongoing *by,
+                                                json_t *request,
+                                                mortise_discovery_done_fn *done,
+                                                void *ud)
 {
     const struct mortise_discoverers *all =
         &by->m->settings.deployment->discovery;
@@ -189,7 +190,7 @@ struct mortise_looking *mortise_look(struct mortise_ongoing *by,
     return over ? NULL : l;
 }
 
-void mortise_look_stop(struct mortise_looking *l)
+void mortise_discovery_cancel(struct mortise_looking *l)
 {
     for (size_t i = 0; i < l->n; i++)
         mortise_calls_stop_part(&l->of[i].hearer);
@@ -218,13 +219,14 @@ static void end_run_discovery(void *ud, json_t *found, const char *nobody)
 
 static void stop_run_discovery(struct mortise_waiting *w)
 {
-    mortise_look_stop(MORTISE_OF(w, struct mortise_looking, waiting));
+    mortise_discovery_cancel(MORTISE_OF(w, struct mortise_looking, waiting));
 }
 
-void mortise_look_for_run(struct mortise_ongoing *c,
-                          const struct mortise_run_call *rc)
+void mortise_discovery_serve_run(struct mortise_ongoing *c,
+                                 const struct mortise_run_call *rc)
 {
-    struct mortise_looking *l = mortise_look(c, rc->body, end_run_discovery, c);
+    struct mortise_looking *l =
+        mortise_discovery_start(c, rc->body, end_run_discovery, c);
 
     if (l == NULL)
         return;

@@ -10,22 +10,24 @@ struct mortise_looking;
 /* `found` is {results, failed?} (taken); `failed` lists the plugins without an
  * answer as {plugin, code, message}.  NULL: out of memory.  `nobody`: a message
  * if there are plugins and none answered, else NULL. */
-typedef void mortise_looked_fn(void *ud, json_t *found, const char *nobody);
+typedef void mortise_discovery_done_fn(void *ud, json_t *found,
+                                       const char *nobody);
 
 /* Ask for a call of a run, which stays until `done` (exactly once, possibly
  * before this returns) or _stop().  `request` is a valid {query, kind, max,
  * tokens, candidates}; a reference is kept.  NULL: it is over already. */
-struct mortise_looking *mortise_look(struct mortise_ongoing *by,
-                                     json_t *request, mortise_looked_fn *done,
-                                     void *ud);
+struct mortise_looking *mortise_discovery_start(struct mortise_ongoing *by,
+                                                json_t *request,
+                                                mortise_discovery_done_fn *done,
+                                                void *ud);
 /* Cancel it; `done` is not called. */
-void mortise_look_stop(struct mortise_looking *l);
+void mortise_discovery_cancel(struct mortise_looking *l);
 
 /* Serve a DISCOVER call of a run (a row of begins.c); its body is the request.
  * It ends with {results, failed?} as output, or fails if no plugin answered.  A
  * deployment without discovery plugins finds nothing.  Cancelling the call
  * stops all plugin calls. */
-void mortise_look_for_run(struct mortise_ongoing *c,
-                          const struct mortise_run_call *rc);
+void mortise_discovery_serve_run(struct mortise_ongoing *c,
+                                 const struct mortise_run_call *rc);
 
 #endif

@@ -73,13 +73,13 @@ void mortise_event_replay_close(struct mortise_event_replay *r)
     mortise_release(r->m->mem, r, sizeof *r);
 }
 
-void mortise_event_replay_know(struct mortise_event_replay *r,
-                               struct mortise_graph *g)
+void mortise_event_replay_set_graph(struct mortise_event_replay *r,
+                                    struct mortise_graph *g)
 {
-    mortise_run_know(r->run, g);
+    mortise_run_add_next_graph(r->run, g);
 }
 
-void mortise_event_replay_lend(struct mortise_event_replay *r, void *ud)
+void mortise_event_replay_set_ud(struct mortise_event_replay *r, void *ud)
 {
     r->ud = ud;
 }
@@ -125,7 +125,7 @@ static void piece_read(struct mortise_read *read, int rv,
         why = r->err;
     }
     if (rv != MORTISE_OK)
-        mortise_doing(&why, rv, "load run %s", r->id);
+        mortise_err_prefix(&why, rv, "load run %s", r->id);
     r->ops->over(r->ud, r->end, rv, &why);
 }
 

@@ -322,7 +322,7 @@ int mortise_graphs_strict(struct mortise *m, const char *run,
     rv = compile_stored(m, g->digest, STRICT, &pinned, out, err);
     if (rv == MORTISE_OK)
         keep_compiled_graph(m, *out, STRICT);
-    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "run %s", run);
+    return rv == MORTISE_OK ? rv : mortise_err_prefix(err, rv, "run %s", run);
 }
 
 int mortise_graphs_derive(struct mortise *m, const struct mortise_graph *from,

@@ -21,7 +21,7 @@ struct mortise_held_event {
     char text[];
 };
 
-bool mortise_passing_take(struct mortise *m, size_t n)
+bool mortise_event_space_reserve(struct mortise *m, size_t n)
 {
     if (atomic_fetch_add(&m->passing, n) + n <= m->passing_max)
         return true;
@@ -29,7 +29,7 @@ bool mortise_passing_take(struct mortise *m, size_t n)
     return false;
 }
 
-void mortise_passing_give(struct mortise *m, size_t n)
+void mortise_event_space_release(struct mortise *m, size_t n)
 {
     size_t before = atomic_fetch_sub(&m->passing, n);
 
@@ -77,10 +77,10 @@ void mortise_held_events_put(struct mortise_live *live, const json_t *event)
 
     if (live->unsaid > 0)
         mortise_held_events_miss(live, 0);
-    if (text != NULL && mortise_passing_take(live->m, sizeof *h + n)) {
+    if (text != NULL && mortise_event_space_reserve(live->m, sizeof *h + n)) {
         h = mortise_zalloc(mem, sizeof *h + n);
         if (h == NULL)
-            mortise_passing_give(live->m, sizeof *h + n);
+            mortise_event_space_release(live->m, sizeof *h + n);
     }
     if (h != NULL) {
         h->n = n;
@@ -123,7 +123,7 @@ static void drop_first_held_event(struct mortise_live *live)
 
     live->held = h->next;
     if (h->missed == 0)
-        mortise_passing_give(live->m, sizeof *h + h->n);
+        mortise_event_space_release(live->m, sizeof *h + h->n);
     mortise_release(live->m->mem, h, sizeof *h + h->n);
 }
 

@@ -113,7 +113,7 @@ static struct mortise_asked *find_asked(const struct mortise *m,
     struct mortise_hashed *e;
 
     for (e = mortise_table_find(&m->asks, mortise_hash_u64s(handle, 0));
-         e != NULL; e = mortise_table_more(e)) {
+         e != NULL; e = mortise_table_find_next(e)) {
         struct mortise_asked *a = MORTISE_OF(e, struct mortise_asked, entry);
 
         if (a->handle == handle)
@@ -128,15 +128,15 @@ static struct mortise_asked *find_asked(const struct mortise *m,
 static void answer_in_plugin(struct mortise_ongoing *c, uint64_t ask,
                              int32_t status, const char *text, size_t n)
 {
-    const struct mortise_whose *before;
+    const struct mortise_visit_execution *before;
 
     if (c->scripted) {
         mortise_script_answer(c, ask, status, text, n);
         return;
     }
-    before = mortise_inside_for(&c->whose);
+    before = mortise_inside_set_execution(&c->whose);
     mortise_instance_answer(c->lane->instance, c->id, ask, status, text, n);
-    mortise_inside_for(before);
+    mortise_inside_set_execution(before);
 }
 
 static void answer_with_text(struct mortise_ongoing *c, uint64_t ask,
@@ -279,15 +279,15 @@ void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
         status, value);
 }
 
-void mortise_host_call_go(struct mortise_asked *a, json_t *value)
+void mortise_host_call_begin_step(struct mortise_asked *a, json_t *value)
 {
     assert(a->state == MORTISE_ASKED_BEGUN && a->call->own == NULL);
     a->call->own = a;
     set_asked_state(a, MORTISE_ASKED_GOES, MORTISE_S_OK, value);
 }
 
-void mortise_host_call_went(struct mortise_asked *a, struct mortise_asked *by,
-                            json_t *value)
+void mortise_host_call_end_step(struct mortise_asked *a,
+                                struct mortise_asked *by, json_t *value)
 {
     assert(a->state == MORTISE_ASKED_BEGUN && a->is_told);
     a->call->own = NULL;
@@ -419,7 +419,7 @@ static void end_weighing(struct mortise_ongoing *c)
             mortise_host_call_undecided(a, MORTISE_S_CANCELLED,
                                         "the call has ended");
         else
-            mortise_host_call_weighed(a, false);
+            mortise_host_call_decided(a, false);
     }
 }
 
@@ -496,7 +496,7 @@ static int32_t take_step_name(struct mortise_asked *a, char *words)
         strlen(json_string_value(a->name)) != json_string_length(a->name))
         return mortise_ask_refuse(words, MORTISE_S_INVALID,
                                   "step must be 1 to 128 bytes of text");
-    if (mortise_secret_store_tells(a->m->secret_store, a->name))
+    if (mortise_secret_store_is_in(a->m->secret_store, a->name))
         return mortise_ask_refuse(
             words, MORTISE_S_INVALID,
             "the step's name is stored and shown, but it contains a secret");
@@ -726,7 +726,7 @@ static void put_ask_to_run(struct mortise_asked *a, bool full)
             c->yields = false;
         if (a->hold_ms > 0)
             mortise_timer_arm(&a->m->timers, &a->hold,
-                              mortise_mono_in(a->hold_ms));
+                              mortise_mono_after(a->hold_ms));
         mortise_live_feed(live, &in);
         if (awaits)
             /* the child may have ended already */
@@ -783,8 +783,8 @@ static void serve_asked(struct mortise_asked *a, struct mortise_ongoing *c)
     if (status == MORTISE_S_OK) {
         put_ask_to_run(a, false);
     } else {
-        mortise_secret_store_cover(a->m->secret_store, a->words,
-                                   sizeof a->words);
+        mortise_secret_store_mask_text(a->m->secret_store, a->words,
+                                       sizeof a->words);
         set_asked_state(a, MORTISE_ASKED_REPLIED, status, NULL);
     }
 }
@@ -812,7 +812,7 @@ static void serve_queued_asks(struct mortise *m, uint64_t call)
         serve_asked(MORTISE_OF(t, struct mortise_asked, task), c);
 }
 
-void mortise_host_call_weighed(struct mortise_asked *a, bool full)
+void mortise_host_call_decided(struct mortise_asked *a, bool full)
 {
     struct mortise *m = a->m;
     uint64_t call = a->call->id;

@@ -77,7 +77,7 @@ struct mortise_asked {
     void *made;   /* for the method, from check() on: data found there */
     json_t *told; /* for the method, a reference */
     /* PUT, set by weigh() for a spawn handle: the change, lent until
-     * mortise_host_call_weighed() has returned; and a reference to the
+     * mortise_host_call_decided() has returned; and a reference to the
      * answer. */
     const struct mortise_spawn_change *spawn;
     json_t *decided;
@@ -150,7 +150,7 @@ struct mortise_host_call_method {
     /* MORTISE_S_OK, or a status with a message of up to MORTISE_HOST_CALL_WORDS
      * bytes. */
     int32_t (*check)(struct mortise_asked *a, char *words);
-    /* PUT, checked: is there room?  It calls mortise_host_call_weighed() once,
+    /* PUT, checked: is there room?  It calls mortise_host_call_decided() once,
      * at once or later; cancel() may come first.  NULL: there always is.  The
      * run records the answer, which stays valid when the call is re-entered. */
     void (*weigh)(struct mortise_asked *a);
@@ -196,11 +196,11 @@ void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
 
 /* Instead of an answer, for a step that the plugin performs itself: tell the
  * plugin to begin.  Takes the value. */
-void mortise_host_call_go(struct mortise_asked *a, json_t *value);
+void mortise_host_call_begin_step(struct mortise_asked *a, json_t *value);
 /* The ask `by` reports that the plugin performed the step `a`, with its result
  * (the reference is taken); NULL: it did not happen. */
-void mortise_host_call_went(struct mortise_asked *a, struct mortise_asked *by,
-                            json_t *value);
+void mortise_host_call_end_step(struct mortise_asked *a,
+                                struct mortise_asked *by, json_t *value);
 
 /* For check(): format the error message and return the status. */
 int32_t mortise_ask_refuse(char *words, int32_t status, const char *fmt, ...)
@@ -208,7 +208,7 @@ int32_t mortise_ask_refuse(char *words, int32_t status, const char *fmt, ...)
 
 /* The answer of weigh(); `full`: there is no room, and a->words has the
  * reason. */
-void mortise_host_call_weighed(struct mortise_asked *a, bool full);
+void mortise_host_call_decided(struct mortise_asked *a, bool full);
 /* The other answer of weigh(), for a method that decides: no decision was
  * possible.  The run is not told. */
 void mortise_host_call_undecided(struct mortise_asked *a, int32_t status,

@@ -55,7 +55,7 @@ struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
     struct mortise_hashed *e;
 
     for (e = mortise_table_find(&m->lives, mortise_hash_strs(tenant, run));
-         e != NULL; e = mortise_table_more(e)) {
+         e != NULL; e = mortise_table_find_next(e)) {
         struct mortise_live *live = MORTISE_OF(e, struct mortise_live, entry);
 
         if (strcmp(live->tenant, tenant) == 0 && strcmp(live->id, run) == 0)
@@ -132,7 +132,7 @@ static int arm_run_timer(struct mortise_live *live,
     mortise_table_add(&m->run_timers, &t->entry, timer_hash(live, t->id));
     if (a->u.timer.in_ms > 0) {
         mortise_timer_arm(&m->timers, &t->timer,
-                          mortise_mono_in(a->u.timer.in_ms));
+                          mortise_mono_after(a->u.timer.in_ms));
         return MORTISE_OK;
     }
     t->queued = true;
@@ -156,7 +156,7 @@ void mortise_live_clock_set(struct mortise *m)
         mortise_timer_disarm(&m->timers, &t->timer);
         mortise_timer_arm(
             &m->timers, &t->timer,
-            mortise_mono_in(t->wall_ms > now_ms ? t->wall_ms - now_ms : 0));
+            mortise_mono_after(t->wall_ms > now_ms ? t->wall_ms - now_ms : 0));
     }
 }
 
@@ -165,7 +165,7 @@ static void disarm_run_timer(struct mortise_live *live, uint64_t id)
     struct mortise_hashed *e;
 
     for (e = mortise_table_find(&live->m->run_timers, timer_hash(live, id));
-         e != NULL; e = mortise_table_more(e)) {
+         e != NULL; e = mortise_table_find_next(e)) {
         struct mortise_run_timer *t =
             MORTISE_OF(e, struct mortise_run_timer, entry);
 
@@ -376,7 +376,7 @@ static void answer_first_order(struct mortise_live *live,
     o->done(o, &err);
 }
 
-bool mortise_live_regraph(struct mortise_live *live)
+bool mortise_live_update_graph(struct mortise_live *live)
 {
     struct mortise_graph *g = mortise_run_graph(live->run);
 
@@ -431,7 +431,7 @@ static void carry_out_actions(struct mortise_live *live)
 {
     struct mortise_actions *a = &live->m->actions;
     struct mortise_err err;
-    int rv = mortise_tree_note(live, &err);
+    int rv = mortise_tree_record_run(live, &err);
 
     for (size_t i = 0; i < a->n && rv == MORTISE_OK && !live->lost; i++)
         rv = carry_out_action(live, &a->list[i], &err);
@@ -463,7 +463,7 @@ void mortise_live_feed(struct mortise_live *live, struct mortise_input *in)
     assert(m->actions.n == 0); /* (E1) */
     in->now_ms = mortise_now_ms();
     in->elapsed_ms = mortise_mono_ms();
-    mortise_tree_tell(live);
+    mortise_tree_update_run(live);
     rv = mortise_run_step(live->run, in, &m->actions, &err);
     if (rv == MORTISE_OK) {
         carry_out_actions(live);
@@ -745,7 +745,7 @@ static int check_run_deaths(struct mortise *m, const char *tenant,
     char when[MORTISE_TIME_TEXT];
     const char *plugin;
 
-    if (!mortise_plugins_any_deaths(m->plugins, tenant, run, &plugin, &d) ||
+    if (!mortise_plugins_find_deaths(m->plugins, tenant, run, &plugin, &d) ||
         d.times < MORTISE_DEATHS_BLOCK)
         return MORTISE_OK;
     mortise_time_text(when, d.last_ms);
@@ -765,8 +765,8 @@ static int fail_pin_missing(struct mortise *m, const char *run, const char *pin,
 
     if (mortise_deployment_lacks(m->settings.deployment, pin, &why))
         return mortise_fail(err, MORTISE_EBLOCKED, "run %s: %s", run, why.msg);
-    return mortise_doing(err, mortise_pin_unusable(err),
-                         "run %s needs plugin '%s'", run, pin);
+    return mortise_err_prefix(err, mortise_pin_unusable(err),
+                              "run %s needs plugin '%s'", run, pin);
 }
 
 static int check_run_pin(struct mortise *m, const char *id,
@@ -832,8 +832,8 @@ int mortise_live_may_call(struct mortise_live *live, const char *plugin,
     assert(!live->checked); /* checked as a whole */
     if (!mortise_run_is_ending(live->run))
         return MORTISE_OK;
-    if (mortise_plugins_any_deaths(m->plugins, live->tenant, live->id, &deadly,
-                                   &d) &&
+    if (mortise_plugins_find_deaths(m->plugins, live->tenant, live->id, &deadly,
+                                    &d) &&
         strcmp(deadly, plugin) == 0)
         rv = check_run_deaths(m, live->tenant, live->id, err);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
@@ -841,7 +841,7 @@ int mortise_live_may_call(struct mortise_live *live, const char *plugin,
             rv = check_run_pin(m, live->id, &pins[i], NULL, NULL, err);
     if (rv == MORTISE_OK && op != NULL &&
         catalog->operation(catalog->ud, plugin, op, err) == NULL)
-        rv = mortise_doing(err, MORTISE_EBLOCKED, "run %s", live->id);
+        rv = mortise_err_prefix(err, MORTISE_EBLOCKED, "run %s", live->id);
     return rv;
 }
 
@@ -946,7 +946,7 @@ static int step_with_order(struct mortise_live *live,
     if (rv == MORTISE_OK && graph != NULL)
         rv = (whole ? mortise_steering_replace : mortise_steering_make)(
             live->m, live->run, graph, &steering, o->report, o->findings, err);
-    mortise_tree_tell(live);
+    mortise_tree_update_run(live);
     if (rv == MORTISE_OK)
         rv = mortise_run_step(live->run, &in, &live->m->actions, err);
     mortise_steering_drop(live->m, &steering);
@@ -1019,7 +1019,7 @@ void mortise_live_obstacles(struct mortise *m, const char *tenant,
     const char *plugin;
 
     *out = (struct mortise_obstacles){.lifts = json_array()};
-    if (mortise_plugins_any_deaths(m->plugins, tenant, run, &plugin, &d) &&
+    if (mortise_plugins_find_deaths(m->plugins, tenant, run, &plugin, &d) &&
         d.times >= MORTISE_DEATHS_BLOCK)
         add_quarantined_plugin(out, plugin);
     for (size_t i = 0; i < n; i++)
@@ -1089,7 +1089,7 @@ static int give_first_order(struct mortise_live *live, struct mortise_err *err)
     struct mortise_order *o = live->orders;
     bool check = !live->checked &&
                  needs_order_plugins(o, (int)mortise_run_status(live->run),
-                                     mortise_run_keeps_doubt(live->run));
+                                     mortise_run_has_kept_doubt(live->run));
     int rv = check ? step_with_checks(live, o, err)
                    : step_with_order(live, o, NULL, 0, err);
 
@@ -1125,7 +1125,7 @@ static void give_queued_order(struct mortise_task *t)
 
 /* ---- loading ------------------------------------------------------------ */
 
-bool mortise_live_goes_on(int status, const char *reason)
+bool mortise_live_is_recoverable(int status, const char *reason)
 {
     return status == MORTISE_RUN_ACCEPTED || status == MORTISE_RUN_RUNNING ||
            (status == MORTISE_RUN_PAUSED &&
@@ -1146,7 +1146,7 @@ static struct load *find_load(const struct mortise *m, const char *tenant,
     struct mortise_hashed *e;
 
     for (e = mortise_table_find(&m->loads, mortise_hash_strs(tenant, run));
-         e != NULL; e = mortise_table_more(e)) {
+         e != NULL; e = mortise_table_find_next(e)) {
         struct load *l = MORTISE_OF(e, struct load, entry);
 
         if (strcmp(l->stored.tenant, tenant) == 0 &&
@@ -1241,7 +1241,7 @@ static struct mortise_live *move_into_memory(struct mortise_stored *s,
         return NULL;
     live->run = s->run;
     s->run = NULL;
-    mortise_run_left(live->run, s->head.status, s->head.reason);
+    mortise_run_set_stored_status(live->run, s->head.status, s->head.reason);
     live->checked = checked;
     live->created_ms = s->head.created_ms;
     live->written = live->synced = s->head.seq;

@@ -18,7 +18,7 @@
 #include "core/engine/runs/call.h"
 
 struct asking {
-    struct mortise_hearer hearer;
+    struct mortise_result_receiver hearer;
     struct mortise *m;
     const char *plugin; /* the deployment's own string */
     size_t next;        /* index of the next discovery plugin to try */
@@ -82,11 +82,11 @@ static int take_pinnable_answer(struct asking *a, const json_t *output,
                                 struct mortise_err *err)
 {
     json_t *entries = NULL;
-    int rv = mortise_found_judge_entries(&entries, output, err);
+    int rv = mortise_found_check_entries(&entries, output, err);
 
     if (rv == MORTISE_EINVAL)
-        rv = mortise_doing(err, rv, "the answer of plugin '%s' is invalid",
-                           a->plugin);
+        rv = mortise_err_prefix(err, rv, "the answer of plugin '%s' is invalid",
+                                a->plugin);
     if (rv == MORTISE_OK)
         rv = merge_pinned_entries(a, entries, err);
     json_decref(entries);
@@ -97,7 +97,7 @@ static int take_pinnable_answer(struct asking *a, const json_t *output,
 
 static void ask_next_instance(struct asking *a);
 
-static void on_pinnable_answer(struct mortise_hearer *h,
+static void on_pinnable_answer(struct mortise_result_receiver *h,
                                const struct mortise_host_call_served *how)
 {
     struct asking *a = MORTISE_OF(h, struct asking, hearer);
@@ -142,7 +142,7 @@ static void ask_next_instance(struct asking *a)
     mortise_buf_puts(&body, "{}");
     rv = mortise_engine_ready(a->m, &err);
     if (rv == MORTISE_OK)
-        rv = mortise_calls_serve_nobody(
+        rv = mortise_calls_serve_runless(
             a->m, &a->hearer, &mortise_call_list,
             d->instance[0] != '\0' ? d->instance : d->plugin, &body, &err);
     mortise_buf_finish(&body);

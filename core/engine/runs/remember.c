@@ -14,7 +14,7 @@
 #include "core/engine/runs/call.h"
 
 struct asking {
-    struct mortise_hearer hearer;
+    struct mortise_result_receiver hearer;
     struct mortise *m;
     const struct mortise_call_kind *kind;
     json_t *body; /* a reference */
@@ -45,18 +45,20 @@ static int fail_memory_ask(struct mortise *m, struct mortise_err *err,
                         how->message);
 }
 
-static void on_memory_answer(struct mortise_hearer *h,
+static void on_memory_answer(struct mortise_result_receiver *h,
                              const struct mortise_host_call_served *how)
 {
     struct asking *a = MORTISE_OF(h, struct asking, hearer);
     struct asking all = *a;
     struct mortise_err err = {.code = MORTISE_OK};
-    int rv = how->status == MORTISE_S_OK
-                 ? mortise_traces_judge(a->kind, a->body, how->output, &err)
-                 : fail_memory_ask(a->m, &err, how);
+    int rv =
+        how->status == MORTISE_S_OK
+            ? mortise_traces_check_answer(a->kind, a->body, how->output, &err)
+            : fail_memory_ask(a->m, &err, how);
 
     if (how->status == MORTISE_S_OK && rv != MORTISE_OK)
-        mortise_doing(&err, MORTISE_EINVAL, "the memory's answer is invalid");
+        mortise_err_prefix(&err, MORTISE_EINVAL,
+                           "the memory's answer is invalid");
     mortise_release(a->m->mem, a, sizeof *a);
     all.done(all.ud, rv == MORTISE_OK ? how->output : NULL, &err);
     json_decref(all.body);
@@ -88,8 +90,8 @@ static int start_memory_ask(struct mortise *m, struct asking *a,
     rv = whole != NULL ? mortise_json_write(&text, whole) : MORTISE_ENOMEM;
     json_decref(whole);
     if (rv == MORTISE_OK)
-        rv = mortise_calls_serve_nobody(m, &a->hearer, a->kind,
-                                        MORTISE_MEMORY_INSTANCE, &text, err);
+        rv = mortise_calls_serve_runless(m, &a->hearer, a->kind,
+                                         MORTISE_MEMORY_INSTANCE, &text, err);
     mortise_buf_finish(&text);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }

@@ -199,7 +199,7 @@ static void perform_scripted_step(struct mortise_ongoing *c)
         report_scripted_step(c);
     else
         mortise_timer_arm(&c->m->timers, &c->idle,
-                          mortise_mono_in(c->step.takes_ms));
+                          mortise_mono_after(c->step.takes_ms));
 }
 
 static void scripted_step_begun(struct mortise_ongoing *c, const char *text,
@@ -291,7 +291,7 @@ bool mortise_script_call(struct mortise_ongoing *c,
     else if (a.after_ms == 0)
         mortise_ready(m, &c->ended);
     else
-        mortise_timer_arm(&m->timers, &c->idle, mortise_mono_in(a.after_ms));
+        mortise_timer_arm(&m->timers, &c->idle, mortise_mono_after(a.after_ms));
     return true;
 }
 

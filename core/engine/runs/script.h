@@ -19,7 +19,7 @@ struct mortise_scripted {
     json_t *said;               /* {update?, goto?}; taken; NULL: none */
     struct mortise_usage usage; /* taken */
     const char *code, *error_class, *message;
-    struct mortise_ending ending;
+    struct mortise_call_end ending;
     uint64_t after_ms;
     /* For a call with a step: the reason why the step is in doubt when it is
      * performed for the first time; NULL: it is not. */

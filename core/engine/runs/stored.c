@@ -178,7 +178,7 @@ static void stored_graph_read(struct mortise_read *r, int rv,
     mortise_arena_finish(&s->arena);
     mortise_arena_init(&s->arena, s->m->mem);
     if (rv != MORTISE_OK)
-        mortise_doing(&why, rv, "run %s", s->id);
+        mortise_err_prefix(&why, rv, "run %s", s->id);
     s->done(s, rv, &why);
 }
 
@@ -224,7 +224,7 @@ static void fail_replay(struct mortise_stored *s, int rv,
     mortise_run_free(s->run);
     s->run = NULL;
     if (s->each == NULL)
-        mortise_doing(why, rv, "load run %s", s->id);
+        mortise_err_prefix(why, rv, "load run %s", s->id);
     s->done(s, rv, why);
 }
 

@@ -44,7 +44,7 @@ enum {
 };
 
 struct mortise_stream {
-    struct mortise_hearer hearer; /* of checks */
+    struct mortise_result_receiver hearer; /* of checks */
     struct mortise_stream *next;  /* in the run's list */
     struct mortise_live *live;
     const struct mortise_stream_ops *ops;
@@ -230,7 +230,7 @@ static void continue_stream(struct mortise_stream *s)
 }
 
 /* A check ended. */
-static void on_check_end(struct mortise_hearer *h,
+static void on_check_end(struct mortise_result_receiver *h,
                          const struct mortise_host_call_served *how)
 {
     struct mortise_stream *s = MORTISE_OF(h, struct mortise_stream, hearer);

@@ -10,7 +10,7 @@ struct mortise_stream_ops {
     /* The manifest of a guardrail; NULL: it cannot be called. */
     const struct mortise_manifest *(*guard)(struct mortise *m, const char *id);
     /* Show a value to the guardrail, with a timeout; `h` gets the result. */
-    int (*look)(struct mortise_hearer *h, struct mortise_live *live,
+    int (*look)(struct mortise_result_receiver *h, struct mortise_live *live,
                 const struct mortise_run_call *rc, uint64_t may_take_ms,
                 struct mortise_err *err);
     /* Publish an event; NULL: memory ran out for it. */

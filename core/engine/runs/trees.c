@@ -17,13 +17,13 @@
 
 /* ---- read (1) (2) -------------------------------------------------------- */
 
-static void lose_tree_members(struct mortise_tree_purse *p,
+static void lose_tree_members(struct mortise_tree_budget *p,
                               const struct mortise_err *err)
 {
     struct mortise_err why = *err;
 
-    mortise_doing(&why, why.code, "the budget of the tree of run %s",
-                  p->origin);
+    mortise_err_prefix(&why, why.code, "the budget of the tree of run %s",
+                       p->origin);
     while (p->members != NULL)
         mortise_live_lose(p->members, &why); /* this removes it from the list */
 }
@@ -31,15 +31,15 @@ static void lose_tree_members(struct mortise_tree_purse *p,
 static void tree_purse_read(struct mortise_read *r, int rv,
                             const struct mortise_err *err)
 {
-    struct mortise_tree_purse *p =
-        MORTISE_OF(r, struct mortise_tree_purse, read);
+    struct mortise_tree_budget *p =
+        MORTISE_OF(r, struct mortise_tree_budget, read);
     struct mortise *m = p->m;
 
     if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
         lose_tree_members(p, err);
     else if (!p->known && !p->outdated) /* a budget created meanwhile is known
                                            already */
-        mortise_tree_learn(p, rv == MORTISE_OK ? &r->found.purse : NULL);
+        mortise_tree_set_stored(p, rv == MORTISE_OK ? &r->found.purse : NULL);
     p->reads = false;
     if (!p->known && p->members != NULL && !m->tree_queued) {
         m->tree_queued = true; /* read it again */
@@ -48,7 +48,7 @@ static void tree_purse_read(struct mortise_read *r, int rv,
     mortise_tree_drop_unused(p);
 }
 
-static void read_tree_purse(struct mortise_tree_purse *p)
+static void read_tree_purse(struct mortise_tree_budget *p)
 {
     p->reads = true;
     p->outdated = false;
@@ -242,7 +242,7 @@ static void list_stopped_children(struct stopped *s)
 /* Do the next task for one budget; false: there is none. */
 static bool do_one_tree_task(struct mortise *m)
 {
-    for (struct mortise_tree_purse *p = m->tree_purses; p != NULL;
+    for (struct mortise_tree_budget *p = m->tree_purses; p != NULL;
          p = p->next) {
         if (p->was_raised) {
             struct stopped *s = stopped_new(m, p->tenant, p->origin);

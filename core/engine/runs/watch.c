@@ -72,7 +72,7 @@ static struct mortise_topic *topic_find(struct mortise *m, const char *tenant,
     struct mortise_hashed *e;
 
     for (e = mortise_table_find(&m->topics, mortise_hash_strs(tenant, run));
-         e != NULL; e = mortise_table_more(e)) {
+         e != NULL; e = mortise_table_find_next(e)) {
         struct mortise_topic *t = MORTISE_OF(e, struct mortise_topic, entry);
 
         if (strcmp(t->tenant, tenant) == 0 && strcmp(t->run, run) == 0)
@@ -428,7 +428,7 @@ static void hurry_commit(struct mortise_live *live)
     if (mortise_run_newest(live->run) > mortise_run_seq(live->run) &&
         !live->hurry.armed)
         mortise_timer_arm(&live->m->timers, &live->hurry,
-                          mortise_mono_in(HURRY_MS));
+                          mortise_mono_after(HURRY_MS));
 }
 
 static void on_hurry_timer(struct mortise_timer *t)
@@ -570,7 +570,7 @@ static bool take_kept_replay(struct mortise_watch *w)
         return false;
     w->replay = t->replay;
     t->replay = NULL;
-    mortise_event_replay_lend(w->replay, w);
+    mortise_event_replay_set_ud(w->replay, w);
     return true;
 }
 
@@ -901,10 +901,10 @@ void mortise_watch_steered(struct mortise_live *live)
     if (t == NULL)
         return;
     if (t->replay != NULL)
-        mortise_event_replay_know(t->replay, live->graph);
+        mortise_event_replay_set_graph(t->replay, live->graph);
     for (struct mortise_watch *w = t->watches; w != NULL; w = w->next)
         if (w->replay != NULL)
-            mortise_event_replay_know(w->replay, live->graph);
+            mortise_event_replay_set_graph(w->replay, live->graph);
 }
 
 void mortise_watch_detach(struct mortise_live *live)

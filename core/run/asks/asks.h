@@ -81,8 +81,8 @@ struct step *mortise_step_requested(const struct exec *x, const char *id);
  * _rest(): withdraw its requests, but keep its journal. */
 int mortise_step_clear(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
-int mortise_step_rest(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err);
+int mortise_step_withdraw_requests(struct mortise_run *r, struct exec *x,
+                                   struct mortise_err *err);
 /* Free the journals and the effects of x. */
 void mortise_step_finish(struct mortise_run *r, struct exec *x);
 /* Apply a `settle` of a step's request; or of the doubt about the step of that
@@ -97,15 +97,15 @@ int mortise_step_resolved(struct mortise_run *r, struct exec *x,
 /* The method of the step that the request of this id was about, if a person
  * resolved its doubt and may still correct that: the call failed after it, or
  * has not received the answer yet.  NULL: otherwise. */
-const char *mortise_step_corrigible(const struct mortise_run *r,
-                                    const struct exec *x, const char *id);
+const char *mortise_step_get_correctable(const struct mortise_run *r,
+                                         const struct exec *x, const char *id);
 
 /* An entry starts a tool for x: open its step, and make it an effect if the
  * tool has one (`effect`).  _runs(): set the execution that runs it. */
 int mortise_step_begin_tool(struct mortise_run *r, struct exec *x,
                             const struct mortise_entry *e, bool effect,
                             struct step **out, struct mortise_err *err);
-void mortise_step_runs(struct step *s, const struct exec *tool);
+void mortise_step_set_tool_exec(struct step *s, const struct exec *tool);
 /* The open step that `tool` runs for; NULL: no step waits for it. */
 struct step *mortise_step_served(const struct exec *tool);
 /* Answer s of x; `completed`: the effect of the tool, if it has one, happened.
@@ -131,8 +131,8 @@ int mortise_step_answer(struct mortise_run *r,
                         struct mortise_err *err);
 /* A call of x ended without a result: effects whose intents were not synced did
  * not start, and are not in doubt. */
-int mortise_step_take_back(struct mortise_run *r, const struct exec *x,
-                           struct mortise_err *err);
+int mortise_step_undo_unstarted(struct mortise_run *r, const struct exec *x,
+                                struct mortise_err *err);
 /* Commits were synced: continue the steps that waited for them. */
 int mortise_step_synced(struct mortise_run *r, struct mortise_err *err);
 /* A call of x starts: its asks are compared with the journal, from the
@@ -140,17 +140,17 @@ int mortise_step_synced(struct mortise_run *r, struct mortise_err *err);
 int mortise_step_enter(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
 /* Did the call of x end with fewer asks than its journal has? */
-bool mortise_step_left_unasked(const struct exec *x);
+bool mortise_step_has_unasked(const struct exec *x);
 /* Tools of x may have changed: answer their steps, or suspend x if it only
  * waits. */
-int mortise_step_look(struct mortise_run *r, struct exec *x,
-                      bool (*waits)(const struct mortise_run *r,
-                                    const struct exec *tool),
-                      struct mortise_err *err);
+int mortise_step_check_tools(struct mortise_run *r, struct exec *x,
+                             bool (*waits)(const struct mortise_run *r,
+                                           const struct exec *tool),
+                             struct mortise_err *err);
 /* The call of x ended as suspended.  MORTISE_ENOTFOUND, with nothing recorded:
  * x waits for nothing. */
-int mortise_step_let_go(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err);
+int mortise_step_suspend(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err);
 /* x is SUSPENDED: arm a timer for the first deadline of its steps; and expire
  * the steps that are due. */
 int mortise_step_arm(struct mortise_run *r, struct exec *x,
@@ -177,8 +177,8 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
 
 /* The effect s of x, which was in doubt, did not happen.  Record the unclear
  * answer, or that it did not happen. */
-int mortise_step_refute(struct mortise_run *r, struct exec *x, struct step *s,
-                        struct mortise_err *err);
+int mortise_step_set_not_happened(struct mortise_run *r, struct exec *x,
+                                  struct step *s, struct mortise_err *err);
 
 /* ---- earlier.c ---- */
 /* The execution that ran for x with that key, and failed or was stopped; NULL:
@@ -193,7 +193,7 @@ bool mortise_tool_is_refused(const struct exec *x, const struct exec *y);
 json_t *mortise_tool_refusal(const struct mortise_run *r, const struct exec *y);
 json_t *mortise_tool_error(const struct mortise_run *r, const struct exec *y);
 /* A person rejected x, or declared its effect failed. */
-void mortise_tool_turned_down(struct exec *x);
+void mortise_tool_set_rejected(struct exec *x);
 /* Does a request ask about a doubt that an ended tool of x left? */
 bool mortise_tools_have_returned(const struct mortise_run *r,
                                  const struct exec *x);
@@ -207,11 +207,12 @@ bool mortise_doubt_may_be_repeated(const struct mortise_node *n);
 bool mortise_doubt_is_of_step(const struct mortise_run *r, const struct exec *x,
                               const struct step *s);
 /* Keep an unclear answer to s.  `value`: the answer, or an error message. */
-int mortise_doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
-                        const struct mortise_answer_in *in, json_t *value,
-                        struct mortise_err *err);
+int mortise_doubt_add_unclear(struct mortise_run *r, struct exec *x,
+                              struct step *s,
+                              const struct mortise_answer_in *in, json_t *value,
+                              struct mortise_err *err);
 /* Remove the unclear answer to s. */
-void mortise_heard_forget(struct mortise_run *r, struct step *s);
+void mortise_doubt_remove_unclear(struct mortise_run *r, struct step *s);
 /* Keep the evidence in a request about the doubt of x, members {cause, step?,
  * answer?} of `what`; `apart`: it has an entry of its own.  0, or -1 when
  * memory ran out. */
@@ -221,11 +222,11 @@ void mortise_doubt_forget(struct exec *x);
 
 /* ---- generation.c ---- */
 /* Set the result of a lookup for x. */
-void mortise_generation_found_out(struct exec *x, enum mortise_lookup which,
-                                  json_t *value);
+void mortise_generation_set_lookup(struct exec *x, enum mortise_lookup which,
+                                   json_t *value);
 /* The arguments of x: were evaluated (takes them); the choice was made; passed
  * the guardrails, which replaced them if `body` is not NULL. */
-void mortise_generation_find(struct exec *x, json_t *body);
+void mortise_generation_set_body(struct exec *x, json_t *body);
 void mortise_generation_choose(struct exec *x, uint32_t choice);
 void mortise_generation_checked(struct exec *x, json_t *body);
 /* A call is approved with the arguments that were shown, or with `edited`,
@@ -240,9 +241,9 @@ int mortise_generation_approved_by(struct exec *x,
                                    const struct mortise_entry *e,
                                    struct mortise_err *err);
 /* ... the arguments are these, instead of the template's. */
-void mortise_generation_given(struct exec *x, json_t *body);
+void mortise_generation_set_given_body(struct exec *x, json_t *body);
 /* Set the arguments of a tool that continues in its next generation. */
-void mortise_generation_again(struct exec *x, json_t *body);
+void mortise_generation_set_tool_body(struct exec *x, json_t *body);
 /* Add verdicts of guardrails; and set an acceptance that guardrails must
  * check. */
 int mortise_generation_note(struct exec *x, json_t *verdicts,
@@ -255,15 +256,15 @@ int mortise_generation_refuse(struct exec *x, json_t *refusal,
 /* x fails, possibly because of a decision; and the run was paused or resumed
  * since then. */
 void mortise_generation_refused(struct exec *x);
-void mortise_generation_came_about(struct mortise_run *r);
+void mortise_generation_clear_refused(struct mortise_run *r);
 /* Set x->child_again and x->child_asks: x continues in its failed child graph,
  * or starts a new one. */
 void mortise_generation_go_on(struct exec *x, bool again, bool asks);
 /* x made another request in this generation. */
 void mortise_generation_asked(struct exec *x);
 /* x ended: release the fields that only matter while it is active. */
-int mortise_generation_rest(struct mortise_run *r, struct exec *x,
-                            struct mortise_err *err);
+int mortise_generation_end(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err);
 /* Start the visit of x anew: it is READY. */
 int mortise_generation_next(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err);

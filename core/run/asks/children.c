@@ -37,7 +37,7 @@ static json_t *build_task_event(const json_t *answer)
         json_t *value = json_object_get(answer, event_members[i]);
 
         if (value != NULL && json_object_set(out, event_members[i], value) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     }
     return out;
 }
@@ -49,7 +49,7 @@ static int emit_task_changed(struct mortise_run *r, const struct exec *x,
 {
     if (event != NULL && status != NULL &&
         json_object_set(event, "status", status) != 0)
-        mortise_json_drop(&event);
+        mortise_json_clear_ref(&event);
     if (event == NULL)
         return mortise_nomem(err);
     return mortise_event_announce(r, x, "task_changed", event, err);
@@ -62,7 +62,7 @@ int mortise_child_changed(struct mortise_run *r, const struct exec *x,
     if (e->status != MORTISE_S_OK || !is_change(s->method))
         return MORTISE_OK;
     if (strcmp(s->method, "spawn.claim/1") == 0)
-        mortise_spawned_claimed(r);
+        mortise_spawned_set_claimed(r);
     return emit_task_changed(r, x,
                              mortise_run_is_seen(r) ? build_task_event(e->value)
                                                     : json_object(),

@@ -18,9 +18,10 @@ bool mortise_doubt_is_of_step(const struct mortise_run *r, const struct exec *x,
            !mortise_doubt_may_be_repeated(mortise_exec_node(r, x));
 }
 
-int mortise_doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
-                        const struct mortise_answer_in *in, json_t *value,
-                        struct mortise_err *err)
+int mortise_doubt_add_unclear(struct mortise_run *r, struct exec *x,
+                              struct step *s,
+                              const struct mortise_answer_in *in, json_t *value,
+                              struct mortise_err *err)
 {
     struct heard *h = s->heard;
 
@@ -32,12 +33,12 @@ int mortise_doubt_heard(struct mortise_run *r, struct exec *x, struct step *s,
         return mortise_nomem(err);
     h->status = in->status;
     h->after = x->journal->issued;
-    mortise_json_hold(&h->value, value);
-    mortise_json_hold(&h->seen, in->seen);
+    mortise_json_set_ref(&h->value, value);
+    mortise_json_set_ref(&h->seen, in->seen);
     return MORTISE_OK;
 }
 
-void mortise_heard_forget(struct mortise_run *r, struct step *s)
+void mortise_doubt_remove_unclear(struct mortise_run *r, struct step *s)
 {
     if (s->heard == NULL)
         return;
@@ -54,7 +55,7 @@ int mortise_doubt_tell(struct exec *x, const json_t *what, bool apart)
                   "step", json_object_get(what, "step"), "answer",
                   json_object_get(what, "answer"));
 
-    mortise_json_drop(&x->told);
+    mortise_json_clear_ref(&x->told);
     x->told = told;
     x->told_apart = apart;
     return told != NULL ? 0 : -1;
@@ -62,6 +63,6 @@ int mortise_doubt_tell(struct exec *x, const json_t *what, bool apart)
 
 void mortise_doubt_forget(struct exec *x)
 {
-    mortise_json_drop(&x->told);
+    mortise_json_clear_ref(&x->told);
     x->told_apart = false;
 }

@@ -27,13 +27,13 @@ json_t *mortise_tool_error(const struct mortise_run *r, const struct exec *y)
 {
     const char *code = mortise_json_text_of(y->error, "code");
     const char *words = mortise_json_text_of(y->error, "message");
-    const struct mortise_ending ending = mortise_ending_of(y->error);
+    const struct mortise_call_end ending = mortise_ending_of(y->error);
     json_t *error =
         mortise_error_new(NULL, code, mortise_json_text_of(y->error, "class"),
                           mortise_exec_failure_words(r, y, code, words));
 
     if (error != NULL && mortise_ending_put(error, &ending) != 0)
-        mortise_json_drop(&error);
+        mortise_json_clear_ref(&error);
     return json_pack("{s:o}", "error", error);
 }
 
@@ -60,7 +60,7 @@ json_t *mortise_tool_refusal(const struct mortise_run *r, const struct exec *y)
                                              "resolved as failed"));
 }
 
-void mortise_tool_turned_down(struct exec *x)
+void mortise_tool_set_rejected(struct exec *x)
 {
     struct exec *owner;
 

@@ -14,7 +14,7 @@
 
 /* ---- arguments ----------------------------------------------------------- */
 
-void mortise_generation_find(struct exec *x, json_t *body)
+void mortise_generation_set_body(struct exec *x, json_t *body)
 {
     assert(x->body == NULL && !x->body_is_given);
     x->body = body;
@@ -25,17 +25,17 @@ void mortise_generation_choose(struct exec *x, uint32_t choice)
     x->choice = choice;
 }
 
-void mortise_generation_given(struct exec *x, json_t *body)
+void mortise_generation_set_given_body(struct exec *x, json_t *body)
 {
     assert(x->body == NULL && x->state == 0); /* it is being created */
-    mortise_json_hold(&x->body, body);
+    mortise_json_set_ref(&x->body, body);
     x->body_is_given = true;
 }
 
-void mortise_generation_again(struct exec *x, json_t *body)
+void mortise_generation_set_tool_body(struct exec *x, json_t *body)
 {
     assert(x->body == NULL && x->serves != 0);
-    mortise_json_hold(&x->body, body);
+    mortise_json_set_ref(&x->body, body);
     x->body_is_given = true;
 }
 
@@ -44,14 +44,14 @@ void mortise_generation_checked(struct exec *x, json_t *body)
     x->checked = x->generation;
     if (body == NULL)
         return;
-    mortise_json_hold(&x->body, body);
+    mortise_json_set_ref(&x->body, body);
     x->body_is_given = true;
 }
 
 void mortise_generation_approved(struct exec *x, json_t *shown, json_t *edited)
 {
     if (edited != NULL || shown != NULL) {
-        mortise_json_hold(&x->body, edited != NULL ? edited : shown);
+        mortise_json_set_ref(&x->body, edited != NULL ? edited : shown);
         x->body_is_given = true;
     }
     if (edited != NULL)
@@ -82,16 +82,16 @@ static void drop_stale_body(struct exec *x)
 {
     if (x->body_is_given && (x->effect_open || mortise_step_is_kept(x)))
         return;
-    mortise_json_drop(&x->body);
+    mortise_json_clear_ref(&x->body);
     x->body_is_given = false;
 }
 
 /* ---- lookups ------------------------------------------------------------- */
 
-void mortise_generation_found_out(struct exec *x, enum mortise_lookup which,
-                                  json_t *value)
+void mortise_generation_set_lookup(struct exec *x, enum mortise_lookup which,
+                                   json_t *value)
 {
-    mortise_json_hold(&x->found[which], value);
+    mortise_json_set_ref(&x->found[which], value);
 }
 
 /* Keep the results if an effect in doubt started with them. */
@@ -100,14 +100,14 @@ static void drop_stale_lookups(struct exec *x)
     if (x->effect_open || mortise_step_is_kept(x))
         return;
     for (int i = 0; i < MORTISE_LOOKUPS; i++)
-        mortise_json_drop(&x->found[i]);
+        mortise_json_clear_ref(&x->found[i]);
 }
 
 /* ---- output for successors ----------------------------------------------- */
 
 void mortise_generation_compacted(struct exec *x, json_t *told)
 {
-    mortise_json_hold(&x->compacted, told);
+    mortise_json_set_ref(&x->compacted, told);
 }
 
 /* ---- verdicts and decisions ---------------------------------------------- */
@@ -124,18 +124,18 @@ int mortise_generation_note(struct exec *x, json_t *verdicts,
 
 void mortise_generation_advised(struct exec *x, json_t *advice)
 {
-    mortise_json_hold(&x->advice, advice);
+    mortise_json_set_ref(&x->advice, advice);
 }
 
 void mortise_generation_decide(struct exec *x, json_t *decision)
 {
-    mortise_json_hold(&x->decision, decision);
+    mortise_json_set_ref(&x->decision, decision);
 }
 
 int mortise_generation_refuse(struct exec *x, json_t *refusal,
                               struct mortise_err *err)
 {
-    mortise_json_drop(&x->refusal);
+    mortise_json_clear_ref(&x->refusal);
     x->refusal = refusal;
     return refusal != NULL ? MORTISE_OK : mortise_nomem(err);
 }
@@ -145,7 +145,7 @@ void mortise_generation_refused(struct exec *x)
     x->refused = json_object_get(x->refusal, "actor") != NULL;
 }
 
-void mortise_generation_came_about(struct mortise_run *r)
+void mortise_generation_clear_refused(struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++)
         r->execs[i]->refused = false;
@@ -176,13 +176,13 @@ int mortise_apply_left(struct mortise_run *r, struct exec *x,
 
 /* ---- its end ------------------------------------------------------------- */
 
-int mortise_generation_rest(struct mortise_run *r, struct exec *x,
-                            struct mortise_err *err)
+int mortise_generation_end(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
 {
     drop_stale_body(x);
-    mortise_json_drop(&x->decision);
-    mortise_json_drop(&x->refusal);
-    return mortise_step_is_kept(x) ? mortise_step_rest(r, x, err)
+    mortise_json_clear_ref(&x->decision);
+    mortise_json_clear_ref(&x->refusal);
+    return mortise_step_is_kept(x) ? mortise_step_withdraw_requests(r, x, err)
                                    : mortise_step_clear(r, x, err);
 }
 
@@ -192,7 +192,7 @@ int mortise_generation_next(struct mortise_run *r, struct exec *x,
 {
     assert(x->state != X_RUNNING &&
            x->state != X_STOPPING); /* no call is in flight */
-    mortise_exec_start_over(x);
+    mortise_exec_begin_generation(x);
     if (!x->effect_open && !mortise_step_is_kept(x))
         x->choice = 0;
     mortise_generation_go_on(x, false, false);
@@ -200,12 +200,12 @@ int mortise_generation_next(struct mortise_run *r, struct exec *x,
     x->unknown = false;
     drop_stale_body(x);
     drop_stale_lookups(x);
-    mortise_json_drop(&x->decision);
-    mortise_json_drop(&x->refusal);
-    mortise_json_drop(&x->advice);
-    mortise_json_drop(&x->notes);
-    mortise_json_drop(&x->approval);
-    mortise_json_drop(&x->compacted);
+    mortise_json_clear_ref(&x->decision);
+    mortise_json_clear_ref(&x->refusal);
+    mortise_json_clear_ref(&x->advice);
+    mortise_json_clear_ref(&x->notes);
+    mortise_json_clear_ref(&x->approval);
+    mortise_json_clear_ref(&x->compacted);
     mortise_budget_call_ended(r, x);
     if (!mortise_step_is_kept(x) && mortise_step_clear(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;

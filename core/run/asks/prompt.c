@@ -17,7 +17,7 @@ static json_t *add_step_name(const struct mortise_entry *e, json_t *extra)
     const struct step_id id = {e->ordinal, e->key};
 
     if (extra != NULL && mortise_step_put_name(extra, id) != 0)
-        mortise_json_drop(&extra);
+        mortise_json_clear_ref(&extra);
     return extra;
 }
 
@@ -56,7 +56,7 @@ int mortise_prompt_record(struct mortise_run *r, struct mortise_entry *e,
     assert(e->type == MORTISE_E_PROMPT && json_is_object(ask->said));
     if (value != NULL && budget != NULL &&
         json_object_set(value, "budget", budget) != 0)
-        mortise_json_drop(&value);
+        mortise_json_clear_ref(&value);
     return mortise_run_record_value(r, e, value, err);
 }
 
@@ -79,10 +79,10 @@ static json_t *strip_provider_parts(const json_t *message)
         if (one != NULL)
             json_object_del(one, "provider");
         if (json_array_append_new(parts, one) != 0)
-            mortise_json_drop(&parts);
+            mortise_json_clear_ref(&parts);
     }
     if (out != NULL && json_object_set_new(out, "parts", parts) != 0)
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 
@@ -99,7 +99,7 @@ static json_t *reply_json(const json_t *value)
         json_t *one = json_object_get(value, same[i]);
 
         if (one != NULL && json_object_set(out, same[i], one) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     }
     if (out != NULL && message != NULL) {
         json_t *one = json_copy(mortise_json_unconst(reply));
@@ -108,7 +108,7 @@ static json_t *reply_json(const json_t *value)
             json_object_set_new(one, "message",
                                 strip_provider_parts(message)) != 0 ||
             json_object_set_new(out, "reply", json_incref(one)) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
         json_decref(one);
     }
     return out;
@@ -141,11 +141,11 @@ static json_t *build_held_call(const json_t *value)
     MORTISE_JSON_EACH (one, i, messages)
         if (list != NULL &&
             json_array_append_new(list, copy_one_member(one, "role")) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     if (out != NULL && messages != NULL &&
         (json_object_set_new(out, "messages", list) != 0 ||
          json_object_set_new(out, "held", json_true()) != 0))
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 
@@ -158,7 +158,7 @@ static json_t *strip_error_message(json_t *out)
         return out;
     json_object_del(error, "message");
     if (json_object_set_new(out, "error", error) != 0)
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 
@@ -179,11 +179,11 @@ static json_t *build_held_reply(const json_t *value)
         held = held || text == NULL || json_string_length(text) > 0;
         if (parts != NULL && text == NULL &&
             json_array_append_new(parts, copy_one_member(part, "type")) != 0)
-            mortise_json_drop(&parts);
+            mortise_json_clear_ref(&parts);
     }
     if (json_object_set_new(message, "parts", parts) != 0 ||
         (held && json_object_set_new(reply, "held", json_true()) != 0))
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 

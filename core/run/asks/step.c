@@ -294,7 +294,7 @@ static int record_step_answer(struct mortise_run *r, struct exec *x,
 
     e.status = status;
     /* a step is answered only once */
-    assert(s->state == STEP_OUT || s->state == STEP_OPEN);
+    assert(s->state == STEP_IN_FLIGHT || s->state == STEP_OPEN);
     e.after = get_call_journal(x)->issued;
     e.how = (uint8_t)((completed ? ANSWER_COMPLETED : 0) |
                       (s->spends ? ANSWER_SPENT : 0) |
@@ -478,7 +478,7 @@ static json_t *build_request_payload(const struct mortise_run *r,
         json_t *value = json_object_get(body, members[i]);
 
         if (value != NULL && json_object_set(out, members[i], value) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     }
     return out;
 }
@@ -649,7 +649,7 @@ static int ask_tool(struct mortise_run *r, struct exec *x, struct step *s,
     if (n == NULL)
         return answer_tool(r, x, s, build_unknown_tool_error(x, tools, name),
                            err);
-    if (mortise_node_acts(n)) {
+    if (mortise_node_has_effects(n)) {
         mortise_step_become_effect(r, x, s);
         known = mortise_step_effect_answer(x, s->effect);
     }
@@ -667,7 +667,8 @@ static int ask_tool(struct mortise_run *r, struct exec *x, struct step *s,
 /* Was the tool of this step started and stopped? */
 static bool was_tool_stopped(const struct step *s)
 {
-    return s->kind == MORTISE_STEP_TOOL && s->state == STEP_OUT && s->exec != 0;
+    return s->kind == MORTISE_STEP_TOOL && s->state == STEP_IN_FLIGHT &&
+           s->exec != 0;
 }
 
 /* Then it is started again, by the same name. */
@@ -679,10 +680,10 @@ static int invoke_stopped_tool(struct mortise_run *r, struct exec *x,
                                    json_incref(s->payload), err);
 }
 
-int mortise_step_look(struct mortise_run *r, struct exec *x,
-                      bool (*waits)(const struct mortise_run *r,
-                                    const struct exec *tool),
-                      struct mortise_err *err)
+int mortise_step_check_tools(struct mortise_run *r, struct exec *x,
+                             bool (*waits)(const struct mortise_run *r,
+                                           const struct exec *tool),
+                             struct mortise_err *err)
 {
     struct journal *j = x->journal;
     int rv = MORTISE_OK;
@@ -728,7 +729,7 @@ static int repeat_ask(struct mortise_run *r, struct exec *x, struct step *s,
 {
     /* Its sync may still be pending.  mortise_step_put() replaced a step with
      * nothing recorded. */
-    assert(s->state != STEP_OUT || was_tool_stopped(s));
+    assert(s->state != STEP_IN_FLIGHT || was_tool_stopped(s));
     if (was_tool_stopped(s))
         return invoke_stopped_tool(r, x, s, err);
     if (s->state == STEP_OPEN && s->kind == MORTISE_STEP_TOOL) {
@@ -761,7 +762,7 @@ static int fail_determinism(struct mortise_run *r, struct exec *x,
     assert(x->state == X_RUNNING); /* it made the ask */
     snprintf(which, sizeof which, name[0] != '\0' ? "'%.128s'" : "%s%u", name,
              (unsigned)s->ordinal);
-    mortise_json_drop(&x->broke);
+    mortise_json_clear_ref(&x->broke);
     x->broke =
         strcmp(s->method, in->method) != 0
             ? json_sprintf("E_DETERMINISM: step %s of '%s' asked for %.128s "
@@ -842,7 +843,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
         return send_error_reply(
             r, in->ask, MORTISE_S_INVALID,
             "another ask of this call has the same step name", err);
-    if (in->model != NULL && (s == NULL || s->state == STEP_OUT) &&
+    if (in->model != NULL && (s == NULL || s->state == STEP_IN_FLIGHT) &&
         x->call == MORTISE_RUN_EXECUTE)
         rv = mortise_budget_has_room(r, x, in->model->most, &room_left, err);
     if (rv != MORTISE_OK || !room_left)
@@ -853,7 +854,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
                                 err);
     assert(!in->inside || in->key[0] != '\0'); /* host_calls.c requires a key */
     j->issued += !in->inside;
-    if (s == NULL || (s->state == STEP_OUT && !was_tool_stopped(s))) {
+    if (s == NULL || (s->state == STEP_IN_FLIGHT && !was_tool_stopped(s))) {
         rv = mortise_step_put(r, j, id, in->method, digest, &s, err);
         if (rv != MORTISE_OK)
             return rv;
@@ -941,7 +942,7 @@ static int undo_step(struct mortise_run *r, const struct exec *x,
 {
     struct mortise_entry e = make_step_entry(r, x, s, MORTISE_E_ANSWER);
 
-    assert(s->state == STEP_OUT || s->state == STEP_OPEN);
+    assert(s->state == STEP_IN_FLIGHT || s->state == STEP_OPEN);
     s->ask = 0;
     e.status = status;
     e.how = ANSWER_UNDONE;
@@ -950,8 +951,8 @@ static int undo_step(struct mortise_run *r, const struct exec *x,
                : MORTISE_OK;
 }
 
-int mortise_step_take_back(struct mortise_run *r, const struct exec *x,
-                           struct mortise_err *err)
+int mortise_step_undo_unstarted(struct mortise_run *r, const struct exec *x,
+                                struct mortise_err *err)
 {
     const struct journal *j = x->journal;
     json_t *words = NULL;
@@ -978,7 +979,7 @@ static int keep_unclear_answer(struct mortise_run *r, struct exec *x,
                                const struct mortise_answer_in *in,
                                json_t *value, struct mortise_err *err)
 {
-    int rv = mortise_doubt_heard(r, x, s, in, value, err);
+    int rv = mortise_doubt_add_unclear(r, x, s, in, value, err);
 
     s->ask = 0;
     return rv != MORTISE_OK
@@ -988,8 +989,8 @@ static int keep_unclear_answer(struct mortise_run *r, struct exec *x,
                      "it is not known yet whether the effect happened", err);
 }
 
-int mortise_step_refute(struct mortise_run *r, struct exec *x, struct step *s,
-                        struct mortise_err *err)
+int mortise_step_set_not_happened(struct mortise_run *r, struct exec *x,
+                                  struct step *s, struct mortise_err *err)
 {
     const struct heard *h = s->heard;
     struct mortise_entry e = make_step_entry(r, x, s, MORTISE_E_ANSWER);
@@ -1055,7 +1056,7 @@ static int continue_synced_step(struct mortise_run *r,
         return MORTISE_OK;
     if (s->state == STEP_OPEN && s->ask != 0)
         return perform_effect(r, s, err);
-    if (s->state == STEP_OUT && s->ask != 0)
+    if (s->state == STEP_IN_FLIGHT && s->ask != 0)
         /* a GET, or an ask of a model */
         return perform(r, s->ask, s->index, NULL, err);
     return send_ready_answers(r, j, err);
@@ -1106,12 +1107,12 @@ int mortise_step_enter(struct mortise_run *r, struct exec *x,
                                           : MORTISE_OK;
 }
 
-bool mortise_step_left_unasked(const struct exec *x)
+bool mortise_step_has_unasked(const struct exec *x)
 {
     const struct journal *j = get_call_journal(x);
 
     for (size_t i = 0; j != NULL && i < j->n; i++) {
-        if (j->steps[i]->state != STEP_OUT && !j->steps[i]->inside &&
+        if (j->steps[i]->state != STEP_IN_FLIGHT && !j->steps[i]->inside &&
             j->steps[i]->entrance != j->entrance &&
             is_in_call_scope(j, j->steps[i]))
             return true;
@@ -1159,17 +1160,17 @@ int mortise_step_arm(struct mortise_run *r, struct exec *x,
     assert(x->state == X_SUSPENDED);
     if (s == NULL || x->timer)
         return MORTISE_OK;
-    mortise_exec_near(r, x,
-                      s->kind == MORTISE_STEP_TIMER &&
-                          get_step_wait_ms(r, s) <= NEAR_MS);
+    mortise_exec_set_near(r, x,
+                          s->kind == MORTISE_STEP_TIMER &&
+                              get_step_wait_ms(r, s) <= NEAR_MS);
     mortise_exec_renew(x);
     return s->lasts_ms != 0
                ? mortise_exec_arm_in(r, x, get_step_wait_ms(r, s), err)
                : mortise_exec_arm(r, x, s->deadline_ms, err);
 }
 
-int mortise_step_let_go(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+int mortise_step_suspend(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LET_GO);
     const struct journal *j = x->journal;
@@ -1235,7 +1236,7 @@ int mortise_step_check_answer(struct mortise_run *r, const struct step *s,
                                          err);
     mortise_schema_finish(schema);
     mortise_arena_finish(&a);
-    return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;
+    return rv != MORTISE_OK ? mortise_err_prefix(err, rv, "answer") : rv;
 }
 
 int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,

@@ -59,7 +59,7 @@ struct step *mortise_step_find(const struct journal *j, struct step_id id)
     struct mortise_hashed *e =
         j != NULL ? mortise_table_find(&j->by_name, hash_step_name(id)) : NULL;
 
-    for (; e != NULL; e = mortise_table_more(e)) {
+    for (; e != NULL; e = mortise_table_find_next(e)) {
         struct step *s = MORTISE_OF(e, struct step, by_name);
 
         if (s->ordinal == id.ordinal && strcmp(s->key, id.key) == 0)
@@ -84,13 +84,13 @@ static struct step *alloc_step(struct mortise_run *r, struct step_id id,
     s->key = memcpy(text, id.key, n);
     s->method = memcpy(text + n, method, m);
     memcpy(s->digest, digest, sizeof s->digest);
-    s->state = STEP_OUT;
+    s->state = STEP_IN_FLIGHT;
     return s;
 }
 
 static void free_step(struct mortise_run *r, struct step *s)
 {
-    mortise_heard_forget(r, s);
+    mortise_doubt_remove_unclear(r, s);
     json_decref(s->answer);
     json_decref(s->payload);
     mortise_release(r->mem, s, s->size);
@@ -167,8 +167,8 @@ void mortise_step_finish(struct mortise_run *r, struct exec *x)
 {
     free_journal(r, &x->journal);
     free_journal(r, &x->checks);
-    mortise_json_drop(&x->effects);
-    mortise_json_drop(&x->resolved);
+    mortise_json_clear_ref(&x->effects);
+    mortise_json_clear_ref(&x->resolved);
 }
 
 static int close_step_request(struct mortise_run *r, const struct step *s,
@@ -266,9 +266,9 @@ static int reset_request(struct mortise_run *r, struct exec *x, struct step *s,
     int rv = withdraw_step_request(r, x, s, err);
 
     assert(j->recorded > 0 && j->n_inside >= s->inside);
-    s->state = STEP_OUT;
+    s->state = STEP_IN_FLIGHT;
     s->request[0] = '\0';
-    mortise_json_drop(&s->payload);
+    mortise_json_clear_ref(&s->payload);
     j->recorded--;
     j->n_inside -= s->inside;
     s->inside = false;
@@ -282,8 +282,8 @@ static uint32_t count_ordered_steps(const struct journal *j)
     return (uint32_t)(j->recorded - j->n_inside);
 }
 
-int mortise_step_rest(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err)
+int mortise_step_withdraw_requests(struct mortise_run *r, struct exec *x,
+                                   struct mortise_err *err)
 {
     struct journal *j = x->journal;
     int rv = MORTISE_OK;
@@ -316,7 +316,7 @@ static uint64_t count_equal_effects(struct journal *j, struct step *s)
     assert(s->has_effect && s->n_like_it == 0); /* counted only once */
     if (s->key[0] != '\0' && s->kind != MORTISE_STEP_TOOL)
         return 0;
-    for (; e != NULL; e = mortise_table_more(e)) {
+    for (; e != NULL; e = mortise_table_find_next(e)) {
         struct step *first = MORTISE_OF(e, struct step, like_it);
 
         if (mortise_step_is_like(first, s->method, s->digest))
@@ -434,11 +434,11 @@ static int find_entry_step(struct mortise_run *r, struct exec *x,
     is_like = *out != NULL && mortise_step_is_like(*out, e->method, e->digest);
     if (e->generation != x->generation || e->method[0] == '\0' ||
         !is_valid_step_name(id) || (*out == NULL && j->n >= STEPS_MAX) ||
-        (*out != NULL && (*out)->state != STEP_OUT && !is_like))
+        (*out != NULL && (*out)->state != STEP_IN_FLIGHT && !is_like))
         return mortise_entry_corrupt(err, e);
     if (!is_like)
         rv = mortise_step_put(r, j, id, e->method, e->digest, out, err);
-    if (rv == MORTISE_OK && (*out)->state == STEP_OUT)
+    if (rv == MORTISE_OK && (*out)->state == STEP_IN_FLIGHT)
         j->recorded++;
     return rv;
 }
@@ -449,14 +449,14 @@ static int apply_request(struct mortise_run *r, struct exec *x, struct step *s,
     int rv = MORTISE_OK;
 
     if (strlen(e->id) != REQUEST_ID - 1 || !json_is_object(e->value) ||
-        s->state != STEP_OUT)
+        s->state != STEP_IN_FLIGHT)
         return mortise_entry_corrupt(err, e);
     memcpy(s->request, e->id, REQUEST_ID);
     s->deadline_ms = e->at_ms;
     s->lasts_ms = (uint64_t)json_integer_value(
         s->kind == MORTISE_STEP_TIMER ? json_object_get(e->value, "for_ms")
                                       : NULL);
-    mortise_json_hold(&s->payload, e->value);
+    mortise_json_set_ref(&s->payload, e->value);
     s->state = STEP_PENDING;
     if (s->kind == MORTISE_STEP_QUESTION) {
         r->n_questions++;
@@ -497,12 +497,12 @@ int mortise_apply_step(struct mortise_run *r, struct exec *x,
     if (s->kind == MORTISE_STEP_QUESTION || s->kind == MORTISE_STEP_TIMER ||
         s->kind == MORTISE_STEP_CHILD)
         return apply_request(r, x, s, e, err);
-    if (s->state != STEP_OUT && !(s->state == STEP_OPEN && s->cleared))
+    if (s->state != STEP_IN_FLIGHT && !(s->state == STEP_OPEN && s->cleared))
         return mortise_entry_corrupt(err, e);
     s->state = STEP_OPEN;
     s->cleared = false;
-    mortise_heard_forget(r, s);
-    mortise_json_hold(&s->payload, e->value);
+    mortise_doubt_remove_unclear(r, s);
+    mortise_json_set_ref(&s->payload, e->value);
     mortise_step_become_effect(r, x, s);
     return MORTISE_OK;
 }
@@ -520,9 +520,9 @@ static int set_step_answer(struct mortise_run *r, struct journal *j,
     s->status = status;
     s->after = after;
     s->settled = j->entrance;
-    mortise_json_hold(&s->answer, value);
-    mortise_json_drop(&s->payload);
-    mortise_heard_forget(r, s);
+    mortise_json_set_ref(&s->answer, value);
+    mortise_json_clear_ref(&s->payload);
+    mortise_doubt_remove_unclear(r, s);
     return MORTISE_OK;
 }
 
@@ -535,7 +535,8 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
 
     if (rv != MORTISE_OK)
         return rv;
-    if ((s->state != STEP_OUT && s->state != STEP_OPEN) || e->value == NULL)
+    if ((s->state != STEP_IN_FLIGHT && s->state != STEP_OPEN) ||
+        e->value == NULL)
         return mortise_entry_corrupt(err, e);
     if ((mortise_step_is_of_check(id) && (e->how & ~ANSWER_MODEL) != 0) ||
         e->how > ANSWER_ALL)
@@ -560,8 +561,8 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
     if (e->how & ANSWER_SPENT)
         rv = mortise_usage_of_step(r, x, e, err);
     if (e->how & ANSWER_HEARD)
-        mortise_inbox_heard(r, x,
-                            json_array_size(json_object_get(e->value, "told")));
+        mortise_inbox_remove(
+            r, x, json_array_size(json_object_get(e->value, "told")));
     if (rv == MORTISE_OK && e->how & ANSWER_MODEL) {
         if (!mortise_step_is_of_check(id))
             x->journal->has_reply = true;
@@ -630,11 +631,11 @@ int mortise_apply_let_go(struct mortise_run *r, struct exec *x,
 {
     if (x->journal == NULL)
         return mortise_entry_corrupt(err, e);
-    mortise_exec_open_effect(x, false); /* it suspended by itself */
+    mortise_exec_set_effect_open(x, false); /* it suspended by itself */
     mortise_doubt_forget(x);
     if (e->how != 0)
         return mortise_exec_ready(r, x, err);
-    mortise_exec_become(r, x, X_SUSPENDED);
+    mortise_exec_set_state(r, x, X_SUSPENDED);
     return MORTISE_OK;
 }
 
@@ -650,17 +651,17 @@ int mortise_step_begin_tool(struct mortise_run *r, struct exec *x,
 
     if (rv != MORTISE_OK)
         return rv;
-    if ((*out)->state != STEP_OUT)
+    if ((*out)->state != STEP_IN_FLIGHT)
         return mortise_entry_corrupt(err, e);
     (*out)->kind = MORTISE_STEP_TOOL;
     (*out)->state = STEP_OPEN;
-    mortise_json_hold(&(*out)->payload, e->value);
+    mortise_json_set_ref(&(*out)->payload, e->value);
     if (effect)
         mortise_step_become_effect(r, x, *out);
     return MORTISE_OK;
 }
 
-void mortise_step_runs(struct step *s, const struct exec *tool)
+void mortise_step_set_tool_exec(struct step *s, const struct exec *tool)
 {
     s->exec = tool->index;
 }
@@ -694,7 +695,7 @@ int mortise_step_end_tool(struct mortise_run *r, struct exec *x, struct step *s,
 void mortise_step_take_back_tool(struct exec *x, struct step *s)
 {
     assert(s->state == STEP_OPEN && x->journal->recorded > 0);
-    s->state = STEP_OUT;
+    s->state = STEP_IN_FLIGHT;
     x->journal->recorded--;
 }
 
@@ -791,8 +792,8 @@ static struct step *find_newest_effect(const struct exec *x, const char *key)
     return s->has_effect && strcmp(its, key) == 0 ? s : NULL;
 }
 
-const char *mortise_step_corrigible(const struct mortise_run *r,
-                                    const struct exec *x, const char *id)
+const char *mortise_step_get_correctable(const struct mortise_run *r,
+                                         const struct exec *x, const char *id)
 {
     const json_t *what = json_object_get(x->resolved, id);
     const char *key = json_string_value(json_object_get(what, "key"));
@@ -824,7 +825,7 @@ int mortise_apply_correct(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv;
     if (s != NULL)
-        mortise_json_hold(&s->answer, e->value);
+        mortise_json_set_ref(&s->answer, e->value);
     else if (json_object_set(x->effects, key, e->value) != 0)
         return mortise_nomem(err);
     return mortise_settled_add(r, &settled, err);

@@ -12,7 +12,7 @@
 /* An ended run cannot be cancelled, unless the same list continues it.  An
  * engine that stops pauses any run. */
 int mortise_command_check_cancel(struct mortise_run *r,
-                                 const struct mortise_said *h,
+                                 const struct mortise_command_list *h,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
@@ -41,10 +41,11 @@ int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err)
         struct exec *x = r->execs[i];
 
         if (x->loss == LOSS_CANCEL ||
-            (r->cancelling && !mortise_exec_is_to_stop(r, x)))
+            (r->cancelling && !mortise_exec_must_stop(r, x)))
             continue; /* it ends after its doubt is settled, or by itself */
         if (x->state == X_INTENT && x->effect_open && r->live)
-            rv = mortise_fail_not_done(r, x, err); /* it was not called yet */
+            rv =
+                mortise_fail_undo_intent(r, x, err); /* it was not called yet */
         if (rv != MORTISE_OK)
             break;
         if (!mortise_exec_is_over(x) && x->state != X_RUNNING &&
@@ -55,7 +56,7 @@ int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err)
 }
 
 int mortise_command_obey_cancel(struct mortise_run *r,
-                                const struct mortise_said *h,
+                                const struct mortise_command_list *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
@@ -64,7 +65,7 @@ int mortise_command_obey_cancel(struct mortise_run *r,
 
     assert(h->actor != NULL);
     if (r->status >= MORTISE_RUN_COMPLETED ||
-        (r->cancelling && !mortise_doubt_has_returned(r) &&
+        (r->cancelling && !mortise_doubt_is_any_reopened(r) &&
          (r->given_up || !mortise_final_is_at_work(r))))
         return MORTISE_OK;
     e.value = c->reason != NULL
@@ -75,7 +76,7 @@ int mortise_command_obey_cancel(struct mortise_run *r,
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
-        if (mortise_exec_is_to_stop(r, x) &&
+        if (mortise_exec_must_stop(r, x) &&
             (x->state == X_RUNNING || x->state == X_STOPPING))
             rv = mortise_exec_cancel(r, x, STOP_RUN, err);
     }

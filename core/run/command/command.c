@@ -31,7 +31,7 @@ get_command_row(const struct mortise_run_command *c)
 
 /* The first command of this kind; NULL: none. */
 static const struct mortise_run_command *
-find_command(const struct mortise_said *h, uint32_t kind)
+find_command(const struct mortise_command_list *h, uint32_t kind)
 {
     for (size_t i = 0; i < h->n; i++) {
         if (h->list[i].kind == kind)
@@ -40,12 +40,12 @@ find_command(const struct mortise_said *h, uint32_t kind)
     return NULL;
 }
 
-bool mortise_command_has(const struct mortise_said *h, uint32_t kind)
+bool mortise_command_has(const struct mortise_command_list *h, uint32_t kind)
 {
     return find_command(h, kind) != NULL;
 }
 
-bool mortise_command_restarts(const struct mortise_said *h)
+bool mortise_command_restarts(const struct mortise_command_list *h)
 {
     for (size_t i = 0; i < h->n; i++) {
         if (get_command_row(&h->list[i])->restarts)
@@ -54,7 +54,7 @@ bool mortise_command_restarts(const struct mortise_said *h)
     return false;
 }
 
-static bool has_command_way(const struct mortise_said *h,
+static bool has_command_way(const struct mortise_command_list *h,
                             enum mortise_command_way way)
 {
     for (size_t i = 0; i < h->n; i++) {
@@ -74,7 +74,7 @@ static bool is_decision(const struct mortise_run_command *c)
 /* A list has at most one decision for each request, and one command of each
  * other kind. */
 static int check_no_duplicates(const struct mortise_run *r,
-                               const struct mortise_said *h,
+                               const struct mortise_command_list *h,
                                struct mortise_err *err)
 {
     for (size_t i = 0; i < h->n; i++) {
@@ -100,7 +100,7 @@ static int check_no_duplicates(const struct mortise_run *r,
 }
 
 static int check_command_list(struct mortise_run *r,
-                              const struct mortise_said *h,
+                              const struct mortise_command_list *h,
                               struct mortise_err *err)
 {
     assert(r->ordering == NULL); /* nothing is recorded during validation */
@@ -130,7 +130,7 @@ static int start_live_run(struct mortise_run *r, struct mortise_err *err)
     r->live = true;
     r->stays = NULL;
     r->intents.n = 0; /* a replayed intent is on disk */
-    rv = mortise_outbox_again(r, err);
+    rv = mortise_outbox_retry(r, err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
@@ -164,7 +164,7 @@ int mortise_command_recover(struct mortise_run *r, struct mortise_err *err)
 /* Continue from the head, unless the run is paused: a decision alone does not
  * resume it. */
 static int continue_after_list(struct mortise_run *r,
-                               const struct mortise_said *h,
+                               const struct mortise_command_list *h,
                                struct mortise_err *err)
 {
     int rv = MORTISE_OK;
@@ -172,7 +172,7 @@ static int continue_after_list(struct mortise_run *r,
     if (has_command_way(h, MORTISE_COMMAND_PAUSES))
         return MORTISE_OK;
     if (r->live) /* retry failed deliveries */
-        return mortise_outbox_again(r, err);
+        return mortise_outbox_retry(r, err);
     if ((h->flags & MORTISE_NO_CONTINUE) != 0) {
         r->stays = h->blocked ? "plugin" : "no_continue";
         return MORTISE_OK;
@@ -187,7 +187,7 @@ static int continue_after_list(struct mortise_run *r,
 
 /* ---- applying ----------------------------------------------------------- */
 
-bool mortise_command_replaces(const struct mortise_said *h,
+bool mortise_command_replaces(const struct mortise_command_list *h,
                               const struct mortise_node *n)
 {
     for (size_t i = 0; i < h->n_pins; i++) {
@@ -199,7 +199,8 @@ bool mortise_command_replaces(const struct mortise_said *h,
 
 /* Record the new plugins.  Pending approvals of their calls are withdrawn and
  * asked again, since the calls are different now (pins.c (2)). */
-static int record_new_pins(struct mortise_run *r, const struct mortise_said *h,
+static int record_new_pins(struct mortise_run *r,
+                           const struct mortise_command_list *h,
                            struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_PINS, .actor = h->actor};
@@ -222,7 +223,7 @@ static int record_new_pins(struct mortise_run *r, const struct mortise_said *h,
 /* Decisions in their order, then plugins, then the other commands in the order
  * of their rows. */
 static int apply_command_list(struct mortise_run *r,
-                              const struct mortise_said *h,
+                              const struct mortise_command_list *h,
                               struct mortise_err *err)
 {
     const struct mortise_command_row *row;
@@ -232,7 +233,7 @@ static int apply_command_list(struct mortise_run *r,
     r->ordering = h;
     r->obeys = true; /* nothing starts before the whole list is applied */
     r->failed_before = r->n_failed;
-    mortise_decide_begin(r);
+    mortise_decide_reset(r);
     for (size_t i = 0; rv == MORTISE_OK && i < h->n; i++) {
         if (is_decision(&h->list[i]))
             rv = get_command_row(&h->list[i])->obey(r, h, &h->list[i], err);
@@ -258,7 +259,7 @@ static int apply_command_list(struct mortise_run *r,
 /* The list was recorded before: change nothing, but continue the run if the
  * list does so and nobody has paused it since. */
 static int answer_repeated_order(struct mortise_run *r,
-                                 const struct mortise_said *h,
+                                 const struct mortise_command_list *h,
                                  struct mortise_err *err)
 {
     int rv = mortise_order_check(r, h, err);
@@ -290,7 +291,7 @@ static const char *copy_held_string(struct mortise_arena *a, const char *s,
     return copy;
 }
 
-static const char *get_list_cause(const struct mortise_said *h)
+static const char *get_list_cause(const struct mortise_command_list *h)
 {
     for (size_t i = 0; i < h->n; i++) {
         const struct mortise_run_command *c = &h->list[i];
@@ -333,7 +334,7 @@ copy_steering(struct mortise_arena *a, const struct mortise_steering *s)
 }
 
 static struct held_command *copy_held_list(struct mortise_run *r,
-                                           const struct mortise_said *h)
+                                           const struct mortise_command_list *h)
 {
     struct held_command *out = mortise_zalloc(r->mem, sizeof *out);
     struct mortise_run_command *list;
@@ -377,7 +378,7 @@ void mortise_command_drop_held(struct mortise_run *r)
 }
 
 /* Only a pause waits for effects. */
-static bool waits_for_effects(const struct mortise_said *h)
+static bool waits_for_effects(const struct mortise_command_list *h)
 {
     return has_command_way(h, MORTISE_COMMAND_PAUSES) &&
            !has_command_way(h, MORTISE_COMMAND_MOVES) &&
@@ -404,7 +405,8 @@ static int stop_call_for_list(struct mortise_run *r, struct exec *x,
                : mortise_exec_arm_in(r, x, r->held->said.patience_ms, err);
 }
 
-static int hold_until_quiet(struct mortise_run *r, const struct mortise_said *h,
+static int hold_until_quiet(struct mortise_run *r,
+                            const struct mortise_command_list *h,
                             struct mortise_err *err)
 {
     assert(h->n_pins == 0); /* new pins come before anything was started */
@@ -449,7 +451,7 @@ int mortise_command_apply_held(struct mortise_run *r, struct mortise_err *err)
 int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,
                          struct mortise_err *err)
 {
-    const struct mortise_said *h = &in->u.command;
+    const struct mortise_command_list *h = &in->u.command;
     int rv;
 
     if (r->held != NULL || r->applied_seq != 0)

@@ -23,14 +23,15 @@ const void *mortise_decide_doubt(const struct mortise_run *r,
 /* Would a decision of the list have no effect, because the command `what`
  * abandons the execution that it is about?  Then MORTISE_EINVAL. */
 int mortise_decide_check_used(const struct mortise_run *r,
-                              const struct mortise_said *h, const char *what,
-                              struct mortise_err *err);
+                              const struct mortise_command_list *h,
+                              const char *what, struct mortise_err *err);
 
 /* Start a new list of decisions. */
-void mortise_decide_begin(struct mortise_run *r);
+void mortise_decide_reset(struct mortise_run *r);
 /* Apply what follows from the list's decisions, which are all recorded, in
  * their order. */
-int mortise_decide_follow(struct mortise_run *r, const struct mortise_said *h,
+int mortise_decide_follow(struct mortise_run *r,
+                          const struct mortise_command_list *h,
                           struct mortise_err *err);
 
 /* ---- goto.c ---- */
@@ -38,8 +39,8 @@ int mortise_decide_follow(struct mortise_run *r, const struct mortise_said *h,
  * move then and no effect is stopped for that.  A doubt of an ended execution
  * blocks only a run that goes `back` or starts over, not one that continues
  * after it (doubt.c (11)). */
-int mortise_goto_check_settled(const struct mortise_run *r, bool back,
-                               struct mortise_err *err);
+int mortise_goto_check_no_doubt(const struct mortise_run *r, bool back,
+                                struct mortise_err *err);
 
 /* ---- cancel.c ---- */
 /* End, by entries, all active executions that have no call in flight. */
@@ -56,15 +57,16 @@ int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
 /* ---- raise.c ---- */
 /* The budget of the spawn tree changed: pass the requests for which it is now
  * large enough. */
-int mortise_command_hear_tree(struct mortise_run *r, struct mortise_err *err);
+int mortise_command_tree_changed(struct mortise_run *r,
+                                 struct mortise_err *err);
 
 /* ---- command.c ---- */
 /* Does the list contain a command of this kind?  _restarts(): one that
  * continues an ended run? */
-bool mortise_command_has(const struct mortise_said *h, uint32_t kind);
-bool mortise_command_restarts(const struct mortise_said *h);
+bool mortise_command_has(const struct mortise_command_list *h, uint32_t kind);
+bool mortise_command_restarts(const struct mortise_command_list *h);
 /* Does the list replace the plugin that n calls? */
-bool mortise_command_replaces(const struct mortise_said *h,
+bool mortise_command_replaces(const struct mortise_command_list *h,
                               const struct mortise_node *n);
 /* Validate a list of commands and apply it, or hold it until the calls in
  * flight have stopped. */

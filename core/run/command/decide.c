@@ -57,7 +57,7 @@ static int find_request(const struct mortise_run *r,
         return rv;
     *out = find_requester(r, c->id, s);
     if (*out == NULL)
-        return mortise_settled_refuse(r, c->id, err);
+        return mortise_settled_reject_late(r, c->id, err);
     deadline_ms = *s != NULL ? (*s)->deadline_ms : (*out)->deadline_ms;
     assert(*s == NULL || mortise_step_is_request(*s));
     if (deadline_ms != 0 && r->time_ms >= deadline_ms)
@@ -88,7 +88,7 @@ static struct exec *find_correctable(const struct mortise_run *r,
                                      const char *id, const char **method)
 {
     for (size_t i = 1; i < r->n_execs; i++) {
-        *method = mortise_step_corrigible(r, r->execs[i], id);
+        *method = mortise_step_get_correctable(r, r->execs[i], id);
         if (*method != NULL)
             return r->execs[i];
     }
@@ -139,7 +139,7 @@ static int check_edited_args(struct mortise_run *r, struct exec *x,
 }
 
 int mortise_command_check_approve_tool(struct mortise_run *r,
-                                       const struct mortise_said *h,
+                                       const struct mortise_command_list *h,
                                        const struct mortise_run_command *c,
                                        struct mortise_err *err)
 {
@@ -241,7 +241,7 @@ static int check_node_approval(const json_t *value, struct mortise_err *err)
 }
 
 int mortise_command_check_answer(struct mortise_run *r,
-                                 const struct mortise_said *h,
+                                 const struct mortise_command_list *h,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
@@ -273,7 +273,7 @@ int mortise_command_check_answer(struct mortise_run *r,
     else if (x->ask == MORTISE_ASK_NODE)
         rv = check_node_approval(c->value, err);
     else if (x->ask == MORTISE_ASK_PLAN)
-        rv = mortise_plan_check_of(c->value, err);
+        rv = mortise_plan_check_node_answer(c->value, err);
     else if (!json_is_true(json_object_get(c->value, "approved")))
         rv = mortise_fail(
             err, MORTISE_EDECISION,
@@ -303,14 +303,16 @@ static int check_step_result(const struct exec *x, const char *method,
             err, rv, "the result is not valid for node '%s', which needs %s",
             n->id, json_string_value(words));
     return rv != MORTISE_OK
-               ? mortise_doing(err, rv, "the result of a step of '%s'", n->id)
+               ? mortise_err_prefix(err, rv, "the result of a step of '%s'",
+                                    n->id)
                : mortise_fold_check_depth(c->value, err);
 }
 
 /* Correct the result of a step.  A call that failed after the old result must
  * be retried with the new one, so the list must contain a resume. */
 static int check_correction(const struct mortise_run *r, const struct exec *x,
-                            const char *method, const struct mortise_said *h,
+                            const char *method,
+                            const struct mortise_command_list *h,
                             const struct mortise_run_command *c,
                             struct mortise_err *err)
 {
@@ -328,7 +330,7 @@ static int check_correction(const struct mortise_run *r, const struct exec *x,
 }
 
 int mortise_command_check_resolve(struct mortise_run *r,
-                                  const struct mortise_said *h,
+                                  const struct mortise_command_list *h,
                                   const struct mortise_run_command *c,
                                   struct mortise_err *err)
 {
@@ -352,7 +354,7 @@ int mortise_command_check_resolve(struct mortise_run *r,
             return check_correction(r, x, method, h, c, err);
     }
     if (x == NULL)
-        return mortise_settled_refuse(r, c->id, err);
+        return mortise_settled_reject_late(r, c->id, err);
     if (strcmp(d, "retry") == 0 || strcmp(d, "fail") == 0)
         return MORTISE_OK;
     if (strcmp(d, "done") != 0)
@@ -440,8 +442,8 @@ static bool continues_after_decision(const struct mortise_run *r,
 }
 
 int mortise_decide_check_used(const struct mortise_run *r,
-                              const struct mortise_said *h, const char *what,
-                              struct mortise_err *err)
+                              const struct mortise_command_list *h,
+                              const char *what, struct mortise_err *err)
 {
     for (size_t i = 0; i < h->n; i++) {
         const struct mortise_run_command *c = &h->list[i];
@@ -459,7 +461,7 @@ int mortise_decide_check_used(const struct mortise_run *r,
 
 /* ---- applying ----------------------------------------------------------- */
 
-void mortise_decide_begin(struct mortise_run *r)
+void mortise_decide_reset(struct mortise_run *r)
 {
     r->decided.n = 0;
 }
@@ -497,7 +499,7 @@ static int reject_call(struct mortise_run *r, struct exec *x,
 }
 
 int mortise_command_obey_approve_tool(struct mortise_run *r,
-                                      const struct mortise_said *h,
+                                      const struct mortise_command_list *h,
                                       const struct mortise_run_command *c,
                                       struct mortise_err *err)
 {
@@ -527,7 +529,7 @@ int mortise_command_obey_approve_tool(struct mortise_run *r,
 }
 
 int mortise_command_obey_answer(struct mortise_run *r,
-                                const struct mortise_said *h,
+                                const struct mortise_command_list *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
@@ -559,7 +561,7 @@ static int end_resolved_loser(struct mortise_run *r, struct exec *x,
                               bool failed, struct mortise_err *err)
 {
     assert(x->loss != LOSS_NONE);
-    return !failed && mortise_doubt_outlives(r, x)
+    return !failed && mortise_doubt_must_settle(r, x)
                ? MORTISE_OK
                : mortise_stop_lost(r, x, err);
 }
@@ -570,7 +572,7 @@ static int settle_as_failed(struct mortise_run *r, struct exec *x,
 {
     json_t *value =
         c->reason != NULL ? json_pack("{s:s}", "reason", c->reason) : NULL;
-    int rv = mortise_doubt_note(r, x, err);
+    int rv = mortise_doubt_record_cause(r, x, err);
 
     assert(x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT);
     if (rv == MORTISE_OK && c->reason != NULL && value == NULL)
@@ -599,7 +601,7 @@ static int correct_step_result(struct mortise_run *r,
 }
 
 int mortise_command_obey_resolve(struct mortise_run *r,
-                                 const struct mortise_said *h,
+                                 const struct mortise_command_list *h,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
@@ -637,7 +639,7 @@ static int follow_resolved(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err)
 {
     if (strcmp(c->decision, "retry") == 0)
-        return mortise_doubt_denied(r, x, err);
+        return mortise_doubt_denied_by_person(r, x, err);
     if (strcmp(c->decision, "fail") == 0)
         return mortise_start_refused(r, x, err);
     return mortise_pipeline_enter(r, x, c->value, DONE_RESOLVED, err);
@@ -656,7 +658,8 @@ static int follow_decision(struct mortise_run *r, struct exec *x,
                : MORTISE_OK;
 }
 
-int mortise_decide_follow(struct mortise_run *r, const struct mortise_said *h,
+int mortise_decide_follow(struct mortise_run *r,
+                          const struct mortise_command_list *h,
                           struct mortise_err *err)
 {
     size_t k = 0;

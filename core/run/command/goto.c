@@ -70,8 +70,8 @@ static int fail_kept_doubt(const struct mortise_run *r, const struct exec *x,
                      id, r->id, r->id);
 }
 
-int mortise_goto_check_settled(const struct mortise_run *r, bool back,
-                               struct mortise_err *err)
+int mortise_goto_check_no_doubt(const struct mortise_run *r, bool back,
+                                struct mortise_err *err)
 {
     back |= r->status >= MORTISE_RUN_COMPLETED;
     for (size_t i = 1; i < r->n_execs; i++) {
@@ -102,7 +102,7 @@ static bool is_node_in_map(const struct mortise_graph *g,
 }
 
 int mortise_command_check_goto(struct mortise_run *r,
-                               const struct mortise_said *h,
+                               const struct mortise_command_list *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
@@ -126,11 +126,11 @@ int mortise_command_check_goto(struct mortise_run *r,
                      "node '%s' runs once for each element of a map's list; "
                      "use goto with the node that starts the map",
                      c->node)
-               : mortise_goto_check_settled(r, true, err);
+               : mortise_goto_check_no_doubt(r, true, err);
 }
 
 int mortise_command_obey_goto(struct mortise_run *r,
-                              const struct mortise_said *h,
+                              const struct mortise_command_list *h,
                               const struct mortise_run_command *c,
                               struct mortise_err *err)
 {

@@ -31,7 +31,7 @@ const char *mortise_pause_cause(const struct mortise_run_command *c)
 }
 
 int mortise_command_check_pause(struct mortise_run *r,
-                                const struct mortise_said *h,
+                                const struct mortise_command_list *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
@@ -65,7 +65,7 @@ static int leave_finalizers(struct mortise_run *r, bool shutdown,
 
 /* Pause.  An engine that stops does not replace a person's pause. */
 int mortise_command_obey_pause(struct mortise_run *r,
-                               const struct mortise_said *h,
+                               const struct mortise_command_list *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
@@ -83,7 +83,7 @@ int mortise_command_obey_pause(struct mortise_run *r,
         rv = mortise_exec_disarm(r, r->execs[i], err);
     assert(r->n_running == 0); /* the list was held until the calls ended */
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
-        rv = mortise_doubt_hold(r, r->execs[i], err);
+        rv = mortise_doubt_ask_before_pause(r, r->execs[i], err);
     if (rv == MORTISE_OK)
         rv = mortise_outbox_stop(r, err);
     r->live = false;

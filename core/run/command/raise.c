@@ -13,7 +13,7 @@
 /* ---- limits ------------------------------------------------------------- */
 
 int mortise_command_check_limit(struct mortise_run *r,
-                                const struct mortise_said *h,
+                                const struct mortise_command_list *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
@@ -25,7 +25,7 @@ int mortise_command_check_limit(struct mortise_run *r,
 }
 
 int mortise_command_obey_limit(struct mortise_run *r,
-                               const struct mortise_said *h,
+                               const struct mortise_command_list *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
@@ -132,12 +132,13 @@ static int parse_budget_member(const struct purse *p, const char *name,
         return mortise_fail(
             err, MORTISE_EINVAL,
             "the budget's %s is already %s; it can only be raised", name,
-            mortise_budget_spell(text, *k, p->most[*k]));
+            mortise_budget_print_amount(text, *k, p->most[*k]));
     if (*out < mortise_budget_used_of(p, (int)*k))
         return mortise_fail(
             err, MORTISE_EINVAL,
             "the budget's %s cannot be lower than the used amount, %s", name,
-            mortise_budget_spell(text, *k, mortise_budget_used_of(p, (int)*k)));
+            mortise_budget_print_amount(text, *k,
+                                        mortise_budget_used_of(p, (int)*k)));
     return MORTISE_OK;
 }
 
@@ -167,7 +168,7 @@ static int parse_budget_command(const struct scope *in, const json_t *body,
             rv = mortise_nomem(err);
     }
     if (rv != MORTISE_OK)
-        mortise_json_drop(out);
+        mortise_json_clear_ref(out);
     return rv;
 }
 
@@ -193,7 +194,7 @@ static int find_scope_and_limits(const struct mortise_run *r,
 }
 
 int mortise_command_check_budget(struct mortise_run *r,
-                                 const struct mortise_said *h,
+                                 const struct mortise_command_list *h,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
@@ -264,7 +265,7 @@ static int pass_budget_requests(struct mortise_run *r, const struct scope *in,
                                 bool as_asked, const char *actor,
                                 struct mortise_err *err)
 {
-    struct purse left = in->owner == NULL ? mortise_tree_purse(r) : *in->purse;
+    struct purse left = in->owner == NULL ? mortise_tree_budget(r) : *in->purse;
     int rv = MORTISE_OK;
 
     assert(r->live || r->n_running == 0);
@@ -286,7 +287,7 @@ static int pass_budget_requests(struct mortise_run *r, const struct scope *in,
 }
 
 int mortise_command_obey_budget(struct mortise_run *r,
-                                const struct mortise_said *h,
+                                const struct mortise_command_list *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
@@ -308,7 +309,7 @@ int mortise_command_obey_budget(struct mortise_run *r,
                             : rv;
 }
 
-int mortise_command_hear_tree(struct mortise_run *r, struct mortise_err *err)
+int mortise_command_tree_changed(struct mortise_run *r, struct mortise_err *err)
 {
     struct scope *in = r->frames[0]->scope;
 

@@ -9,7 +9,7 @@
 /* Does the same list settle x's doubt?  If nothing was stopped, any resolve
  * counts. */
 static bool is_doubt_resolved(const struct mortise_run *r,
-                              const struct mortise_said *h,
+                              const struct mortise_command_list *h,
                               const struct exec *x)
 {
     for (size_t i = 0; i < h->n; i++) {
@@ -40,7 +40,7 @@ static bool has_stopping_execs(const struct mortise_run *r, bool but_doubts)
 }
 
 int mortise_command_check_resume(struct mortise_run *r,
-                                 const struct mortise_said *h,
+                                 const struct mortise_command_list *h,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
@@ -98,7 +98,7 @@ static bool must_fail_by_decision(const struct mortise_run *r, bool stayed)
  * ended executions are asked about (doubt.c (11)), even if nothing else
  * continues. */
 int mortise_command_obey_resume(struct mortise_run *r,
-                                const struct mortise_said *h,
+                                const struct mortise_command_list *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
@@ -112,7 +112,7 @@ int mortise_command_obey_resume(struct mortise_run *r,
     int rv = MORTISE_OK;
 
     (void)c;
-    if (mortise_run_keeps_doubt(r))
+    if (mortise_run_has_kept_doubt(r))
         return mortise_run_record(r, &back, err);
     if (mortise_run_is_over(r) || r->cancelling)
         return MORTISE_OK;

@@ -8,7 +8,7 @@
 
 /* The check of the last row. */
 static int fail_unknown_command(struct mortise_run *r,
-                                const struct mortise_said *h,
+                                const struct mortise_command_list *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
@@ -58,8 +58,8 @@ const struct mortise_command_row *mortise_command_named(const char *name)
     return row;
 }
 
-bool mortise_command_takes(const struct mortise_command_row *row,
-                           const char *member)
+bool mortise_command_has_member(const struct mortise_command_row *row,
+                                const char *member)
 {
     size_t n = strlen(member);
 
@@ -75,7 +75,7 @@ static int parse_json_member(json_t **out, const char *name, const char *text,
 {
     int rv = mortise_json_parse(out, text, strlen(text), err);
 
-    return rv == MORTISE_OK ? rv : mortise_doing(err, rv, "%s", name);
+    return rv == MORTISE_OK ? rv : mortise_err_prefix(err, rv, "%s", name);
 }
 
 int mortise_command_read(struct mortise_run_command *out,

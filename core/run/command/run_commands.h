@@ -27,7 +27,7 @@ enum mortise_command_way {
 
 /* `c` is one of the list `h`. [loop] */
 typedef int mortise_command_fn(struct mortise_run *r,
-                               const struct mortise_said *h,
+                               const struct mortise_command_list *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err);
 
@@ -68,8 +68,8 @@ const struct mortise_command_row *mortise_command_row(uint32_t kind);
 const struct mortise_command_row *mortise_command_named(const char *name);
 
 /* Does the command use this member of command_members.def? */
-bool mortise_command_takes(const struct mortise_command_row *row,
-                           const char *member);
+bool mortise_command_has_member(const struct mortise_command_row *row,
+                                const char *member);
 
 /* Convert a command of the C API.  `out` borrows the strings, and its value, if
  * any, is a new reference.  Call it where numbers are read as in C

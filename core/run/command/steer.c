@@ -32,7 +32,7 @@ int mortise_run_may_steer(const struct mortise_run *r,
 
 /* A decision could end a node that the diff is about; the diff was checked
  * against the state before the decision. */
-static bool has_list_decision(const struct mortise_said *h)
+static bool has_list_decision(const struct mortise_command_list *h)
 {
     for (size_t i = 0; i < h->n; i++)
         if (mortise_command_row(h->list[i].kind)->subject != NULL)
@@ -41,7 +41,7 @@ static bool has_list_decision(const struct mortise_said *h)
 }
 
 int mortise_command_check_steer(struct mortise_run *r,
-                                const struct mortise_said *h,
+                                const struct mortise_command_list *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
@@ -61,7 +61,7 @@ int mortise_command_check_steer(struct mortise_run *r,
 }
 
 int mortise_command_obey_steer(struct mortise_run *r,
-                               const struct mortise_said *h,
+                               const struct mortise_command_list *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
@@ -74,6 +74,6 @@ int mortise_command_obey_steer(struct mortise_run *r,
     memcpy(e.digest, s->graph->digest, sizeof e.digest);
     for (size_t i = 0; rv == MORTISE_OK && i < s->n_pins; i++)
         rv = mortise_pins_use(r, &s->pins[i], err);
-    mortise_run_know(r, s->graph);
+    mortise_run_add_next_graph(r, s->graph);
     return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }

@@ -114,7 +114,7 @@ static int check_has_receiver(const struct mortise_run *r, const char *id,
 }
 
 int mortise_command_check_tell(struct mortise_run *r,
-                               const struct mortise_said *h,
+                               const struct mortise_command_list *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
@@ -137,7 +137,7 @@ int mortise_command_check_tell(struct mortise_run *r,
 }
 
 int mortise_command_obey_tell(struct mortise_run *r,
-                              const struct mortise_said *h,
+                              const struct mortise_command_list *h,
                               const struct mortise_run_command *c,
                               struct mortise_err *err)
 {

@@ -45,7 +45,7 @@ static int try_update(struct mortise_run *r, struct patch *u,
     if (rv == MORTISE_OK)
         rv = mortise_size_within(r->graph, state, &size, err);
     json_decref(state);
-    return rv != MORTISE_OK ? mortise_doing(err, rv, "update") : rv;
+    return rv != MORTISE_OK ? mortise_err_prefix(err, rv, "update") : rv;
 }
 
 /* Does the result depend on the current state? */
@@ -61,12 +61,12 @@ static bool has_reducer_write(const struct patch *u)
 /* Answers and results of the same list are applied first, and their writes are
  * unknown here.  So an update that depends on the state needs its own call. */
 int mortise_command_check_update(struct mortise_run *r,
-                                 const struct mortise_said *h,
+                                 const struct mortise_command_list *h,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
     struct patch u;
-    int rv = mortise_goto_check_settled(r, false, err);
+    int rv = mortise_goto_check_no_doubt(r, false, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -159,7 +159,7 @@ static int stop_tools_for_update(struct mortise_run *r, struct exec *x,
  * scheduled pause has none.  An execution with tools starts over, and so do the
  * tools, unless a decision about one of them was not used yet. */
 int mortise_command_obey_update(struct mortise_run *r,
-                                const struct mortise_said *h,
+                                const struct mortise_command_list *h,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {

@@ -34,12 +34,13 @@ static void visit_failure(struct group *g, uint32_t index)
 {
     struct exec *x = g->r->execs[index];
 
-    if (!is_unhandled_failure(x, g->f->top) || !mortise_exec_counts_in(x, g->f))
+    if (!is_unhandled_failure(x, g->f->top) ||
+        !mortise_exec_is_counted_in(x, g->f))
         return;
-    g->named |= mortise_view_was_met(g->r, x);
-    if (!g->marks || mortise_view_was_met(g->r, x))
+    g->named |= mortise_view_is_reached(g->r, x);
+    if (!g->marks || mortise_view_is_reached(g->r, x))
         return;
-    mortise_view_meet(g->r, x);
+    mortise_view_set_reached(g->r, x);
     g->grew = true;
 }
 
@@ -111,7 +112,7 @@ static void mark_named_failures(struct mortise_run *r, const struct frame *top)
         struct exec *x = r->execs[i];
 
         if (is_unhandled_failure(x, top) && x->surfaced)
-            mortise_view_meet(r, x);
+            mortise_view_set_reached(r, x);
     }
     while (grew) {
         grew = false;
@@ -175,13 +176,13 @@ static json_t *make_failures_list(const struct mortise_run *r,
 
     for (size_t i = 1; list != NULL && i < r->n_execs; i++)
         if (is_unhandled_failure(r->execs[i], top) &&
-            mortise_view_was_met(r, r->execs[i]))
+            mortise_view_is_reached(r, r->execs[i]))
             who[n++] = r->execs[i];
     if (n > 0)
         qsort(who, n, sizeof who[0], compare_execs);
     for (size_t i = 0; list != NULL && i < n; i++)
         if (json_array_append_new(list, failure_json(r, who[i])) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     mortise_release(r->mem, who, r->n_execs * sizeof who[0]);
     return list;
 }
@@ -198,7 +199,7 @@ static json_t *make_graph_error(const struct mortise_run *r, json_t *failed)
           (json_object_set_new(error, "message",
                                make_failures_message(r, failed)) != 0 ||
            json_object_set(error, "failed", failed) != 0))))
-        mortise_json_drop(&error);
+        mortise_json_clear_ref(&error);
     return error;
 }
 

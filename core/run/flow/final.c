@@ -315,7 +315,8 @@ int mortise_final_find(struct mortise_run *r, const struct frame *top,
     return rv;
 }
 
-void mortise_final_found(const struct mortise_run *r, struct final_dues *dues)
+void mortise_final_dues_finish(const struct mortise_run *r,
+                               struct final_dues *dues)
 {
     for (size_t i = 0; i < dues->n; i++)
         mortise_indexes_finish(r->mem, &dues->list[i].preds);
@@ -327,7 +328,7 @@ static bool is_finalizer_reason(enum loss why)
     return why == LOSS_FAIL || why == LOSS_TIME || why == LOSS_BUDGET;
 }
 
-bool mortise_final_may(const struct frame *top)
+bool mortise_final_is_allowed(const struct frame *top)
 {
     while (top->scope->halt == LOSS_OUTER &&
            top->scope->owner->loss == LOSS_OUTER)
@@ -335,7 +336,7 @@ bool mortise_final_may(const struct frame *top)
     if (top->scope->halt == LOSS_OUTER)
         return is_finalizer_reason(top->scope->owner->loss);
     return is_finalizer_reason(top->scope->halt) &&
-           !mortise_budget_leads(top->scope);
+           !mortise_budget_has_goto(top->scope);
 }
 
 /* ---- active finalizers -------------------------------------------------- */
@@ -346,7 +347,7 @@ void mortise_final_begin(struct mortise_run *r, struct exec *x)
     x->unbound = x->state == X_RUNNING || x->state == X_INSIDE;
 }
 
-bool mortise_final_goes_on(const struct exec *x)
+bool mortise_final_can_become(const struct exec *x)
 {
     const struct frame *f = x->frame;
 
@@ -394,7 +395,7 @@ void mortise_final_cancelled(struct mortise_run *r)
     for (size_t i = 1; i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
-        if (!mortise_final_goes_on(x) || mortise_exec_is_final(x))
+        if (!mortise_final_can_become(x) || mortise_exec_is_final(x))
             continue;
         mortise_final_begin(r, x);
         any = true;
@@ -432,7 +433,7 @@ void mortise_final_forget(struct mortise_run *r)
     r->given_up = false;
 }
 
-void mortise_final_release(struct exec *x)
+void mortise_final_clear(struct exec *x)
 {
     x->final = x->unbound = false;
     x->spent_ms = 0;

@@ -14,14 +14,14 @@ enum join_verdict mortise_join_judge(const struct frame *f,
                                      const struct mortise_node *n,
                                      const struct item *it);
 /* Does a failure count that comes to n's join after the join was decided? */
-bool mortise_join_minds_late(const struct mortise_node *n,
-                             const struct item *it);
+bool mortise_join_counts_late_failure(const struct mortise_node *n,
+                                      const struct item *it);
 /* The number of branches that must come to n's race join. */
-uint32_t mortise_join_need(const struct mortise_node *n);
+uint32_t mortise_join_get_quorum(const struct mortise_node *n);
 /* Does this number of failed branches keep n from starting? */
-bool mortise_join_fails_by(const struct mortise_node *n, size_t n_failed);
+bool mortise_join_is_failed_by(const struct mortise_node *n, size_t n_failed);
 /* Does n list the failed branches, even if they fail the run? */
-bool mortise_join_lists(const struct mortise_node *n);
+bool mortise_join_lists_failures(const struct mortise_node *n);
 /* Can n's race join start in spite of its failed branches?  Failed
  * elements of active maps count. */
 bool mortise_join_may_start(const struct frame *f, const struct mortise_node *n,
@@ -72,7 +72,7 @@ struct frame *mortise_frame_begin(struct mortise_run *r,
                                   const struct frame *before,
                                   struct mortise_err *err);
 /* Abandon f, the frame of a graph, and all in it. */
-void mortise_frame_leave_behind(struct frame *f);
+void mortise_frame_abandon(struct frame *f);
 /* Are f and all frames around it still active? */
 bool mortise_frame_is_alive(const struct frame *f);
 /* Decide the edges out of START: those in start->taken are taken. */
@@ -83,15 +83,17 @@ int mortise_frame_follow_start(struct mortise_run *r, const struct exec *start,
 int mortise_frame_follow(struct mortise_run *r, struct exec *x,
                          enum edge_state rest, struct mortise_err *err);
 /* Queue a decided edge; _spread() informs the targets of all queued edges. */
-int mortise_frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
-                       struct mortise_err *err);
-int mortise_frame_spread(struct mortise_run *r, struct mortise_err *err);
+int mortise_frame_queue_edge(struct mortise_run *r, struct frame *home,
+                             uint32_t edge, struct mortise_err *err);
+int mortise_frame_process_queue(struct mortise_run *r, struct mortise_err *err);
 /* f's items changed: queue f as finished if none is open. */
-int mortise_frame_look(struct mortise_run *r, const struct frame *f,
-                       struct mortise_err *err);
+int mortise_frame_queue_if_finished(struct mortise_run *r,
+                                    const struct frame *f,
+                                    struct mortise_err *err);
 /* Decide the join of `node`, if it can be decided now. */
-int mortise_frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
-                        const struct item *it, struct mortise_err *err);
+int mortise_frame_decide_join(struct mortise_run *r, struct frame *f,
+                              uint32_t node, const struct item *it,
+                              struct mortise_err *err);
 /* The join of `node` fired: start it after `preds`, and store the failures that
  * the join lists. */
 int mortise_frame_start(struct mortise_run *r, struct frame *f, uint32_t node,
@@ -141,17 +143,18 @@ struct final_dues {
  * release them with _found(). */
 int mortise_final_find(struct mortise_run *r, const struct frame *top,
                        struct final_dues *out, struct mortise_err *err);
-void mortise_final_found(const struct mortise_run *r, struct final_dues *dues);
+void mortise_final_dues_finish(const struct mortise_run *r,
+                               struct final_dues *dues);
 /* Is f the newest frame of its region, and each frame around it too?  A
  * cancelled run's frames count, although they are abandoned. */
 bool mortise_final_is_current(const struct frame *f);
 /* Does the reason for which `top` was halted allow finalizers? */
-bool mortise_final_may(const struct frame *top);
+bool mortise_final_is_allowed(const struct frame *top);
 /* Mark x as a finalizer. */
 void mortise_final_begin(struct mortise_run *r, struct exec *x);
 /* Is x active, and a finalizer if its graph is stopped now for a reason that
  * allows them? */
-bool mortise_final_goes_on(const struct exec *x);
+bool mortise_final_can_become(const struct exec *x);
 /* The run was cancelled: mark its active settled nodes as finalizers. */
 void mortise_final_cancelled(struct mortise_run *r);
 /* Limit the time of finalizers that were active when they were marked. */
@@ -162,12 +165,12 @@ bool mortise_final_is_at_work(const struct mortise_run *r);
 void mortise_final_give_up(struct mortise_run *r);
 void mortise_final_forget(struct mortise_run *r);
 /* x is retried or waits again: it is no finalizer any more. */
-void mortise_final_release(struct exec *x);
+void mortise_final_clear(struct exec *x);
 
 /* ---- reopen.c ---- */
 /* Taken edges whose targets have not started come from u, an update, from now
  * on. */
-void mortise_frame_lead_from(struct mortise_run *r, const struct exec *u);
+void mortise_frame_move_sources(struct mortise_run *r, const struct exec *u);
 /* In f, the frame of a graph, abandon everything but the part that `node` leads
  * to.  *out: the new execution of `node`, after everything in f. */
 int mortise_frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
@@ -191,8 +194,8 @@ bool mortise_regraph_may_replace(const struct mortise_run *r);
 int mortise_regraph_replace(struct mortise_run *r, struct mortise_graph *to,
                             struct mortise_err *err);
 /* Switch to this graph, which was checked. */
-int mortise_regraph(struct mortise_run *r, struct mortise_graph *to,
-                    struct mortise_err *err);
+int mortise_regraph_switch(struct mortise_run *r, struct mortise_graph *to,
+                           struct mortise_err *err);
 
 /* ---- race.c ---- */
 /* The join of `node` in f fired: items that lead only to it have lost. */
@@ -203,17 +206,17 @@ int mortise_race_halt(struct mortise_run *r, struct frame *f, enum loss why,
                       struct mortise_err *err);
 /* If f, the frame of a halted graph, has nothing active, start its finalizers
  * or end it. */
-int mortise_race_quiet(struct mortise_run *r, struct frame *f,
-                       struct mortise_err *err);
+int mortise_race_end_if_quiet(struct mortise_run *r, struct frame *f,
+                              struct mortise_err *err);
 /* Make x lose, unless it has ended or lost. */
 int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
                       struct mortise_err *err);
 /* Set x->loss without stopping anything; LOSS_NONE clears it. */
 void mortise_race_mark(struct exec *x, enum loss why);
 /* f, an active element, lost a race in the frame `in`. */
-int mortise_race_beaten(struct mortise_run *r, struct frame *f,
-                        const struct frame *in, bool finish,
-                        struct mortise_err *err);
+int mortise_race_lose_element(struct mortise_run *r, struct frame *f,
+                              const struct frame *in, bool finish,
+                              struct mortise_err *err);
 /* The `discard` of executions that start in an item of f; _enter() sets it. */
 uint32_t mortise_race_discard(const struct frame *f, const struct item *it);
 void mortise_race_enter(struct exec *x, const struct frame *f,
@@ -245,15 +248,15 @@ int mortise_sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
 int mortise_sub_over(struct mortise_run *r, struct frame *f,
                      struct mortise_err *err);
 /* Continue x inside; x ends soon if its inner graph has ended. */
-int mortise_sub_go_on(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err);
+int mortise_sub_continue(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err);
 /* Did the graph of f fail? */
 bool mortise_sub_failed(const struct frame *f);
 /* The graph inside x succeeded and does not run again. */
 void mortise_sub_done(struct exec *x);
 /* Set x->child_state (taken; NULL: clear).  _recall() computes it from the
  * finished inner graph, with these artifacts. */
-void mortise_sub_hold(struct exec *x, json_t *state);
+void mortise_sub_set_state(struct exec *x, json_t *state);
 int mortise_sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
                        struct mortise_err *err);
 
@@ -296,13 +299,14 @@ enum edge_state mortise_map_outcome(const struct mortise_run *r,
                                     const struct fan *fan, uint32_t *cause);
 /* The join of `node` waits in f: if enough elements came to it, gather their
  * maps.  `own`: one of these maps, or NULL. */
-int mortise_map_look(struct mortise_run *r, struct frame *f, uint32_t node,
-                     const struct item *it, struct fan *own,
-                     struct mortise_err *err);
-/* mortise_map_wait(): retry f, a finished element, when its turn comes.
- * mortise_map_go_on(): continue waiting elements within max_parallel. */
-void mortise_map_wait(struct frame *f);
-int mortise_map_go_on(struct mortise_run *r, struct mortise_err *err);
+int mortise_map_check_race(struct mortise_run *r, struct frame *f,
+                           uint32_t node, const struct item *it,
+                           struct fan *own, struct mortise_err *err);
+/* mortise_map_add_waiting(): retry f, a finished element, when its turn comes.
+ * mortise_map_continue_waiting(): continue waiting elements within max_parallel. */
+void mortise_map_add_waiting(struct frame *f);
+int mortise_map_continue_waiting(struct mortise_run *r,
+                                 struct mortise_err *err);
 /* Release the maps of a run. */
 void mortise_map_finish(struct mortise_run *r);
 

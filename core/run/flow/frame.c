@@ -115,19 +115,19 @@ struct frame *mortise_frame_begin(struct mortise_run *r,
     return scope->root;
 }
 
-void mortise_frame_leave_behind(struct frame *f)
+void mortise_frame_abandon(struct frame *f)
 {
     f->behind = true;
     for (struct exec *x = f->execs; x != NULL; x = x->sibling) {
         if (x->final && !mortise_exec_is_over(x))
             continue; /* an active finalizer continues, with all inside it */
         if (x->child != NULL)
-            mortise_frame_leave_behind(x->child);
+            mortise_frame_abandon(x->child);
         if (x->tools != NULL)
-            mortise_frame_leave_behind(x->tools);
+            mortise_frame_abandon(x->tools);
     }
     for (struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
-        mortise_frame_leave_behind(kid);
+        mortise_frame_abandon(kid);
 }
 
 /* ---- failures ----------------------------------------------------------- */
@@ -167,7 +167,7 @@ static int fail_surrounding(struct mortise_run *r, struct frame *f,
 {
     struct exec *x = r->execs[cause];
     const struct frame *root = f->scope->root;
-    bool apart = !mortise_exec_counts_in(x, root);
+    bool apart = !mortise_exec_is_counted_in(x, root);
 
     /* A loser that may finish fails only its own branch. */
     fail_visits(r, f, apart ? r->frames[x->discard - 1] : root->parent, cause);
@@ -183,14 +183,14 @@ static bool must_fail_graph(const struct mortise_run *r, const struct exec *x)
 
     if (x->fan != NULL)
         n = &x->frame->graph->nodes[x->fan->map->join];
-    return mortise_exec_counts_in(x, x->frame->top) && !n->recoverable &&
+    return mortise_exec_is_counted_in(x, x->frame->top) && !n->recoverable &&
            (x->fan == NULL || n->join.on_branch_error == MORTISE_BRANCH_FAIL);
 }
 
 /* ---- deciding edges ----------------------------------------------------- */
 
-int mortise_frame_push(struct mortise_run *r, struct frame *home, uint32_t edge,
-                       struct mortise_err *err)
+int mortise_frame_queue_edge(struct mortise_run *r, struct frame *home,
+                             uint32_t edge, struct mortise_err *err)
 {
     struct due *grown =
         mortise_grow(r->mem, r->work, r->n_work, &r->cap_work, sizeof *grown);
@@ -257,7 +257,7 @@ static int set_frame_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
                        !mortise_race_at_end(f)
                    ? mortise_race_halt(r, f->top, LOSS_END, err)
                    : MORTISE_OK;
-    return mortise_frame_push(r, home, edge, err);
+    return mortise_frame_queue_edge(r, home, edge, err);
 }
 
 /* ---- loops -------------------------------------------------------------- */
@@ -274,8 +274,9 @@ static int close_item(struct mortise_run *r, struct frame *f, struct item *it,
                : mortise_indexes_add(r->mem, &r->ended, f->index, err);
 }
 
-int mortise_frame_look(struct mortise_run *r, const struct frame *f,
-                       struct mortise_err *err)
+int mortise_frame_queue_if_finished(struct mortise_run *r,
+                                    const struct frame *f,
+                                    struct mortise_err *err)
 {
     return f->n_open == 0
                ? mortise_indexes_add(r->mem, &r->ended, f->index, err)
@@ -427,7 +428,7 @@ static int record_loop_conflict(struct mortise_run *r, const struct frame *f,
         json_decref(error);
         return mortise_nomem(err);
     }
-    mortise_json_drop(&in->loop_error);
+    mortise_json_clear_ref(&in->loop_error);
     in->loop_error = error;
     in->loop_left = x->index;
     return MORTISE_OK;
@@ -514,7 +515,7 @@ static int fail_branches(struct mortise_run *r, struct frame *f,
     for (uint32_t i = 0; rv == MORTISE_OK && i < n_in; i++)
         rv = mortise_join_failures(r, f, in[i], &failed, err);
     for (size_t i = 0; rv == MORTISE_OK && i < failed.n; i++)
-        if (mortise_exec_counts_in(r->execs[failed.list[i]], f))
+        if (mortise_exec_is_counted_in(r->execs[failed.list[i]], f))
             rv = fail_surrounding(r, f, failed.list[i], err);
     mortise_indexes_finish(r->mem, &failed);
     return rv;
@@ -542,7 +543,8 @@ int mortise_frame_start(struct mortise_run *r, struct frame *f, uint32_t node,
 
     if (rv == MORTISE_OK)
         set_handled_failure(r, f, n->in, n->n_in, r->execs[r->n_execs - 1]);
-    return rv == MORTISE_OK && it->n_failed > 0 && mortise_join_lists(n)
+    return rv == MORTISE_OK && it->n_failed > 0 &&
+                   mortise_join_lists_failures(n)
                ? mortise_join_collect(r, f, n, r->execs[r->n_execs - 1], err)
                : rv;
 }
@@ -647,8 +649,9 @@ static int skip_item(struct mortise_run *r, struct frame *f, uint32_t node,
                : rv;
 }
 
-int mortise_frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
-                        const struct item *it, struct mortise_err *err)
+int mortise_frame_decide_join(struct mortise_run *r, struct frame *f,
+                              uint32_t node, const struct item *it,
+                              struct mortise_err *err)
 {
     switch (mortise_join_judge(f, &f->graph->nodes[node], it)) {
     case JOIN_FIRE:
@@ -660,7 +663,7 @@ int mortise_frame_weigh(struct mortise_run *r, struct frame *f, uint32_t node,
     case JOIN_WAIT:
         break;
     }
-    return mortise_map_look(r, f, node, it, NULL, err);
+    return mortise_map_check_race(r, f, node, it, NULL, err);
 }
 
 /* An item ended: settled joins that waited for it may start. */
@@ -680,7 +683,7 @@ static int check_settled_joins(struct mortise_run *r, struct frame *f,
 
         if (f->graph->nodes[node].join.kind == MORTISE_JOIN_SETTLED &&
             f->items[i].phase == ITEM_WAITS)
-            rv = mortise_frame_weigh(r, f, node, &f->items[i], err);
+            rv = mortise_frame_decide_join(r, f, node, &f->items[i], err);
     }
     return rv;
 }
@@ -701,9 +704,10 @@ static int notify_target(struct mortise_run *r, struct frame *f, uint32_t edge,
     if (f->halted)
         return MORTISE_OK;
     if (it->phase == ITEM_WAITS) /* (1) */
-        return mortise_frame_weigh(r, f, to, it, err);
+        return mortise_frame_decide_join(r, f, to, it, err);
     /* The failure came to a join that has started, or was skipped. */
-    rv = c.failed > 0 && mortise_join_minds_late(&f->graph->nodes[to], it)
+    rv = c.failed > 0 &&
+                 mortise_join_counts_late_failure(&f->graph->nodes[to], it)
              ? fail_branches(r, f, &edge, 1, err)
              : MORTISE_OK;
     return rv == MORTISE_OK ? check_settled_joins(r, f, err) : rv;
@@ -711,7 +715,7 @@ static int notify_target(struct mortise_run *r, struct frame *f, uint32_t edge,
 
 /* Inform the targets of the queued edges, then end the frames that have nothing
  * left. */
-int mortise_frame_spread(struct mortise_run *r, struct mortise_err *err)
+int mortise_frame_process_queue(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -779,7 +783,7 @@ int mortise_frame_follow_start(struct mortise_run *r, const struct exec *start,
     if (rv == MORTISE_OK)
         rv = decide_out_edges(r, start, g->start, g->n_start, EDGE_DEAD, err);
 
-    return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
+    return rv == MORTISE_OK ? mortise_frame_process_queue(r, err) : rv;
 }
 
 int mortise_frame_map_decided(struct mortise_run *r, struct fan *fan,
@@ -807,7 +811,7 @@ static int follow_gather(struct mortise_run *r, struct exec *x,
 
     if (rv == MORTISE_OK && mortise_map_is_over(x->fan))
         rv = mortise_frame_map_over(r, x->fan, state == EDGE_FAILED, err);
-    return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
+    return rv == MORTISE_OK ? mortise_frame_process_queue(r, err) : rv;
 }
 
 static int follow_exec(struct mortise_run *r, struct exec *x,
@@ -831,7 +835,7 @@ static int follow_exec(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK)
         rv = close_item(r, x->frame, mortise_item_of(x->frame, x->node),
                         failed ? ITEM_FAILED : ITEM_OVER, err);
-    return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
+    return rv == MORTISE_OK ? mortise_frame_process_queue(r, err) : rv;
 }
 
 int mortise_frame_follow(struct mortise_run *r, struct exec *x,

@@ -90,13 +90,13 @@ struct join_count mortise_join_count(const struct mortise_run *r,
     return c;
 }
 
-bool mortise_join_fails_by(const struct mortise_node *n, size_t n_failed)
+bool mortise_join_is_failed_by(const struct mortise_node *n, size_t n_failed)
 {
     return n_failed > 0 && n->join.kind != MORTISE_JOIN_SETTLED &&
            n->join.on_branch_error == MORTISE_BRANCH_FAIL;
 }
 
-bool mortise_join_lists(const struct mortise_node *n)
+bool mortise_join_lists_failures(const struct mortise_node *n)
 {
     return n->join.kind == MORTISE_JOIN_SETTLED ||
            n->join.on_branch_error == MORTISE_BRANCH_COLLECT;
@@ -119,9 +119,10 @@ static enum join_verdict judge_join_of_all(const struct frame *f,
                                            const struct mortise_node *n,
                                            const struct item *it)
 {
-    uint32_t came = it->n_taken + (mortise_join_lists(n) ? it->n_failed : 0);
+    uint32_t came =
+        it->n_taken + (mortise_join_lists_failures(n) ? it->n_failed : 0);
 
-    if (mortise_join_fails_by(n, it->n_failed))
+    if (mortise_join_is_failed_by(n, it->n_failed))
         return get_skip_verdict(f, n, it);
     if (it->n_decided < n->n_in)
         return JOIN_WAIT;
@@ -130,7 +131,7 @@ static enum join_verdict judge_join_of_all(const struct frame *f,
 
 /* ---- races -------------------------------------------------------------- */
 
-uint32_t mortise_join_need(const struct mortise_node *n)
+uint32_t mortise_join_get_quorum(const struct mortise_node *n)
 {
     assert(mortise_join_is_race(&n->join)); /* only a race needs a number */
     return n->join.kind == MORTISE_JOIN_ANY ? 1 : n->join.quorum;
@@ -177,7 +178,8 @@ static bool can_reach_quorum(const struct frame *f,
         if (f->edges[mortise_frame_edge(f, n->in[n->n_in - 1 - k])->slot] ==
             EDGE_OPEN)
             return true;
-    return it->n_taken + (n->n_in - it->n_decided) >= mortise_join_need(n);
+    return it->n_taken + (n->n_in - it->n_decided) >=
+           mortise_join_get_quorum(n);
 }
 
 bool mortise_join_may_start(const struct frame *f, const struct mortise_node *n,
@@ -190,7 +192,7 @@ bool mortise_join_may_start(const struct frame *f, const struct mortise_node *n,
 
         n_failed += fan != NULL ? fan->n_failed : 0;
     }
-    return !mortise_join_fails_by(n, n_failed);
+    return !mortise_join_is_failed_by(n, n_failed);
 }
 
 static enum join_verdict judge_race_join(const struct frame *f,
@@ -199,7 +201,7 @@ static enum join_verdict judge_race_join(const struct frame *f,
 {
     bool may = mortise_join_may_start(f, n, it);
 
-    if (may && it->n_taken >= mortise_join_need(n))
+    if (may && it->n_taken >= mortise_join_get_quorum(n))
         return JOIN_FIRE;
     return may && can_reach_quorum(f, n, it) ? JOIN_WAIT
                                              : get_skip_verdict(f, n, it);
@@ -208,8 +210,8 @@ static enum join_verdict judge_race_join(const struct frame *f,
 /* Does a failure that comes after the race was decided fail the frame?  Yes, if
  * the join was skipped, since it handles nothing then; no, if the join has
  * passed on a failure before. */
-bool mortise_join_minds_late(const struct mortise_node *n,
-                             const struct item *it)
+bool mortise_join_counts_late_failure(const struct mortise_node *n,
+                                      const struct item *it)
 {
     if (n->join.kind == MORTISE_JOIN_ALL || it->phase == ITEM_SKIPPED_FAILED)
         return false;
@@ -249,7 +251,7 @@ static int add_collected_failure(const struct mortise_run *r, json_t *list,
 
     if (one != NULL && index >= 0 &&
         json_object_set_new(one, "index", json_integer(index)) != 0)
-        mortise_json_drop(&one);
+        mortise_json_clear_ref(&one);
     return json_array_append_new(list, one) == 0 ? MORTISE_OK
                                                  : mortise_nomem(err);
 }

@@ -196,14 +196,14 @@ static int start_due_elements(struct mortise_run *r, struct fan *fan,
     return rv;
 }
 
-void mortise_map_wait(struct frame *f)
+void mortise_map_add_waiting(struct frame *f)
 {
     assert(f->over && f->failed); /* only a failed element is retried */
     f->scope->fan->n_waiting += !f->waits;
     f->waits = true;
 }
 
-int mortise_map_go_on(struct mortise_run *r, struct mortise_err *err)
+int mortise_map_continue_waiting(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -274,7 +274,7 @@ static bool is_counted_by_join(const struct fan *fan)
 /* Did an element fail, so that the map does not gather? */
 static bool must_fail_map(const struct fan *fan)
 {
-    return mortise_join_fails_by(get_map_join(fan), fan->n_failed);
+    return mortise_join_is_failed_by(get_map_join(fan), fan->n_failed);
 }
 
 /* The item of the join, in *f. */
@@ -298,7 +298,8 @@ static int win_map_race(struct mortise_run *r, struct fan *fan,
         if (fan->elements[i]->over)
             continue;
         fan->elements[i]->late = true;
-        rv = mortise_race_beaten(r, fan->elements[i], fan->home, finish, err);
+        rv = mortise_race_lose_element(r, fan->elements[i], fan->home, finish,
+                                       err);
     }
     return rv == MORTISE_OK ? start_gather(r, fan, err) : rv;
 }
@@ -319,9 +320,9 @@ static int win_map_if_arrived(struct mortise_run *r, struct fan *fan,
                : MORTISE_OK;
 }
 
-int mortise_map_look(struct mortise_run *r, struct frame *f, uint32_t node,
-                     const struct item *it, struct fan *own,
-                     struct mortise_err *err)
+int mortise_map_check_race(struct mortise_run *r, struct frame *f,
+                           uint32_t node, const struct item *it,
+                           struct fan *own, struct mortise_err *err)
 {
     const struct mortise_node *n = &f->graph->nodes[node];
     uint32_t n_maps =
@@ -333,7 +334,7 @@ int mortise_map_look(struct mortise_run *r, struct frame *f, uint32_t node,
 
     for (uint32_t k = 0; k < n_maps; k++)
         came += count_arrived(mortise_join_map(f, n, k));
-    if (n_maps == 0 || came < mortise_join_need(n) ||
+    if (n_maps == 0 || came < mortise_join_get_quorum(n) ||
         !mortise_join_may_start(f, n, it))
         return MORTISE_OK;
     for (uint32_t k = 0; rv == MORTISE_OK && k < n_maps; k++)
@@ -350,14 +351,14 @@ static int count_arrival(struct mortise_run *r, struct fan *fan,
 
     fan->n_came++;
     return is_counted_by_join(fan) && it->phase == ITEM_WAITS
-               ? mortise_map_look(r, f, fan->map->join, it, fan, err)
+               ? mortise_map_check_race(r, f, fan->map->join, it, fan, err)
                : MORTISE_OK;
 }
 
 enum edge_state mortise_map_outcome(const struct mortise_run *r,
                                     const struct fan *fan, uint32_t *cause)
 {
-    bool lists = mortise_join_lists(get_map_join(fan));
+    bool lists = mortise_join_lists_failures(get_map_join(fan));
 
     if (fan->n_came > 0 ||
         (!is_counted_by_join(fan) && (lists || fan->n_failed == 0)))

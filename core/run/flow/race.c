@@ -84,7 +84,7 @@ int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
     if (mortise_indexes_add(r->mem, &r->losers, x->index, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     mortise_race_mark(x, why);
-    mortise_spawned_left(r);
+    mortise_spawned_mark_left(r);
     if (x->state != X_INSIDE)
         return mortise_tools_lose(r, x, err);
     assert(x->child->scope->owner == x);
@@ -107,7 +107,8 @@ static int lose_all_in_frame(struct mortise_run *r, struct frame *f,
     f->halted = why != LOSS_RACE;
     for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
          x = x->sibling)
-        if (f->halted && mortise_final_goes_on(x) && mortise_final_may(f->top))
+        if (f->halted && mortise_final_can_become(x) &&
+            mortise_final_is_allowed(f->top))
             mortise_final_begin(r, x);
         else
             rv = mortise_race_lose(r, x, why, err);
@@ -151,9 +152,9 @@ static void discard_frame(struct frame *f, const struct frame *in)
         discard_frame(kid, in);
 }
 
-int mortise_race_beaten(struct mortise_run *r, struct frame *f,
-                        const struct frame *in, bool finish,
-                        struct mortise_err *err)
+int mortise_race_lose_element(struct mortise_run *r, struct frame *f,
+                              const struct frame *in, bool finish,
+                              struct mortise_err *err)
 {
     if (!finish)
         return lose_all_in_frame(r, f, LOSS_RACE, err);
@@ -179,7 +180,8 @@ static int mark_map_lost(struct race *c, struct fan *fan,
 
     fan->lost |= !c->finish;
     for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++)
-        rv = mortise_race_beaten(c->r, fan->elements[i], c->f, c->finish, err);
+        rv = mortise_race_lose_element(c->r, fan->elements[i], c->f, c->finish,
+                                       err);
     if (fan->gather != NULL && c->finish)
         discard_active_exec(fan->gather, c->f);
     else if (fan->gather != NULL && rv == MORTISE_OK)
@@ -267,7 +269,7 @@ int mortise_race_halt(struct mortise_run *r, struct frame *f, enum loss why,
         return MORTISE_OK;
     f->scope->halt = why;
     rv = lose_all_in_frame(r, f, why, err);
-    return rv == MORTISE_OK ? mortise_race_quiet(r, f, err) : rv;
+    return rv == MORTISE_OK ? mortise_race_end_if_quiet(r, f, err) : rv;
 }
 
 /* ---- finalizers (final.c) ------------------------------------------------ */
@@ -289,19 +291,19 @@ static int start_due_finals(struct mortise_run *r, const struct frame *top,
             mortise_final_begin(r, r->execs[r->n_execs - 1]);
         *started = true;
     }
-    mortise_final_found(r, &dues);
+    mortise_final_dues_finish(r, &dues);
     return rv;
 }
 
-int mortise_race_quiet(struct mortise_run *r, struct frame *f,
-                       struct mortise_err *err)
+int mortise_race_end_if_quiet(struct mortise_run *r, struct frame *f,
+                              struct mortise_err *err)
 {
     bool started = false;
     int rv = MORTISE_OK;
 
     if (!f->halted || f->scope->n_live > 0)
         return MORTISE_OK;
-    if (mortise_final_may(f) && !f->behind && !r->cancelling)
+    if (mortise_final_is_allowed(f) && !f->behind && !r->cancelling)
         rv = start_due_finals(r, f, &started, err);
     return rv != MORTISE_OK || started ? rv : mortise_sub_over(r, f, err);
 }
@@ -329,5 +331,5 @@ int mortise_race_finished(struct mortise_run *r, const struct exec *x,
                           struct mortise_err *err)
 {
     return r->cancelling ? mortise_race_cancelled(r, err)
-                         : mortise_race_quiet(r, x->frame->top, err);
+                         : mortise_race_end_if_quiet(r, x->frame->top, err);
 }

@@ -611,20 +611,20 @@ static int rebuild_frame(struct moving *m, struct frame *f,
 static int check_waiting_joins(struct mortise_run *r, struct frame *f,
                                struct mortise_err *err)
 {
-    int rv = mortise_frame_look(r, f, err);
+    int rv = mortise_frame_queue_if_finished(r, f, err);
 
     for (uint32_t i = 0; rv == MORTISE_OK && i < f->graph->n_nodes; i++) {
         const struct item *it = mortise_item_of(f, i);
 
         if (it->phase == ITEM_WAITS)
-            rv = mortise_frame_weigh(r, f, i, it, err);
+            rv = mortise_frame_decide_join(r, f, i, it, err);
     }
     return rv;
 }
 
 /* ---- all frames ---------------------------------------------------------- */
 
-void mortise_run_know(struct mortise_run *r, struct mortise_graph *g)
+void mortise_run_add_next_graph(struct mortise_run *r, struct mortise_graph *g)
 {
     mortise_graph_ref(g);
     mortise_graph_unref(r->newest);
@@ -656,7 +656,7 @@ static int continue_moved_frames(struct moving *m, struct mortise_err *err)
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
         if (m->frames[i].to != NULL && m->frames[i].is_other)
             rv = check_waiting_joins(m->r, m->r->frames[i], err);
-    return rv == MORTISE_OK ? mortise_frame_spread(m->r, err) : rv;
+    return rv == MORTISE_OK ? mortise_frame_process_queue(m->r, err) : rv;
 }
 
 /* Make `to` the run's graph; ended frames keep the former one (4). */
@@ -712,8 +712,8 @@ int mortise_regraph_replace(struct mortise_run *r, struct mortise_graph *to,
     return set_run_graph(r, to, err);
 }
 
-int mortise_regraph(struct mortise_run *r, struct mortise_graph *to,
-                    struct mortise_err *err)
+int mortise_regraph_switch(struct mortise_run *r, struct mortise_graph *to,
+                           struct mortise_err *err)
 {
     struct moving m = {.r = r};
     int rv;

@@ -22,7 +22,7 @@ static struct item *get_started_item(const struct frame *f,
                : NULL;
 }
 
-void mortise_frame_lead_from(struct mortise_run *r, const struct exec *u)
+void mortise_frame_move_sources(struct mortise_run *r, const struct exec *u)
 {
     for (size_t i = 0; i < r->n_frames; i++) {
         struct frame *f = r->frames[i];
@@ -53,7 +53,7 @@ static int open_edges(struct mortise_run *r, struct frame *f,
             continue;
         f->edges[e->slot] = EDGE_OPEN;
         if (get_started_item(f, e) != NULL)
-            rv = mortise_frame_push(r, f, out[i], err);
+            rv = mortise_frame_queue_edge(r, f, out[i], err);
     }
     return rv;
 }
@@ -157,10 +157,10 @@ int mortise_frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
     struct indexes preds = {.n = 0};
     int rv = mortise_view_frontier(r, f, &preds, err);
 
-    mortise_frame_leave_behind(f);
-    mortise_spawned_left(r);
+    mortise_frame_abandon(f);
+    mortise_spawned_mark_left(r);
     f->behind = false;
-    mortise_json_drop(&f->scope->loop_error);
+    mortise_json_clear_ref(&f->scope->loop_error);
     f->scope->halt = LOSS_NONE;
     f->scope->over = f->scope->at_end = false;
     if (rv == MORTISE_OK)
@@ -179,8 +179,8 @@ static bool is_join_settled(const struct mortise_run *r, const struct frame *f,
 
     if (it->phase == ITEM_WAITS || it->phase == ITEM_SKIPPED_FAILED)
         return false;
-    return !mortise_join_minds_late(n, it) ||
-           !mortise_exec_counts_in(r->execs[f->edge_src[e->slot]], f);
+    return !mortise_join_counts_late_failure(n, it) ||
+           !mortise_exec_is_counted_in(r->execs[f->edge_src[e->slot]], f);
 }
 
 /* Must the edge become undecided again?  Yes if it failed, or if it is that of
@@ -241,7 +241,7 @@ static bool is_lost_inside(const struct mortise_run *r, struct frame *f,
         return false;
     if (it->visit->for_good)
         return true;
-    if (!mortise_exec_counts_in(r->execs[it->visit->cause], f))
+    if (!mortise_exec_is_counted_in(r->execs[it->visit->cause], f))
         return false;
     for (uint32_t i = 0; i < loop->n_exits; i++) {
         const struct mortise_edge *e = mortise_frame_edge(f, loop->exits[i]);
@@ -284,7 +284,7 @@ static bool must_wait_for_retry(struct mortise_run *r, struct frame *f,
         it->n_decided == n->n_in ||
         !(x->state == X_CANCELLED || (x->state == X_FAILED && !x->handled)))
         return false;
-    mortise_exec_lead_elsewhere(r, x, true);
+    mortise_exec_set_handled(r, x, true);
     return true;
 }
 
@@ -358,9 +358,9 @@ static int check_all_joins(struct mortise_run *r, struct frame *f,
                 : f->graph->regions[in->regions[i - in->n_nodes]].entry;
 
         if (f->items[i].phase == ITEM_WAITS)
-            rv = mortise_frame_weigh(r, f, node, &f->items[i], err);
+            rv = mortise_frame_decide_join(r, f, node, &f->items[i], err);
     }
-    return rv == MORTISE_OK ? mortise_frame_spread(r, err) : rv;
+    return rv == MORTISE_OK ? mortise_frame_process_queue(r, err) : rv;
 }
 
 /* The frame around f, also across graphs; NULL: none. */
@@ -425,7 +425,7 @@ static int continue_halted(struct mortise_run *r, struct frame *f,
     int rv = mortise_race_at_end(f) ? drop_end_losers(r, f, err) : MORTISE_OK;
 
     if (rv == MORTISE_OK && mortise_frame_is_alive(f))
-        rv = mortise_frame_look(r, f, err);
+        rv = mortise_frame_queue_if_finished(r, f, err);
     return rv == MORTISE_OK ? check_all_joins(r, f, err) : rv;
 }
 
@@ -449,7 +449,7 @@ static int reopen_frames(struct mortise_run *r, const struct frame *element,
             has_ended_by_end(f))
             continue;
         if (f->over && f->failed)
-            mortise_map_wait(f);
+            mortise_map_add_waiting(f);
         if (!is_in_waiting_element(f))
             reopen_frame(r, f);
     }
@@ -482,15 +482,15 @@ static int retry_exec(struct mortise_run *r, struct exec *x,
 {
     bool returns = x->state == X_CANCELLED && mortise_race_may_return(x);
 
-    mortise_final_release(x);
+    mortise_final_clear(x);
 
     if ((x->state == X_FAILED && x->child_failed) ||
         (returns && x->child != NULL && !x->child_over)) {
         mortise_race_mark(x, LOSS_NONE);
-        mortise_exec_failed_of(x, NULL);
-        return mortise_sub_go_on(r, x, err); /* the failure is inside */
+        mortise_exec_set_error(x, NULL);
+        return mortise_sub_continue(r, x, err); /* the failure is inside */
     } else if (x->state == X_FAILED && !x->handled && is_gather_replaced(x)) {
-        mortise_exec_lead_elsewhere(r, x, true);
+        mortise_exec_set_handled(r, x, true);
     } else if (returns || (x->state == X_FAILED && !x->handled)) {
         mortise_race_mark(x, LOSS_NONE);
         return mortise_generation_next(r, x, err);
@@ -512,5 +512,5 @@ int mortise_frame_reopen(struct mortise_run *r, const struct frame *element,
             mortise_frame_is_alive(x->frame))
             rv = retry_exec(r, x, err);
     }
-    return rv == MORTISE_OK ? mortise_map_go_on(r, err) : rv;
+    return rv == MORTISE_OK ? mortise_map_continue_waiting(r, err) : rv;
 }

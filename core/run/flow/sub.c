@@ -10,9 +10,9 @@ int mortise_apply_again(struct mortise_run *r, struct exec *x,
 {
     if (!x->child_again || x->child == NULL || x->state == X_INSIDE)
         return mortise_entry_corrupt(err, e);
-    mortise_exec_begun(x, e->attempt, e->started_ms);
+    mortise_exec_set_attempt(x, e->attempt, e->started_ms);
     mortise_generation_go_on(x, false, false);
-    mortise_exec_become(r, x, X_INSIDE);
+    mortise_exec_set_state(r, x, X_INSIDE);
     return mortise_frame_reopen(r, x->child, err);
 }
 
@@ -50,15 +50,15 @@ int mortise_sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
     if (f == NULL)
         return prefix != NULL ? MORTISE_ENOMEM : mortise_nomem(err);
     if (before != NULL) {
-        mortise_frame_leave_behind(before);
-        mortise_spawned_left(r);
+        mortise_frame_abandon(before);
+        mortise_spawned_mark_left(r);
     }
     f->scope->owner = x;
-    mortise_json_hold(&f->scope->input, input);
+    mortise_json_set_ref(&f->scope->input, input);
     x->child = f;
     x->child_over = false;
     mortise_generation_go_on(x, false, false);
-    mortise_exec_become(r, x, X_INSIDE);
+    mortise_exec_set_state(r, x, X_INSIDE);
     return MORTISE_OK;
 }
 
@@ -71,10 +71,10 @@ int mortise_sub_over(struct mortise_run *r, struct frame *f,
     return mortise_indexes_add(r->mem, &r->overs, f->scope->owner->index, err);
 }
 
-int mortise_sub_go_on(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err)
+int mortise_sub_continue(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
 {
-    mortise_exec_become(r, x, X_INSIDE);
+    mortise_exec_set_state(r, x, X_INSIDE);
     return x->child->scope->over
                ? mortise_indexes_add(r->mem, &r->overs, x->index, err)
                : MORTISE_OK;
@@ -94,9 +94,9 @@ void mortise_sub_done(struct exec *x)
     x->child_over = true;
 }
 
-void mortise_sub_hold(struct exec *x, json_t *state)
+void mortise_sub_set_state(struct exec *x, json_t *state)
 {
-    mortise_json_drop(&x->child_state);
+    mortise_json_clear_ref(&x->child_state);
     x->child_state = state;
 }
 
@@ -110,6 +110,6 @@ int mortise_sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
     if (rv == MORTISE_OK && (copy = json_copy(state)) != NULL)
         rv = json_object_set(copy, "artifacts", artifacts);
     json_decref(state);
-    mortise_sub_hold(x, copy);
+    mortise_sub_set_state(x, copy);
     return rv == MORTISE_OK && copy != NULL ? rv : mortise_nomem(err);
 }

@@ -31,7 +31,7 @@
  *       Its asker suspends, which releases its resource and settles its
  *       reservation.  Otherwise the tool and the call that waits for it could
  *       wait for each other forever.
- *   (9) A call with an effect (mortise_node_acts) has one execution for all
+ *   (9) A call with an effect (mortise_node_has_effects) has one execution for all
  *       attempts and generations of its asker.  If an earlier attempt made the
  *       call, and the call failed or was stopped, the later attempt continues
  *       that execution (`invoke_again`).  A graph continues inside, and keeps
@@ -75,7 +75,7 @@ static int open_tools_frame(struct mortise_run *r, struct exec *x,
     if (start == NULL)
         return MORTISE_ENOMEM;
     x->tools = f;
-    mortise_exec_become(r, start, X_DONE);
+    mortise_exec_set_state(r, start, X_DONE);
     return MORTISE_OK;
 }
 
@@ -142,7 +142,7 @@ static void bind_tool_to_step(struct exec *y, struct step *s)
     y->serves = 1 + s->index;
     if (s->has_effect)
         memcpy(y->served, s->effect, sizeof y->served);
-    mortise_step_runs(s, y);
+    mortise_step_set_tool_exec(s, y);
 }
 
 static int announce_tool_call(struct mortise_run *r, const struct exec *x,
@@ -166,7 +166,7 @@ int mortise_apply_invoke(struct mortise_run *r, struct exec *x,
 
     if (n == NULL || !json_is_object(json_object_get(e->value, "arguments")))
         return mortise_entry_corrupt(err, e);
-    rv = mortise_step_begin_tool(r, x, e, mortise_node_acts(n), &s, err);
+    rv = mortise_step_begin_tool(r, x, e, mortise_node_has_effects(n), &s, err);
     if (rv == MORTISE_OK && x->tools == NULL)
         rv = open_tools_frame(r, x, err);
     if (rv != MORTISE_OK)
@@ -175,7 +175,8 @@ int mortise_apply_invoke(struct mortise_run *r, struct exec *x,
     if (y == NULL)
         return MORTISE_ENOMEM;
     bind_tool_to_step(y, s);
-    mortise_generation_given(y, json_object_get(e->value, "arguments"));
+    mortise_generation_set_given_body(y,
+                                      json_object_get(e->value, "arguments"));
     rv = announce_tool_call(r, x, y, s, e->value, err);
     return rv == MORTISE_OK ? mortise_exec_ready(r, y, err) : rv;
 }
@@ -195,15 +196,15 @@ static int continue_tool(struct mortise_run *r, struct exec *y,
     if (!inside) {
         rv = mortise_generation_next(r, y, err);
         if (rv == MORTISE_OK && y->body == NULL)
-            mortise_generation_again(y, arguments);
+            mortise_generation_set_tool_body(y, arguments);
         return rv;
     }
     y->taken_up = true;
-    mortise_exec_failed_of(y, NULL);
-    mortise_exec_ended(y, 0);
-    mortise_exec_become(r, y, X_INSIDE);
+    mortise_exec_set_error(y, NULL);
+    mortise_exec_set_ended(y, 0);
+    mortise_exec_set_state(r, y, X_INSIDE);
     rv = mortise_frame_reopen(r, y->child, err);
-    return rv == MORTISE_OK ? mortise_sub_go_on(r, y, err) : rv;
+    return rv == MORTISE_OK ? mortise_sub_continue(r, y, err) : rv;
 }
 
 int mortise_apply_invoke_again(struct mortise_run *r, struct exec *x,

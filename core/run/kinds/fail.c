@@ -14,7 +14,7 @@ static int start_fail_node(struct mortise_run *r, struct exec *x,
     mortise_buf_init(&message, r->mem);
     rv = mortise_fail_message(r, x, NULL, &message, &why, err);
     if (rv == MORTISE_OK) {
-        mortise_exec_begun(x, x->attempt, r->time_ms);
+        mortise_exec_set_attempt(x, x->attempt, r->time_ms);
         rv = mortise_fail_attempt(r, x, code, "permanent", message.p, err);
     } else {
         rv = mortise_fail_refused(r, x, rv, "expression", &why, err);

@@ -71,7 +71,7 @@ static int check_human_members(const struct mortise_run *r,
             "the question needs an answer: member 'answer' is missing");
     rv = mortise_schema_check_within(human->answer_schema, answer,
                                      r->graph->expr_cost, err);
-    return rv != MORTISE_OK ? mortise_doing(err, rv, "answer") : rv;
+    return rv != MORTISE_OK ? mortise_err_prefix(err, rv, "answer") : rv;
 }
 
 static int check_human_answer(struct mortise_run *r, const struct exec *x,
@@ -123,7 +123,7 @@ static json_t *make_person_decision(const struct mortise_run *r,
     if (out != NULL && answer != NULL &&
         json_object_set_new(out, "answer",
                             normalize_answer(r, human, answer)) != 0)
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 
@@ -223,7 +223,7 @@ static json_t *make_string_list(const char *const *list, size_t n)
 
     for (size_t i = 0; out != NULL && i < n; i++) {
         if (json_array_append_new(out, json_string(list[i])) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     }
     return out;
 }
@@ -285,7 +285,7 @@ static int ask_judge(struct mortise_run *r, struct exec *x, json_t *prompt,
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     const struct mortise_schema *schema = get_human_config(r, x)->answer_schema;
-    json_t *llm = mortise_json_ours(n->judge->llm);
+    json_t *llm = mortise_json_parse_trusted(n->judge->llm);
     json_t *body =
         llm != NULL
             ? json_pack(
@@ -352,7 +352,7 @@ static json_t *make_judge_decision(const struct mortise_run *r,
     if (out != NULL && approved && answer != NULL &&
         json_object_set_new(out, "answer",
                             normalize_answer(r, human, answer)) != 0)
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 
@@ -373,7 +373,7 @@ static int settle_judge(struct mortise_run *r, struct exec *x,
     else
         mortise_generation_advised(x, made);
     json_decref(made);
-    mortise_exec_become(r, x, X_READY);
+    mortise_exec_set_state(r, x, X_READY);
     return mortise_start_exec(r, x, err);
 }
 
@@ -403,7 +403,7 @@ static int start_human(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return mortise_fail_refused(r, x, rv, "expression", &why, err);
     if (x->started_ms == 0)
-        mortise_exec_begun(x, x->attempt, r->time_ms);
+        mortise_exec_set_attempt(x, x->attempt, r->time_ms);
     if (x->decision == NULL && (human->auto_accept || human->auto_reject))
         rv = store_auto_decision(r, x, err);
     if (rv == MORTISE_OK && x->decision != NULL)

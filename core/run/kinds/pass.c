@@ -15,7 +15,7 @@ static int start_pass(struct mortise_run *r, struct exec *x,
 
     if (rv != MORTISE_OK)
         return mortise_fail_refused(r, x, rv, "expression", &why, err);
-    mortise_exec_begun(x, x->attempt, r->time_ms);
+    mortise_exec_set_attempt(x, x->attempt, r->time_ms);
     rv = mortise_pipeline_enter(r, x, value, DONE_EXECUTED, err);
     json_decref(value);
     return rv;

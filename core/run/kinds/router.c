@@ -7,7 +7,7 @@ static int start_router(struct mortise_run *r, struct exec *x,
 {
     if (mortise_exec_node(r, x)->op != NULL)
         return mortise_start_call(r, x, err);
-    mortise_exec_begun(x, x->attempt, r->time_ms);
+    mortise_exec_set_attempt(x, x->attempt, r->time_ms);
     return mortise_pipeline_enter(r, x, NULL, DONE_EXECUTED, err);
 }
 

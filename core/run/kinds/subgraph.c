@@ -225,20 +225,20 @@ static int end_subgraph(struct mortise_run *r, struct exec *x,
     int rv;
 
     assert(x->child != NULL && x->child->scope->owner == x);
-    if (mortise_budget_leads(x->child->scope))
-        return mortise_budget_lead(r, x->child->scope, err);
+    if (mortise_budget_has_goto(x->child->scope))
+        return mortise_budget_start_goto(r, x->child->scope, err);
     if (x->child->scope->halt == LOSS_TIME)
         return mortise_fail_attempt(r, x, "timeout", "timeout",
                                     mortise_exec_timed_out(x, words), err);
     rv = mortise_total_outcome(r, x->child, &error, &state, err);
-    mortise_sub_hold(x, state);
+    mortise_sub_set_state(x, state);
     if (rv == MORTISE_OK && error != NULL)
         rv = fail_with_child_error(r, x, error, err);
     else if (rv == MORTISE_OK)
         rv = mortise_pipeline_enter(r, x, get_subgraph_output(r, x, state),
                                     DONE_EXECUTED, err);
     json_decref(error);
-    mortise_sub_hold(x, NULL);
+    mortise_sub_set_state(x, NULL);
     return rv;
 }
 

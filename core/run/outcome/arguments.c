@@ -60,10 +60,10 @@ static int eval_arguments_template(struct mortise_run *r, struct exec *x,
     struct env env;
     int rv;
 
-    mortise_exec_begun(x, 1, x->started_ms);
+    mortise_exec_set_attempt(x, 1, x->started_ms);
     rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
                           mortise_tmpl_uses(args), err);
-    mortise_exec_begun(x, attempt, x->started_ms);
+    mortise_exec_set_attempt(x, attempt, x->started_ms);
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_tmpl_eval(args, &env.cel, &body, why);
@@ -75,7 +75,7 @@ static int eval_arguments_template(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK)
         rv = mortise_fold_check_depth(body, why);
     if (rv == MORTISE_OK)
-        mortise_generation_find(x, body);
+        mortise_generation_set_body(x, body);
     else
         json_decref(body);
     return mortise_judge_verdict(rv, err);
@@ -89,7 +89,7 @@ int mortise_arguments_eval(struct mortise_run *r, struct exec *x,
 
     assert(n->op != NULL && (x->body != NULL || x->view != NULL));
     if (x->body == NULL && n->args == NULL) {
-        mortise_generation_find(x, json_object());
+        mortise_generation_set_body(x, json_object());
         rv = x->body != NULL ? MORTISE_OK : mortise_nomem(err);
     } else if (x->body == NULL) {
         rv = eval_arguments_template(r, x, why, err);
@@ -110,7 +110,7 @@ int mortise_arguments_find(struct mortise_run *r, struct exec *x,
 
 /* Is the model that its template gave in the graph's allowlist?
  * MORTISE_ENOTFOUND: no. */
-static int check_model_is_listed(const struct mortise_choice_of_model *of,
+static int check_model_is_listed(const struct mortise_model_choice *of,
                                  const json_t *body, struct mortise_err *err)
 {
     const json_t *llm = json_object_get(json_object_get(body, "node"), "llm");
@@ -150,7 +150,7 @@ int mortise_arguments_judge(const struct mortise_graph *g,
     if (rv == MORTISE_OK &&
         mortise_operation_judge(n->op, body, err) == MORTISE_DENY)
         return MORTISE_EDENIED;
-    return rv != MORTISE_OK ? mortise_doing(err, rv, "arguments of %s/%s",
-                                            n->plugin, n->operation)
+    return rv != MORTISE_OK ? mortise_err_prefix(err, rv, "arguments of %s/%s",
+                                                 n->plugin, n->operation)
                             : rv;
 }

@@ -46,8 +46,8 @@ static size_t get_text_size(const json_t *output, const char *text)
     return json_is_string(output) ? json_string_length(output) : strlen(text);
 }
 
-int mortise_brief_look(const struct mortise_run *r, const json_t *output,
-                       bool *is_short, struct mortise_err *err)
+int mortise_brief_check_short(const struct mortise_run *r, const json_t *output,
+                              bool *is_short, struct mortise_err *err)
 {
     char *made;
     const char *text = get_output_text(r, output, &made);
@@ -92,8 +92,8 @@ static bool has_visible_text(const char *text, size_t n)
     return false;
 }
 
-json_t *mortise_brief_made(const struct mortise_run *r, const json_t *output,
-                           json_t *gave)
+json_t *mortise_brief_from_compaction(const struct mortise_run *r,
+                                      const json_t *output, json_t *gave)
 {
     char *made;
     const char *text = get_output_text(r, gave, &made);
@@ -115,7 +115,7 @@ json_t *mortise_brief_made(const struct mortise_run *r, const json_t *output,
 
 /* The run may have been steered after y ended, so that y has no compacted
  * output: cut it if it is long. */
-json_t *mortise_brief_told(const struct mortise_run *r, const struct exec *y)
+json_t *mortise_brief_get(const struct mortise_run *r, const struct exec *y)
 {
     struct mortise_err err;
     json_t *brief, *told;
@@ -123,7 +123,7 @@ json_t *mortise_brief_told(const struct mortise_run *r, const struct exec *y)
 
     if (y->compacted != NULL)
         return json_incref(json_object_get(y->compacted, "output"));
-    if (mortise_brief_look(r, y->output, &is_short, &err) != MORTISE_OK)
+    if (mortise_brief_check_short(r, y->output, &is_short, &err) != MORTISE_OK)
         return NULL;
     if (is_short)
         return json_incref(y->output);

@@ -51,11 +51,12 @@ void mortise_cache_missed(struct exec *x, const struct mortise_result_in *in)
         memcpy(x->fresh->key, in->cache_key, MORTISE_DIGEST);
 }
 
-void mortise_cache_note(struct exec *x, const struct mortise_result_in *in)
+void mortise_cache_store_output(struct exec *x,
+                                const struct mortise_result_in *in)
 {
     if (x->fresh == NULL)
         return;
-    mortise_json_drop(&x->fresh->output);
+    mortise_json_clear_ref(&x->fresh->output);
     if (x->fresh->open && in->plain && in->said == NULL && x->journal == NULL)
         x->fresh->output = json_incref(in->output);
     x->fresh->open = false; /* the key is for this call only */

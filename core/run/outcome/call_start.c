@@ -13,7 +13,7 @@ static void fill_call_action(struct mortise_run *r, struct exec *x,
                              json_t *body, struct mortise_run_call *c)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    const struct mortise_aside *aside =
+    const struct mortise_side_operation *aside =
         x->call == MORTISE_RUN_COMPACT ? n->compaction
         : x->call == MORTISE_RUN_JUDGE ? n->judge
                                        : NULL;
@@ -80,7 +80,7 @@ int mortise_call_start_with(struct mortise_run *r, struct exec *x,
     x->call = kind;
     if (x->started_ms == 0 || (x->attempt > 1 && !is_secondary_call(x, kind) &&
                                (x->journal == NULL || x->journal->n == 0)))
-        mortise_exec_begun(x, x->attempt, r->time_ms);
+        mortise_exec_set_attempt(x, x->attempt, r->time_ms);
     x->called_ms = r->steady_ms;
     fill_call_action(r, x, body, &a->u.call);
     if (kind == MORTISE_RUN_EXECUTE)
@@ -89,7 +89,7 @@ int mortise_call_start_with(struct mortise_run *r, struct exec *x,
         rv = mortise_step_enter(r, x, err);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_exec_become(r, x, X_RUNNING);
+    mortise_exec_set_state(r, x, X_RUNNING);
     return mortise_exec_timeout_ms(x) != 0 && kind != MORTISE_RUN_LOOKUP
                ? mortise_exec_arm_in(r, x, mortise_exec_timeout_ms(x), err)
                : MORTISE_OK;

@@ -24,7 +24,8 @@
 
 #include "core/run/outcome/outcome.h"
 
-static const struct mortise_aside *get_compaction(const struct outcome *o)
+static const struct mortise_side_operation *
+get_compaction(const struct outcome *o)
 {
     return mortise_exec_node(o->r, o->x)->compaction;
 }
@@ -41,15 +42,16 @@ static bool may_be_compacted(const struct outcome *o)
 
 bool mortise_stage_compact_is_due(const struct outcome *o)
 {
-    const struct mortise_aside *how = get_compaction(o);
+    const struct mortise_side_operation *how = get_compaction(o);
     struct mortise_err err;
     bool is_short;
 
     if (how == NULL || how->op == NULL || !may_be_compacted(o))
         return false;
-    return how->is_said || (mortise_brief_look(o->r, o->entry.value, &is_short,
-                                               &err) == MORTISE_OK &&
-                            !is_short);
+    return how->is_said ||
+           (mortise_brief_check_short(o->r, o->entry.value, &is_short, &err) ==
+                MORTISE_OK &&
+            !is_short);
 }
 
 /* {node: {id, type, goal?, llm?}, output, words}. */
@@ -60,7 +62,7 @@ static json_t *make_compaction_body(const struct outcome *o)
     json_t *llm = NULL;
 
     if (n->compaction->llm != NULL &&
-        (llm = mortise_json_ours(n->compaction->llm)) == NULL)
+        (llm = mortise_json_parse_trusted(n->compaction->llm)) == NULL)
         return NULL;
     return json_pack("{s:{s:s, s:s, s:O*, s:o*}, s:O, s:i}", "node", "id",
                      n->id, "type", mortise_node_type_name(n->type), "goal",
@@ -72,14 +74,14 @@ int mortise_stage_compact(struct outcome *o, struct mortise_err *err)
 {
     json_t *body;
     bool stands;
-    int rv = mortise_pipeline_stands(o, &stands, err);
+    int rv = mortise_pipeline_must_stop(o, &stands, err);
 
     if (rv != MORTISE_OK || stands)
         return rv;
     rv = mortise_event_announce_live(o->r, o->x, "node_compacting", err);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_json_hold(&o->x->lengthy, o->output);
+    mortise_json_set_ref(&o->x->lengthy, o->output);
     body = make_compaction_body(o);
     return body != NULL ? mortise_call_start_with(
                               o->r, o->x, MORTISE_RUN_COMPACT, body, err)
@@ -94,14 +96,14 @@ int mortise_compact_settle(struct mortise_run *r, struct exec *x,
 
     assert(x->call == MORTISE_RUN_COMPACT && output != NULL);
     x->brief = said->output != NULL
-                   ? mortise_brief_made(r, output, said->output)
+                   ? mortise_brief_from_compaction(r, output, said->output)
                    : mortise_brief_cut(r, output, said->code, said->words);
     if (x->brief == NULL)
         return mortise_nomem(err);
     x->lengthy = NULL;
     rv = mortise_pipeline_resume(r, x, output, NULL, err);
     json_decref(output);
-    mortise_json_drop(&x->brief); /* unless it was recorded */
+    mortise_json_clear_ref(&x->brief); /* unless it was recorded */
     return rv;
 }
 
@@ -130,7 +132,7 @@ int mortise_stage_compacted(struct outcome *o, struct mortise_err *err)
         return MORTISE_OK;
     o->x->brief = NULL;
     if (brief == NULL && o->entry.value != NULL)
-        rv = mortise_brief_look(o->r, o->entry.value, &is_short, err);
+        rv = mortise_brief_check_short(o->r, o->entry.value, &is_short, err);
     if (rv != MORTISE_OK || (brief == NULL && is_short))
         return rv;
     return mortise_run_record_value(

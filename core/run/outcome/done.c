@@ -12,7 +12,7 @@ int mortise_stage_stands(struct outcome *o, struct mortise_err *err)
         const struct mortise_edge *edge = &g->edges[o->entry.edges[i]];
         struct mortise_entry first;
 
-        if (!mortise_route_stands_on(edge))
+        if (!mortise_route_needs_value(edge))
             continue;
         first = mortise_exec_entry(o->r, o->x,
                                    mortise_edge_is_map(edge) ? MORTISE_E_FAN

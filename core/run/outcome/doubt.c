@@ -125,7 +125,7 @@ static bool must_settle_before_end(const struct mortise_run *r,
 
 void mortise_doubt_note_failure(struct exec *x, json_t *failure)
 {
-    mortise_json_drop(&x->failure);
+    mortise_json_clear_ref(&x->failure);
     x->failure = failure;
 }
 
@@ -152,7 +152,7 @@ static const char *get_stop_reason(const struct mortise_run *r,
         x = x->frame->top->scope->owner;
     if (x->loss != LOSS_NONE)
         return mortise_race_words(x->loss);
-    if (mortise_exec_is_to_stop(r, x))
+    if (mortise_exec_must_stop(r, x))
         return mortise_race_words(LOSS_CANCEL);
     if (x->stop == STOP_BUDGET)
         return mortise_race_words(LOSS_BUDGET);
@@ -217,7 +217,7 @@ static int start_settling(struct mortise_run *r, struct exec *x,
     int rv;
 
     assert(mortise_exec_node(r, x)->op != NULL && x->leaving == NULL);
-    mortise_exec_stop_for(x, STOP_NONE);
+    mortise_exec_set_stop(x, STOP_NONE);
     json_decref(mortise_step_take_broke(x));
     rv = what == DOUBT_STEP ? record_call_closed(r, x, err)
                             : mortise_exec_ready(r, x, err);
@@ -227,9 +227,10 @@ static int start_settling(struct mortise_run *r, struct exec *x,
                : rv;
 }
 
-int mortise_doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
-                        const struct mortise_result_in *in,
-                        struct mortise_err *err)
+int mortise_doubt_open_at_end(struct mortise_run *r, struct exec *x,
+                              enum doubt what,
+                              const struct mortise_result_in *in,
+                              struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -252,8 +253,9 @@ int mortise_doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
 
 const char mortise_doubt_broken[] = "determinism";
 
-int mortise_doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
-                        const char *words, struct mortise_err *err)
+int mortise_doubt_open_diverged(struct mortise_run *r, struct exec *x,
+                                enum doubt what, const char *words,
+                                struct mortise_err *err)
 {
     int rv = store_failure(x, mortise_doubt_broken, "permanent", words, err);
 
@@ -346,8 +348,8 @@ static json_t *make_doubt_record(const struct exec *x, const struct step *s)
                      s != NULL ? get_heard_answer(x, s) : NULL);
 }
 
-int mortise_doubt_note(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err)
+int mortise_doubt_record_cause(struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_DOUBT);
     json_t *what;
@@ -361,8 +363,8 @@ int mortise_doubt_note(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-int mortise_doubt_untell(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err)
+int mortise_doubt_forget_cause(struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_DOUBT);
 
@@ -505,12 +507,12 @@ int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
     if (payload != NULL && (s != NULL ? add_step_details(payload, x, n, s)
                                       : add_open_steps(payload, x) |
                                             add_result_schema(payload, n)) != 0)
-        mortise_json_drop(&payload);
+        mortise_json_clear_ref(&payload);
     return mortise_request_ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
 }
 
-int mortise_doubt_hold(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err)
+int mortise_doubt_ask_before_pause(struct mortise_run *r, struct exec *x,
+                                   struct mortise_err *err)
 {
     struct mortise_err why;
     int rv;
@@ -519,10 +521,10 @@ int mortise_doubt_hold(struct mortise_run *r, struct exec *x,
         !must_settle_before_end(r, x))
         return MORTISE_OK;
     if (!must_ask_person(x, mortise_exec_node(r, x)))
-        return mortise_doubt_note(r, x, err);
+        return mortise_doubt_record_cause(r, x, err);
     rv = mortise_arguments_find(r, x, &why, err);
     if (rv == MORTISE_EINVAL) /* reported when x continues */
-        return mortise_doubt_note(r, x, err);
+        return mortise_doubt_record_cause(r, x, err);
     return rv == MORTISE_OK ? mortise_doubt_ask(r, x, err) : rv;
 }
 
@@ -540,7 +542,8 @@ int mortise_doubt_note_useless(struct exec *x, const struct mortise_err *why,
 
 /* ---- stopped executions (9) ---------------------------------------------- */
 
-bool mortise_doubt_outlives(const struct mortise_run *r, const struct exec *x)
+bool mortise_doubt_must_settle(const struct mortise_run *r,
+                               const struct exec *x)
 {
     return must_settle_before_end(r, x) &&
            (x->doubted ||
@@ -572,8 +575,8 @@ bool mortise_doubt_is_asked(const struct exec *x)
 
 /* ---- ended executions (11) ----------------------------------------------- */
 
-int mortise_doubt_left(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err)
+int mortise_doubt_record_left(struct mortise_run *r, struct exec *x,
+                              struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LEFT);
 
@@ -615,7 +618,7 @@ bool mortise_doubt_is_any_kept(const struct mortise_run *r)
     return false;
 }
 
-bool mortise_run_keeps_doubt(const struct mortise_run *r)
+bool mortise_run_has_kept_doubt(const struct mortise_run *r)
 {
     return mortise_run_is_over(r) && mortise_doubt_is_any_kept(r);
 }
@@ -629,7 +632,7 @@ int mortise_doubt_cancelled(struct mortise_run *r, struct exec *x,
     if (x->call == MORTISE_RUN_EXECUTE) /* the end of the call is unknown */
         rv = store_failure(x, "", "", doubt_of_cancel, err);
     if (rv == MORTISE_OK)
-        rv = mortise_doubt_note(r, x, err);
+        rv = mortise_doubt_record_cause(r, x, err);
     return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }
 
@@ -640,7 +643,7 @@ void mortise_doubt_at_failure(struct exec *x, bool in_doubt)
         mortise_doubt_forget(x);
 }
 
-void mortise_doubt_cut(struct exec *x, bool by_cancel)
+void mortise_doubt_set_cancelled(struct exec *x, bool by_cancel)
 {
     x->cut = by_cancel;
 }
@@ -656,12 +659,12 @@ static int reopen_kept_doubt(struct mortise_run *r, struct exec *x,
     x->was.ended_ms = x->ended_ms;
     x->doubted = true; /* even if on_in_doubt is `fail` */
     mortise_race_mark(x, LOSS_NONE);
-    mortise_exec_ended(x, 0);
+    mortise_exec_set_ended(x, 0);
     rv = mortise_exec_ready(r, x, err);
     return rv == MORTISE_OK ? mortise_race_lose(r, x, LOSS_CANCEL, err) : rv;
 }
 
-int mortise_doubt_return(struct mortise_run *r, struct mortise_err *err)
+int mortise_doubt_reopen_kept(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -671,23 +674,23 @@ int mortise_doubt_return(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
-void mortise_doubt_over(struct mortise_run *r, struct exec *x)
+void mortise_doubt_restore_end(struct mortise_run *r, struct exec *x)
 {
     assert(x->was.state != 0);
-    mortise_exec_become(r, x, x->was.state);
+    mortise_exec_set_state(r, x, x->was.state);
     mortise_race_mark(x, x->was.loss);
-    mortise_exec_ended(x, x->was.ended_ms);
+    mortise_exec_set_ended(x, x->was.ended_ms);
     x->was.state = 0;
 }
 
-void mortise_doubt_all_over(struct mortise_run *r)
+void mortise_doubt_restore_all_ends(struct mortise_run *r)
 {
     for (size_t i = 1; r->after != 0 && i < r->n_execs; i++)
         if (r->execs[i]->was.state != 0)
-            mortise_doubt_over(r, r->execs[i]);
+            mortise_doubt_restore_end(r, r->execs[i]);
 }
 
-bool mortise_doubt_has_returned(const struct mortise_run *r)
+bool mortise_doubt_is_any_reopened(const struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++)
         if (r->execs[i]->loss == LOSS_CANCEL &&
@@ -696,7 +699,7 @@ bool mortise_doubt_has_returned(const struct mortise_run *r)
     return false;
 }
 
-void mortise_doubt_leave(struct mortise_run *r)
+void mortise_doubt_stop_settling(struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++)
         if (r->execs[i]->loss == LOSS_CANCEL)

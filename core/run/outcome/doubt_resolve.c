@@ -27,12 +27,12 @@ static int fail_in_doubt(struct mortise_run *r, struct exec *x,
         return mortise_doubt_ask(r, x, err);
     snprintf(words, sizeof words, "%.400s; the effect may have happened",
              mortise_doubt_cause(x, mortise_doubt_subject(r, x)));
-    rv = mortise_doubt_note(r, x, err);
+    rv = mortise_doubt_record_cause(r, x, err);
     return rv == MORTISE_OK ? mortise_doubt_fail(r, x, words, err) : rv;
 }
 
-int mortise_doubt_start(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+int mortise_doubt_settle(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
 
@@ -68,7 +68,7 @@ int mortise_doubt_of_result(struct mortise_run *r, struct exec *x,
     mortise_exec_find_key(r, x);
     return mortise_exec_node(r, x)->on_in_doubt == MORTISE_DOUBT_FAIL
                ? mortise_doubt_ask(r, x, err) /* the node has failed already */
-               : mortise_doubt_start(r, x, err);
+               : mortise_doubt_settle(r, x, err);
 }
 
 int mortise_doubt_of_loser(struct mortise_run *r, struct exec *x,
@@ -101,7 +101,7 @@ static int answer_open_steps(struct mortise_run *r, struct exec *x,
         if (s->state != STEP_OPEN || (heard_only && s->heard == NULL))
             continue;
         *any = true;
-        rv = mortise_step_refute(r, x, s, err);
+        rv = mortise_step_set_not_happened(r, x, s, err);
     }
     return rv;
 }
@@ -135,13 +135,13 @@ int mortise_doubt_refuted(struct mortise_run *r, struct exec *x,
     if (!any && code != NULL && code[0] != '\0')
         return fail_as_noted(r, x, err);
     /* That call is over; the next one may have to wait for a slot. */
-    mortise_exec_become(r, x, X_READY);
-    rv = mortise_doubt_untell(r, x, err);
+    mortise_exec_set_state(r, x, X_READY);
+    rv = mortise_doubt_forget_cause(r, x, err);
     return rv == MORTISE_OK ? mortise_start_execute(r, x, err) : rv;
 }
 
-int mortise_doubt_denied(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err)
+int mortise_doubt_denied_by_person(struct mortise_run *r, struct exec *x,
+                                   struct mortise_err *err)
 {
     const char *code = json_string_value(json_object_get(x->failure, "code"));
 
@@ -157,6 +157,6 @@ int mortise_doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
     int rv = answer_open_steps(r, x, false, &any, err);
 
     if (rv == MORTISE_OK && x->effect_open)
-        rv = mortise_fail_not_done(r, x, err);
+        rv = mortise_fail_undo_intent(r, x, err);
     return rv == MORTISE_OK ? mortise_stop_lost(r, x, err) : rv;
 }

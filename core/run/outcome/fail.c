@@ -27,7 +27,7 @@ static json_t *make_failure_error(const struct mortise_run *r,
                                       f->class, f->message);
 
     if (error != NULL && mortise_ending_put(error, &f->ending) != 0)
-        mortise_json_drop(&error);
+        mortise_json_clear_ref(&error);
     return error;
 }
 
@@ -173,7 +173,7 @@ static uint64_t get_backoff_ms(const struct mortise_run *r,
     return (uint64_t)wait;
 }
 
-void mortise_fail_no_sooner(struct exec *x, uint64_t in_ms)
+void mortise_fail_delay_retry(struct exec *x, uint64_t in_ms)
 {
     x->retry_after_ms = in_ms;
 }
@@ -198,8 +198,8 @@ static int record_retry(struct mortise_run *r, struct exec *x,
 }
 
 /* The attempt that was stopped or never made does not count. */
-int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
-                          struct mortise_err *err)
+int mortise_fail_undo_intent(struct mortise_run *r, struct exec *x,
+                             struct mortise_err *err)
 {
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RETRY);
     int rv;
@@ -225,21 +225,22 @@ static int record_failed(struct mortise_run *r, struct exec *x,
     json_t *error;
     struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_FAILED);
     uint32_t edge[1];
-    int rv = open && !x->failing ? mortise_doubt_note(r, x, err) : MORTISE_OK;
+    int rv = open && !x->failing ? mortise_doubt_record_cause(r, x, err)
+                                 : MORTISE_OK;
 
     if (rv != MORTISE_OK)
         return rv;
     e.edges = edge;
     e.note = json_incref(x->verdicts);
     e.how = open || x->failing;
-    mortise_route_of_kind(x, &e,
-                          json_is_true(json_object_get(x->refusal, "goto"))
-                              ? MORTISE_EDGE_TIMEOUT
-                              : MORTISE_EDGE_ERROR);
+    mortise_route_add_edge_of_kind(
+        x, &e,
+        json_is_true(json_object_get(x->refusal, "goto")) ? MORTISE_EDGE_TIMEOUT
+                                                          : MORTISE_EDGE_ERROR);
     error = make_error_with_span(r, x, f);
     if (error != NULL && cause != NULL &&
         json_object_set(error, "cause", cause) != 0)
-        mortise_json_drop(&error);
+        mortise_json_clear_ref(&error);
     return mortise_run_record_value(r, &e, error, err);
 }
 
@@ -288,9 +289,9 @@ static int record_failure(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
-                          const char *code, const char *message, bool open,
-                          struct mortise_err *err)
+int mortise_fail_without_retry(struct mortise_run *r, struct exec *x,
+                               const char *code, const char *message, bool open,
+                               struct mortise_err *err)
 {
     return record_failure(r, x,
                           &(struct failure){.code = code,
@@ -333,7 +334,8 @@ static int enter_on_error_value(struct mortise_run *r, struct exec *x,
                      "%.500s; so on_error.value could not replace "
                      "the failure %s: %.400s",
                      why.msg, f->code, f->message);
-        return mortise_fail_for_good(r, x, "expression", both.msg, false, err);
+        return mortise_fail_without_retry(r, x, "expression", both.msg, false,
+                                          err);
     }
     mortise_exec_forget_leaving(x);
     rv = mortise_pipeline_enter(r, x, value, DONE_ON_ERROR, err);
@@ -352,7 +354,7 @@ static int settle_without_retry(struct mortise_run *r, struct exec *x,
         return record_failure(r, x, f, mortise_step_in_doubt(r, x) != NULL,
                               err);
     if (x->failing || mortise_step_in_doubt(r, x) != NULL)
-        rv = mortise_doubt_left(r, x, err);
+        rv = mortise_doubt_record_left(r, x, err);
     return rv == MORTISE_OK ? enter_on_error_value(r, x, f, err) : rv;
 }
 

@@ -41,7 +41,7 @@ static json_t *get_element_result(const struct mortise_run *r,
          all != NULL && x != NULL; x = get_next_yield(f, x)) {
         if (json_object_set_new(all, mortise_exec_node(r, x)->id,
                                 get_output_or_null(x)) != 0)
-            mortise_json_drop(&all);
+            mortise_json_clear_ref(&all);
     }
     return all;
 }
@@ -138,7 +138,8 @@ static int gather_map(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
     const struct fan *fan = x->fan;
-    bool lists = mortise_join_lists(&fan->home->graph->nodes[fan->map->join]);
+    bool lists =
+        mortise_join_lists_failures(&fan->home->graph->nodes[fan->map->join]);
     json_t *results = json_array(), *failed = json_array();
     json_t *value =
         json_pack("{s:o, s:o}", "results", results, "failed", failed);

@@ -37,7 +37,7 @@
 const struct mortise_edge *mortise_guard_edge(const struct exec *x)
 {
     assert(x->stage == MORTISE_GUARD_EDGE && x->at < x->n_chosen);
-    return &x->frame->graph->edges[mortise_exec_going(x)[x->at]];
+    return &x->frame->graph->edges[mortise_exec_get_taken_edges(x)[x->at]];
 }
 
 static const struct mortise_guard_list *
@@ -81,8 +81,8 @@ static bool start_update_check(struct exec *x)
     if ((x->stage != MORTISE_GUARD_OUTPUT && x->stage != MORTISE_GUARD_EDGE) ||
         x->judged != NULL || update == NULL)
         return false;
-    mortise_json_hold(&x->judged, x->subject);
-    mortise_json_hold(&x->subject, update);
+    mortise_json_set_ref(&x->judged, x->subject);
+    mortise_json_set_ref(&x->subject, update);
     x->replaced = false;
     x->at = x->guard = 0;
     return true;
@@ -110,33 +110,34 @@ int mortise_guard_begin(struct mortise_run *r, struct exec *x,
     x->guard = x->at = x->turn = 0;
     x->replaced = false;
     if (stage == MORTISE_GUARD_EDGE)
-        memcpy(mortise_exec_going(x), x->chosen,
+        memcpy(mortise_exec_get_taken_edges(x), x->chosen,
                x->n_chosen * sizeof x->chosen[0]);
-    mortise_json_hold(&x->subject, subject);
-    mortise_json_drop(&x->judged);
+    mortise_json_set_ref(&x->subject, subject);
+    mortise_json_clear_ref(&x->judged);
     rv = mortise_guard_ask(r, x, &asked, err);
     assert(asked); /* the caller knows that there is one */
     return rv;
 }
 
-void mortise_guard_answered(struct exec *x, json_t *replacement)
+void mortise_guard_set_answer(struct exec *x, json_t *replacement)
 {
     assert(x->call == MORTISE_RUN_CHECK);
     x->turn++;
     x->guard++;
     if (replacement == NULL)
         return;
-    mortise_json_hold(&x->subject, replacement);
+    mortise_json_set_ref(&x->subject, replacement);
     x->replaced = true;
 }
 
-void mortise_guard_detour(struct exec *x)
+void mortise_guard_set_detour(struct exec *x)
 {
-    mortise_exec_going(x)[x->at] = mortise_guard_edge(x)->policy->end;
+    mortise_exec_get_taken_edges(x)[x->at] = mortise_guard_edge(x)->policy->end;
     x->turn++;
 }
 
-int mortise_guard_left(struct exec *x, json_t **output, struct mortise_err *err)
+int mortise_guard_get_output(struct exec *x, json_t **output,
+                             struct mortise_err *err)
 {
     json_t *said;
     int rv;
@@ -149,15 +150,15 @@ int mortise_guard_left(struct exec *x, json_t **output, struct mortise_err *err)
              ? MORTISE_OK
              : mortise_nomem(err);
     if (rv == MORTISE_OK)
-        mortise_result_say(x, said);
+        mortise_result_set_said(x, said);
     json_decref(said);
     return rv;
 }
 
 void mortise_guard_forget(struct exec *x)
 {
-    mortise_json_drop(&x->subject);
-    mortise_json_drop(&x->judged);
+    mortise_json_clear_ref(&x->subject);
+    mortise_json_clear_ref(&x->judged);
 }
 
 /* ---- input guardrails ---------------------------------------------------- */
@@ -185,7 +186,7 @@ bool mortise_stage_output_is_due(const struct outcome *o)
 int mortise_stage_output(struct outcome *o, struct mortise_err *err)
 {
     bool stands;
-    int rv = mortise_pipeline_stands(o, &stands, err);
+    int rv = mortise_pipeline_must_stop(o, &stands, err);
 
     return rv != MORTISE_OK || stands
                ? rv

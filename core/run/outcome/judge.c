@@ -51,7 +51,7 @@ int mortise_judge_unfit(const struct mortise_tmpl *t, const char *key,
     if (text == NULL)
         return mortise_nomem(why);
     mortise_fail(why, MORTISE_EINVAL, "%s:%u:%u: '%s' must be %s, got %.80s",
-                 mortise_yaml_called(at->span.file), at->span.line,
+                 mortise_yaml_file_name(at->span.file), at->span.line,
                  at->span.col, key, takes, text);
     mortise_release_str(&mortise_heap, text);
     return MORTISE_EINVAL;
@@ -67,7 +67,7 @@ int mortise_judge_unlisted(struct mortise_span at, const char *key,
         return mortise_nomem(why);
     mortise_fail(why, MORTISE_EINVAL,
                  "%s:%u:%u: '%s' is %.80s, but its %s contains only",
-                 mortise_yaml_called(at.file), at.line, at.col, key, text,
+                 mortise_yaml_file_name(at.file), at.line, at.col, key, text,
                  list);
     mortise_release_str(&mortise_heap, text);
     return MORTISE_EINVAL;
@@ -236,7 +236,7 @@ static int add_conversation_write(struct outcome *o, struct mortise_err *err)
 
     if (to == NULL || said == NULL)
         return MORTISE_OK;
-    said = mortise_talk_of(o, said);
+    said = mortise_talk_filter(o, said);
     rv = said == NULL
              ? mortise_nomem(err)
              : mortise_judge_add_write(o->x->frame->graph, &o->entry,
@@ -297,7 +297,8 @@ static int check_state_field(const struct mortise_graph *g,
                             "%s.%s is not declared in state.%s", root, field,
                             root);
     rv = mortise_schema_check_within(member, value, g->expr_cost, why);
-    return rv != MORTISE_OK ? mortise_doing(why, rv, "%s.%s", root, field) : rv;
+    return rv != MORTISE_OK ? mortise_err_prefix(why, rv, "%s.%s", root, field)
+                            : rv;
 }
 
 static int check_state_root(const struct mortise_graph *g,
@@ -351,7 +352,7 @@ static bool must_compute_state(const struct exec *x,
             return true;
     }
     for (uint32_t i = 0; i < n->n_out; i++) {
-        if (mortise_route_stands_on(&g->edges[n->out[i]]))
+        if (mortise_route_needs_value(&g->edges[n->out[i]]))
             return true;
     }
     return !mortise_size_is_small(x) || mortise_route_uses(g, n, &uses);
@@ -366,7 +367,7 @@ int mortise_stage_fold(struct outcome *o, struct mortise_err *err)
 
     assert(x->view != NULL && x->after == NULL);
     if (rv != MORTISE_OK ||
-        (mortise_view_may_wait(x) &&
+        (mortise_view_can_defer(x) &&
          !must_compute_state(x, mortise_exec_node(o->r, x))))
         return rv;
     rv = mortise_view_after(o->r, x, &o->why);
@@ -397,8 +398,9 @@ int mortise_judge_output(const struct mortise_graph *g,
         rv = mortise_schema_check_within(n->op->output, output, limit, why);
     if (rv == MORTISE_OK)
         rv = mortise_schema_check_within(n->output_schema, output, limit, why);
-    return rv != MORTISE_OK ? mortise_doing(why, rv, "output of '%s'", n->id)
-                            : rv;
+    return rv != MORTISE_OK
+               ? mortise_err_prefix(why, rv, "output of '%s'", n->id)
+               : rv;
 }
 
 /* The output is null because a `goto` names the next node. */

@@ -20,12 +20,12 @@
 
 bool mortise_stage_inside_is_due(const struct outcome *o)
 {
-    const struct mortise_aside *short_by =
+    const struct mortise_side_operation *short_by =
         mortise_exec_node(o->r, o->x)->compaction;
 
     return o->x->state == X_INSIDE && /* its end is not recorded yet */
            (mortise_stage_output_is_due(o) ||
-            mortise_exec_sought_next(o->x) != NULL ||
+            mortise_exec_next_discovery(o->x) != NULL ||
             (short_by != NULL && short_by->op != NULL));
 }
 
@@ -83,9 +83,9 @@ int mortise_stage_leaving(struct outcome *o, struct mortise_err *err)
     return mortise_leaving_record(o, &e, err);
 }
 
-int mortise_leaving_keep(struct mortise_run *r, struct exec *x,
-                         const struct mortise_entry *e, json_t *sought,
-                         struct mortise_err *err)
+int mortise_leaving_store(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e, json_t *sought,
+                          struct mortise_err *err)
 {
     int rv;
 
@@ -97,20 +97,20 @@ int mortise_leaving_keep(struct mortise_run *r, struct exec *x,
     json_decref(sought);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_exec_begun(x, e->attempt, e->started_ms);
-    mortise_exec_open_effect(x, false);
+    mortise_exec_set_attempt(x, e->attempt, e->started_ms);
+    mortise_exec_set_effect_open(x, false);
     mortise_doubt_forget(x);
-    mortise_pipeline_hold(x, (enum done_how)e->how);
+    mortise_pipeline_set_origin(x, (enum done_how)e->how);
     if (x->child != NULL)
         mortise_sub_done(x);
     return mortise_verdict_keep(r, x, e, err);
 }
 
-int mortise_leaving_hold(struct mortise_run *r, struct exec *x,
-                         const struct mortise_entry *e, json_t *sought,
-                         struct mortise_err *err)
+int mortise_leaving_store_ready(struct mortise_run *r, struct exec *x,
+                                const struct mortise_entry *e, json_t *sought,
+                                struct mortise_err *err)
 {
-    int rv = mortise_leaving_keep(r, x, e, sought, err);
+    int rv = mortise_leaving_store(r, x, e, sought, err);
 
     return rv == MORTISE_OK ? mortise_exec_ready(r, x, err) : rv;
 }
@@ -124,5 +124,5 @@ int mortise_apply_leaving(struct mortise_run *r, struct exec *x,
     if (!mortise_exec_edges_fit(n->out, n->n_out, e) || e->value == NULL ||
         e->generation != x->generation || e->how > DONE_CACHED)
         return mortise_entry_corrupt(err, e);
-    return mortise_leaving_hold(r, x, e, x->sought, err);
+    return mortise_leaving_store_ready(r, x, e, x->sought, err);
 }

@@ -75,7 +75,7 @@ int mortise_lookup_text(struct mortise_run *r, struct exec *x,
                           what, mortise_exec_node(r, x)->id);
     }
     if (rv != MORTISE_OK)
-        mortise_json_drop(out);
+        mortise_json_clear_ref(out);
     return rv;
 }
 
@@ -263,7 +263,7 @@ int mortise_lookup_settle(struct mortise_run *r, struct exec *x,
     *found = false;
     if (late)
         return fail_lookup_timeout(r, x, i, found, err);
-    mortise_fail_no_sooner(x, in->retry_after_ms);
+    mortise_fail_delay_retry(x, in->retry_after_ms);
     if (in->status == 0)
         return settle_lookup_answer(r, x, i, in->output, found, err);
     return fail_lookup(
@@ -283,8 +283,8 @@ int mortise_apply_looked(struct mortise_run *r, struct exec *x,
         !rows[e->how].row->is_due(mortise_exec_node(r, x)))
         return mortise_entry_corrupt(err, e);
     if (x->started_ms == 0)
-        mortise_exec_begun(x, e->attempt, e->started_ms);
-    mortise_generation_found_out(x, (enum mortise_lookup)e->how, e->value);
+        mortise_exec_set_attempt(x, e->attempt, e->started_ms);
+    mortise_generation_set_lookup(x, (enum mortise_lookup)e->how, e->value);
     mortise_verdict_forget(x);
     mortise_guard_forget(x);
     if (mortise_verdict_keep(r, x, e, err) != MORTISE_OK)

@@ -56,7 +56,7 @@ enum {
 
 /* ---- calls and timers ---------------------------------------------------- */
 
-bool mortise_outbox_made(uint64_t handle)
+bool mortise_outbox_owns_handle(uint64_t handle)
 {
     return handle >= RUN_OWN;
 }
@@ -115,7 +115,7 @@ static int start_own_call(struct mortise_run *r,
     a->u.call.attempt = a->u.call.visit = 1;
     a->u.call.timeout_ms = CALL_TIMEOUT_MS;
     snprintf(a->u.call.path, sizeof a->u.call.path, "memory");
-    mortise_run_own_call(r, true);
+    mortise_run_count_own_call(r, true);
     return arm_timer(r, CALL_TIMEOUT_MS, err);
 }
 
@@ -126,9 +126,9 @@ static int end_call_or_pause(struct mortise_run *r, struct mortise_err *err)
     int rv = disarm_timer(r, err);
 
     if (o->state == OUTBOX_WAITS)
-        mortise_run_own_wait(r, false);
+        mortise_run_count_own_wait(r, false);
     else if (o->state != OUTBOX_RESTS)
-        mortise_run_own_call(r, false);
+        mortise_run_count_own_call(r, false);
     o->state = OUTBOX_RESTS;
     o->serial++;
     return rv;
@@ -234,8 +234,9 @@ static int settle_pin(struct mortise_run *r, const struct mortise_result_in *in,
 
 /* ---- the undelivered traces (2) ----------------------------------------- */
 
-int mortise_outbox_put(struct mortise_run *r, json_t *trace,
-                       enum mortise_consistency how, struct mortise_err *err)
+int mortise_outbox_add_trace(struct mortise_run *r, json_t *trace,
+                             enum mortise_consistency how,
+                             struct mortise_err *err)
 {
     struct outbox *o = &r->outbox;
     struct unwritten *grown =
@@ -246,7 +247,7 @@ int mortise_outbox_put(struct mortise_run *r, json_t *trace,
     o->list = grown;
     grown[o->n++] = (struct unwritten){json_incref(trace), how,
                                        r->actions != NULL ? r->seq + 1 : 0};
-    mortise_json_drop(&o->error); /* retry older failures with this one */
+    mortise_json_clear_ref(&o->error); /* retry older failures with this one */
     o->fails = 0;
     return MORTISE_OK;
 }
@@ -281,7 +282,7 @@ int mortise_apply_remembered(struct mortise_run *r,
             return mortise_entry_corrupt(err, e);
         remove_unwritten(o, k);
     }
-    mortise_json_drop(&o->error);
+    mortise_json_clear_ref(&o->error);
     return MORTISE_OK;
 }
 
@@ -294,7 +295,7 @@ int mortise_apply_unremembered(struct mortise_run *r,
 
     if (!json_is_object(e->value) || o->n == 0)
         return mortise_entry_corrupt(err, e);
-    mortise_json_hold(&o->error, e->value);
+    mortise_json_set_ref(&o->error, e->value);
     if (mortise_run_is_seen(r)) {
         extra = mortise_outbox_json(r);
         if (extra == NULL)
@@ -318,14 +319,14 @@ void mortise_outbox_finish(struct mortise_run *r)
     mortise_release(r->mem, o->list, o->cap * sizeof o->list[0]);
     o->list = NULL;
     o->cap = 0;
-    mortise_json_drop(&o->error);
-    mortise_json_drop(&o->uses);
+    mortise_json_clear_ref(&o->error);
+    mortise_json_clear_ref(&o->uses);
 }
 
 /* ---- used traces (5) ---------------------------------------------------- */
 
-int mortise_outbox_use(struct mortise_run *r, const struct exec *x,
-                       uint64_t at_ms, struct mortise_err *err)
+int mortise_outbox_add_uses(struct mortise_run *r, const struct exec *x,
+                            uint64_t at_ms, struct mortise_err *err)
 {
     const json_t *read =
         json_object_get(x->found[MORTISE_LOOKUP_RECALL], "traces");
@@ -356,7 +357,7 @@ static void drop_reported_uses(struct outbox *o)
     for (; o->uses_out > 0; o->uses_out--)
         json_array_remove(o->uses, 0);
     if (json_array_size(o->uses) == 0)
-        mortise_json_drop(&o->uses);
+        mortise_json_clear_ref(&o->uses);
 }
 
 /* The uses for the next write: a new reference; NULL: none, or their commit is
@@ -410,7 +411,7 @@ int mortise_outbox_overlay(struct mortise_run *r,
         if (o->list[i].how == MORTISE_MEMORY_JOURNALED &&
             is_trace_wanted(o->list[i].trace, p, keys) &&
             json_array_append(list, o->list[i].trace) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     json_decref(*out);
     *out = list;
     return list != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -449,7 +450,7 @@ static int start_delivery(struct mortise_run *r, size_t n,
 
     for (size_t i = 0; list != NULL && i < n; i++)
         if (json_array_append(list, o->list[i].trace) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     o->state = OUTBOX_DELIVERS;
     o->n_out = n;
     return start_own_call(r, MORTISE_RUN_REMEMBER,
@@ -460,7 +461,7 @@ static int start_delivery(struct mortise_run *r, size_t n,
                           err);
 }
 
-int mortise_outbox_go(struct mortise_run *r, struct mortise_err *err)
+int mortise_outbox_start_next(struct mortise_run *r, struct mortise_err *err)
 {
     struct outbox *o = &r->outbox;
     size_t n;
@@ -475,7 +476,7 @@ int mortise_outbox_go(struct mortise_run *r, struct mortise_err *err)
     return n > 0 ? start_delivery(r, n, err) : MORTISE_OK;
 }
 
-uint64_t mortise_outbox_awaits(const struct mortise_run *r)
+uint64_t mortise_outbox_get_awaited_seq(const struct mortise_run *r)
 {
     const struct outbox *o = &r->outbox;
     uint64_t seq = o->pin_seq;
@@ -497,7 +498,7 @@ static int record_delivery(struct mortise_run *r, struct mortise_err *err)
     assert(o->n_out <= o->n);
     for (size_t i = 0; ids != NULL && i < o->n_out; i++)
         if (json_array_append(ids, json_object_get(o->list[i].trace, "id")))
-            mortise_json_drop(&ids);
+            mortise_json_clear_ref(&ids);
     o->fails = 0;
     drop_reported_uses(o);
     if (o->n_out > 0)
@@ -550,7 +551,7 @@ static int settle_failed_delivery(struct mortise_run *r, const char *class,
     if (is_last_try(r, class))
         return record_delivery_failure(r, class, in, err);
     o->state = OUTBOX_WAITS;
-    mortise_run_own_wait(r, true);
+    mortise_run_count_own_wait(r, true);
     return arm_timer(r, get_retry_pause_ms(o->fails), err);
 }
 
@@ -591,11 +592,11 @@ int mortise_outbox_give_up(struct mortise_run *r, uint64_t handle,
     return mortise_outbox_settle(r, &mute, err);
 }
 
-int mortise_outbox_again(struct mortise_run *r, struct mortise_err *err)
+int mortise_outbox_retry(struct mortise_run *r, struct mortise_err *err)
 {
     struct outbox *o = &r->outbox;
 
-    mortise_json_drop(&o->error);
+    mortise_json_clear_ref(&o->error);
     o->fails = 0;
     return o->state == OUTBOX_WAITS ? end_call_or_pause(r, err) : MORTISE_OK;
 }
@@ -650,5 +651,5 @@ int mortise_outbox_before_end(struct mortise_run *r, bool *waits,
         *waits &= !r->cancelling;
         return rv;
     }
-    return mortise_outbox_go(r, err);
+    return mortise_outbox_start_next(r, err);
 }

@@ -28,8 +28,8 @@ int mortise_pipeline_enter(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err);
 /* x is READY again: send its stored output, x->leaving, on through the
  * stages. */
-int mortise_pipeline_go_on(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err);
+int mortise_pipeline_continue_leaving(struct mortise_run *r, struct exec *x,
+                                      struct mortise_err *err);
 /* The wait of x's output is over.  Continue with this output, or reject it with
  * the message `refused`. */
 int mortise_pipeline_resume(struct mortise_run *r, struct exec *x,
@@ -41,18 +41,19 @@ int mortise_pipeline_divert(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err);
 
 /* ---- result.c ---- */
-/* mortise_result_keep() records the result of x's effect if that matters: the
+/* mortise_result_record() records the result of x's effect if that matters: the
  * effect happened, even if its node fails later. mortise_result_is_kept(): is
- * there a result of the call that was made? mortise_result_is_there(): is there
+ * there a result of the call that was made? mortise_result_is_reusable(): is there
  * one of the call that would be made now? */
-int mortise_result_keep(struct mortise_run *r, struct exec *x, json_t *output,
-                        enum done_how how, struct mortise_err *err);
+int mortise_result_record(struct mortise_run *r, struct exec *x, json_t *output,
+                          enum done_how how, struct mortise_err *err);
 bool mortise_result_is_kept(const struct exec *x);
-bool mortise_result_is_there(const struct mortise_run *r, const struct exec *x);
+bool mortise_result_is_reusable(const struct mortise_run *r,
+                                const struct exec *x);
 void mortise_result_forget(struct exec *x);
 /* x->said holds the update and goto that came with an output; NULL: none.  The
  * second function records it, too. */
-void mortise_result_say(struct exec *x, json_t *said);
+void mortise_result_set_said(struct exec *x, json_t *said);
 int mortise_result_record_said(struct mortise_run *r, struct exec *x,
                                json_t *said, struct mortise_err *err);
 
@@ -84,20 +85,21 @@ int mortise_total_outcome(struct mortise_run *r, struct frame *f,
 
 /* ---- plan.c ---- */
 /* Take no edge out of START until the plan is approved. */
-void mortise_plan_holds(struct mortise_run *r);
+void mortise_plan_set_waiting(struct mortise_run *r);
 /* Open the request for the run's pending plan, or for the graph in x. */
 int mortise_plan_ask(struct mortise_run *r, struct mortise_err *err);
-int mortise_plan_ask_of(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err);
+int mortise_plan_ask_node(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err);
 /* Is this the id of the pending request for the run's plan? */
 bool mortise_plan_is_asked(const struct mortise_run *r, const char *id);
 /* Check an answer to the run's plan; `edited` is the graph compiled from the
- * answer (NULL: none). mortise_plan_check_of() checks one to the plan of a
+ * answer (NULL: none). mortise_plan_check_node_answer() checks one to the plan of a
  * node's graph.  MORTISE_EINVAL: the answer is invalid. */
 int mortise_plan_check(struct mortise_run *r, const json_t *value,
                        const struct mortise_steering *edited,
                        struct mortise_err *err);
-int mortise_plan_check_of(const json_t *value, struct mortise_err *err);
+int mortise_plan_check_node_answer(const json_t *value,
+                                   struct mortise_err *err);
 /* Apply an answer that was checked. */
 int mortise_plan_answer(struct mortise_run *r, json_t *value,
                         const struct mortise_steering *edited,
@@ -116,19 +118,19 @@ struct aside {
 /* ---- brief.c ---- */
 enum { MORTISE_BRIEF_WORDS = 250 };
 /* Sets *is_short.  MORTISE_ENOMEM: no memory. */
-int mortise_brief_look(const struct mortise_run *r, const json_t *output,
-                       bool *is_short, struct mortise_err *err);
+int mortise_brief_check_short(const struct mortise_run *r, const json_t *output,
+                              bool *is_short, struct mortise_err *err);
 /* The first part of the output: {output, how: cut, error: {code, message}}. */
 json_t *mortise_brief_cut(const struct mortise_run *r, const json_t *output,
                           const char *code, const char *message);
 /* The compaction returned `gave` for this output: {output, how, error?}.  Falls
  * back to the cut output if `gave` is blank, and cuts `gave` if it is much too
  * long. */
-json_t *mortise_brief_made(const struct mortise_run *r, const json_t *output,
-                           json_t *gave);
+json_t *mortise_brief_from_compaction(const struct mortise_run *r,
+                                      const json_t *output, json_t *gave);
 /* The text of y's output (not NULL) for the nodes that depend on y: a new
  * reference; NULL: no memory. */
-json_t *mortise_brief_told(const struct mortise_run *r, const struct exec *y);
+json_t *mortise_brief_get(const struct mortise_run *r, const struct exec *y);
 
 /* ---- compact.c ---- */
 /* The call that compacts x's output has ended. */
@@ -143,7 +145,7 @@ int mortise_predecessors(struct mortise_run *r, const struct exec *x,
 /* ---- talk.c ---- */
 /* The part of `said` to store in the node's conversation: a new reference;
  * NULL: no memory. */
-json_t *mortise_talk_of(const struct outcome *o, json_t *said);
+json_t *mortise_talk_filter(const struct outcome *o, json_t *said);
 
 /* ---- judge.c ---- */
 /* Append a write to the entry, its value normalized by the declared schema. */
@@ -196,16 +198,17 @@ int mortise_judge_duration(struct mortise_run *r, struct exec *x,
 bool mortise_route_uses(const struct mortise_graph *g,
                         const struct mortise_node *n, uint32_t *uses);
 /* Add the node's edge of this kind, if any, to the entry. */
-void mortise_route_of_kind(const struct exec *x, struct mortise_entry *e,
-                           enum mortise_edge_kind kind);
-/* mortise_route_stands_on(): does taking edge e record a value: the list of a
+void mortise_route_add_edge_of_kind(const struct exec *x,
+                                    struct mortise_entry *e,
+                                    enum mortise_edge_kind kind);
+/* mortise_route_needs_value(): does taking edge e record a value: the list of a
  * map edge, the result of a discovery edge? */
 /* mortise_route_list(): the list of a map edge out of `from`, in the form that
  * mortise_map_keep() takes.  On failure, *code and `why`. */
 int mortise_route_list(const struct mortise_region *map, const char *from,
                        const struct mortise_cel_env *env, json_t **out,
                        const char **code, struct mortise_err *why);
-bool mortise_route_stands_on(const struct mortise_edge *e);
+bool mortise_route_needs_value(const struct mortise_edge *e);
 /* The query of a discovery edge, evaluated over the state after x's writes: a
  * new reference.  MORTISE_EINVAL: see o->why and o->code. */
 int mortise_route_query(struct outcome *o,
@@ -219,13 +222,13 @@ int mortise_leaving_record(struct outcome *o, struct mortise_entry *e,
                            struct mortise_err *err);
 /* Apply such an entry: store the output and the results of x's discovery edges
  * (`sought`) on x.  The caller decides when x continues. */
-int mortise_leaving_keep(struct mortise_run *r, struct exec *x,
-                         const struct mortise_entry *e, json_t *sought,
-                         struct mortise_err *err);
+int mortise_leaving_store(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e, json_t *sought,
+                          struct mortise_err *err);
 /* The same, and make x READY. */
-int mortise_leaving_hold(struct mortise_run *r, struct exec *x,
-                         const struct mortise_entry *e, json_t *sought,
-                         struct mortise_err *err);
+int mortise_leaving_store_ready(struct mortise_run *r, struct exec *x,
+                                const struct mortise_entry *e, json_t *sought,
+                                struct mortise_err *err);
 
 /* ---- sought.c ---- */
 /* Is the call of x one for a discovery edge?  _settle(): the call ended, or
@@ -317,25 +320,25 @@ int mortise_outbox_pin(struct mortise_run *r, uint64_t seq,
 /* The run is fetching its snapshot number: start nothing now. */
 bool mortise_outbox_is_pinning(const struct mortise_run *r);
 /* Start the next call to the memory if there is one and it can start now. */
-int mortise_outbox_go(struct mortise_run *r, struct mortise_err *err);
+int mortise_outbox_start_next(struct mortise_run *r, struct mortise_err *err);
 /* The run has nothing else to do.  *waits: it must first write to its
  * memory. */
 int mortise_outbox_before_end(struct mortise_run *r, bool *waits,
                               struct mortise_err *err);
 /* The commit that the next delivery waits for; 0: none. */
-uint64_t mortise_outbox_awaits(const struct mortise_run *r);
+uint64_t mortise_outbox_get_awaited_seq(const struct mortise_run *r);
 /* A failed delivery keeps the run from ending. */
 bool mortise_outbox_is_stuck(const struct mortise_run *r);
 /* x is done: report the traces that it read as used. */
-int mortise_outbox_use(struct mortise_run *r, const struct exec *x,
-                       uint64_t at_ms, struct mortise_err *err);
+int mortise_outbox_add_uses(struct mortise_run *r, const struct exec *x,
+                            uint64_t at_ms, struct mortise_err *err);
 /* {traces, error} of a run whose delivery failed: a new reference. */
 json_t *mortise_outbox_json(const struct mortise_run *r);
 /* Try failed deliveries again; cancel the call that is in flight. */
-int mortise_outbox_again(struct mortise_run *r, struct mortise_err *err);
+int mortise_outbox_retry(struct mortise_run *r, struct mortise_err *err);
 int mortise_outbox_stop(struct mortise_run *r, struct mortise_err *err);
 /* Is this the handle of a call or timer of the run's own? */
-bool mortise_outbox_made(uint64_t handle);
+bool mortise_outbox_owns_handle(uint64_t handle);
 int mortise_outbox_settle(struct mortise_run *r,
                           const struct mortise_result_in *in,
                           struct mortise_err *err);
@@ -346,8 +349,9 @@ int mortise_outbox_timer(struct mortise_run *r, uint64_t handle,
 void mortise_outbox_finish(struct mortise_run *r);
 /* Store a trace until it is delivered, which can start when the current commit
  * is on disk. */
-int mortise_outbox_put(struct mortise_run *r, json_t *trace,
-                       enum mortise_consistency how, struct mortise_err *err);
+int mortise_outbox_add_trace(struct mortise_run *r, json_t *trace,
+                             enum mortise_consistency how,
+                             struct mortise_err *err);
 
 /* ---- guard.c ---- */
 /* The id of the guardrail that x's round asks now; mortise_guard_edge(): the
@@ -363,14 +367,14 @@ int mortise_guard_begin(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err);
 /* Record the answer of one guardrail.  `replacement` replaces the subject
  * (NULL: keep it); a detour replaces the edge that was checked. */
-void mortise_guard_answered(struct exec *x, json_t *replacement);
-void mortise_guard_detour(struct exec *x);
-/* Ask the next guardrail, if any.  After the last, mortise_guard_left() gives
+void mortise_guard_set_answer(struct exec *x, json_t *replacement);
+void mortise_guard_set_detour(struct exec *x);
+/* Ask the next guardrail, if any.  After the last, mortise_guard_get_output() gives
  * the output that the round left (borrowed). */
 int mortise_guard_ask(struct mortise_run *r, struct exec *x, bool *asked,
                       struct mortise_err *err);
-int mortise_guard_left(struct exec *x, json_t **output,
-                       struct mortise_err *err);
+int mortise_guard_get_output(struct exec *x, json_t **output,
+                             struct mortise_err *err);
 /* Does x have input guardrails that must run now? */
 bool mortise_guard_wants_input(const struct mortise_run *r,
                                const struct exec *x);
@@ -384,7 +388,8 @@ int mortise_cache_begin(struct mortise_run *r, struct exec *x, bool *ask,
 /* The cache had no entry: allow to store the output of the coming call. */
 void mortise_cache_missed(struct exec *x, const struct mortise_result_in *in);
 /* The call of x ended: remember its output if the cache may store it. */
-void mortise_cache_note(struct exec *x, const struct mortise_result_in *in);
+void mortise_cache_store_output(struct exec *x,
+                                const struct mortise_result_in *in);
 
 /* ---- doubt.c ---- */
 enum doubt { DOUBT_NONE, DOUBT_CALL, DOUBT_STEP };
@@ -400,12 +405,14 @@ enum doubt mortise_doubt_at_end(const struct mortise_run *r,
                                 const struct exec *x,
                                 const struct mortise_result_in *in, bool broke);
 /* Begin to settle the doubt that the end of x's call left;
- * mortise_doubt_broke(): after the call diverged, with this message. */
-int mortise_doubt_ended(struct mortise_run *r, struct exec *x, enum doubt what,
-                        const struct mortise_result_in *in,
-                        struct mortise_err *err);
-int mortise_doubt_broke(struct mortise_run *r, struct exec *x, enum doubt what,
-                        const char *words, struct mortise_err *err);
+ * mortise_doubt_open_diverged(): after the call diverged, with this message. */
+int mortise_doubt_open_at_end(struct mortise_run *r, struct exec *x,
+                              enum doubt what,
+                              const struct mortise_result_in *in,
+                              struct mortise_err *err);
+int mortise_doubt_open_diverged(struct mortise_run *r, struct exec *x,
+                                enum doubt what, const char *words,
+                                struct mortise_err *err);
 /* The schema of the result that a person can give for a step of n with this
  * method; NULL: any result of the method. */
 const struct mortise_schema *
@@ -430,28 +437,29 @@ bool mortise_doubt_is_useless(const struct exec *x);
 
 /* If x is in doubt, record the cause before another entry ends the settling.
  * mortise_doubt_cancelled(): x's call returned after a cancel; record that x
- * stopped. mortise_doubt_hold(): the run pauses; ask a person if one must
+ * stopped. mortise_doubt_ask_before_pause(): the run pauses; ask a person if one must
  * decide. */
-int mortise_doubt_note(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err);
+int mortise_doubt_record_cause(struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err);
 int mortise_doubt_cancelled(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err);
-int mortise_doubt_hold(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err);
+int mortise_doubt_ask_before_pause(struct mortise_run *r, struct exec *x,
+                                   struct mortise_err *err);
 /* A pause was recorded while x's effect was in flight. */
 void mortise_doubt_paused(struct exec *x);
 /* x continues: forget the recorded cause, since the next doubt can have
  * another. */
-int mortise_doubt_untell(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err);
+int mortise_doubt_forget_cause(struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err);
 
 /* x has lost.  _outlives(): must a doubt be settled before x ends?
  * _is_asked(): is it being settled? */
-bool mortise_doubt_outlives(const struct mortise_run *r, const struct exec *x);
+bool mortise_doubt_must_settle(const struct mortise_run *r,
+                               const struct exec *x);
 bool mortise_doubt_is_asked(const struct exec *x);
 /* Record that x ends in doubt. */
-int mortise_doubt_left(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err);
+int mortise_doubt_record_left(struct mortise_run *r, struct exec *x,
+                              struct mortise_err *err);
 
 /* x is over.  _is_kept(): did it end in doubt?  _may_go_on(): can a resume
  * still continue it? */
@@ -460,18 +468,18 @@ bool mortise_doubt_may_go_on(const struct exec *x);
 bool mortise_doubt_is_any_kept(const struct mortise_run *r);
 /* An ended run was resumed: settle the doubt of each execution that ended with
  * one.  _has_returned(): is one not settled yet?  _leave(): stop settling. */
-int mortise_doubt_return(struct mortise_run *r, struct mortise_err *err);
-bool mortise_doubt_has_returned(const struct mortise_run *r);
-void mortise_doubt_leave(struct mortise_run *r);
+int mortise_doubt_reopen_kept(struct mortise_run *r, struct mortise_err *err);
+bool mortise_doubt_is_any_reopened(const struct mortise_run *r);
+void mortise_doubt_stop_settling(struct mortise_run *r);
 /* x is about to fail, in doubt or not. */
 void mortise_doubt_at_failure(struct exec *x, bool in_doubt);
 /* A cancel of the run stopped x; false: something else did, or it no longer
  * matters. */
-void mortise_doubt_cut(struct exec *x, bool by_cancel);
+void mortise_doubt_set_cancelled(struct exec *x, bool by_cancel);
 /* Restore the end that x had before its doubt was settled; _all_over(): for all
  * of them. */
-void mortise_doubt_over(struct mortise_run *r, struct exec *x);
-void mortise_doubt_all_over(struct mortise_run *r);
+void mortise_doubt_restore_end(struct mortise_run *r, struct exec *x);
+void mortise_doubt_restore_all_ends(struct mortise_run *r);
 
 /* ---- choose.c ---- */
 /* Choose the operation that x calls.  MORTISE_EINVAL: none, see *code and
@@ -483,7 +491,7 @@ int mortise_choose(struct mortise_run *r, struct exec *x, const char **code,
 /* Why an attempt failed; `class` as in plugin.h. */
 struct failure {
     const char *code, *class, *message;
-    struct mortise_ending ending;
+    struct mortise_call_end ending;
     bool reported; /* by the operation: retry_on can list its code */
 };
 /* x failed: retry it, apply on_error, or fail the node. */
@@ -505,15 +513,15 @@ int mortise_fail_message(struct mortise_run *r, struct exec *x,
                          struct mortise_err *why, struct mortise_err *err);
 /* Fail without retry and without on_error.value.  `open`: the effect is in
  * doubt. */
-int mortise_fail_for_good(struct mortise_run *r, struct exec *x,
-                          const char *code, const char *message, bool open,
-                          struct mortise_err *err);
+int mortise_fail_without_retry(struct mortise_run *r, struct exec *x,
+                               const char *code, const char *message, bool open,
+                               struct mortise_err *err);
 /* Delay the next retry by at least in_ms. */
-void mortise_fail_no_sooner(struct exec *x, uint64_t in_ms);
+void mortise_fail_delay_retry(struct exec *x, uint64_t in_ms);
 /* The effect whose intent was recorded did not happen: return to the state
  * before the intent. */
-int mortise_fail_not_done(struct mortise_run *r, struct exec *x,
-                          struct mortise_err *err);
+int mortise_fail_undo_intent(struct mortise_run *r, struct exec *x,
+                             struct mortise_err *err);
 /* {node, code, class, message, span}: a new reference. */
 json_t *mortise_fail_json(const struct mortise_run *r, const struct exec *x,
                           const char *code, const char *message);
@@ -578,8 +586,8 @@ int mortise_start_execute(struct mortise_run *r, struct exec *x,
 /* ---- doubt_resolve.c ---- */
 /* x is READY with an effect in doubt, or the schemas reject the result of its
  * effect: begin to settle it. */
-int mortise_doubt_start(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err);
+int mortise_doubt_settle(struct mortise_run *r, struct exec *x,
+                         struct mortise_err *err);
 int mortise_doubt_of_result(struct mortise_run *r, struct exec *x,
                             const struct mortise_err *why,
                             struct mortise_err *err);
@@ -587,8 +595,8 @@ int mortise_doubt_of_result(struct mortise_run *r, struct exec *x,
  * person does, and x is READY.  _of_loser_refuted(): x has lost and ends. */
 int mortise_doubt_refuted(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err);
-int mortise_doubt_denied(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err);
+int mortise_doubt_denied_by_person(struct mortise_run *r, struct exec *x,
+                                   struct mortise_err *err);
 int mortise_doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
                                    struct mortise_err *err);
 /* x has lost and its doubt must be settled first: begin, if a slot is free. */
@@ -608,8 +616,8 @@ int mortise_stop_exec(struct mortise_run *r, struct exec *x,
                       enum mortise_entry_type type, struct mortise_err *err);
 /* Fail the finalizers, and executions inside them, that wait for a person or a
  * time. */
-int mortise_finals_wait_for_nobody(struct mortise_run *r, bool *any,
-                                   struct mortise_err *err);
+int mortise_finals_end_waits(struct mortise_run *r, bool *any,
+                             struct mortise_err *err);
 /* Stop the executions that lost: cancel their calls, end the others. */
 int mortise_stop_losers(struct mortise_run *r, struct mortise_err *err);
 /* End x, which has lost and whose effect need not be known.  If it cannot

@@ -62,7 +62,7 @@ void mortise_pipeline_finish(struct outcome *o)
 {
     mortise_entry_finish(&o->entry);
     if (o->x->child_over)
-        mortise_sub_hold(o->x, NULL);
+        mortise_sub_set_state(o->x, NULL);
     json_decref(o->output);
     json_decref(o->grounds);
     mortise_patch_finish(&o->said);
@@ -81,7 +81,7 @@ static void init_done_outcome(struct outcome *o, struct mortise_run *r,
     o->entry.note = json_incref(x->verdicts);
 }
 
-void mortise_pipeline_hold(struct exec *x, enum done_how how)
+void mortise_pipeline_set_origin(struct exec *x, enum done_how how)
 {
     x->how = how;
 }
@@ -94,8 +94,8 @@ static int undo_and_keep_result(struct outcome *o, struct mortise_err *err)
     mortise_writes_undo(o->r, o->x);
     return o->over > 0 /* it was recorded at its first wait */
                ? MORTISE_OK
-               : mortise_result_keep(o->r, o->x, o->output,
-                                     (enum done_how)o->entry.how, err);
+               : mortise_result_record(o->r, o->x, o->output,
+                                       (enum done_how)o->entry.how, err);
 }
 
 /* (2) */
@@ -109,8 +109,8 @@ static int reject_output(struct outcome *o, struct mortise_err *err)
     if (rv != MORTISE_OK)
         return rv;
     return o->from->is_last
-               ? mortise_fail_for_good(o->r, o->x, o->code, o->why.msg, false,
-                                       err)
+               ? mortise_fail_without_retry(o->r, o->x, o->code, o->why.msg,
+                                            false, err)
                : mortise_fail_attempt(o->r, o->x, o->code, "permanent",
                                       o->why.msg, err);
 }
@@ -122,15 +122,15 @@ static int wait_at_stage(struct outcome *o, size_t at, struct mortise_err *err)
 
     assert(mortise_stages[at].is_due != NULL && at >= o->over);
     o->x->awaits = (uint8_t)at;
-    mortise_pipeline_hold(o->x, (enum done_how)o->entry.how);
+    mortise_pipeline_set_origin(o->x, (enum done_how)o->entry.how);
     return rv == MORTISE_OK ? mortise_stages[at].does(o, err) : rv;
 }
 
 /* If x must stop, make no call about its output until x continues: its effect
  * is recorded and is not repeated.  The same holds while commands are applied
  * and while the run is paused: people's decisions are stored (generation.c). */
-int mortise_pipeline_stands(struct outcome *o, bool *stands,
-                            struct mortise_err *err)
+int mortise_pipeline_must_stop(struct outcome *o, bool *stands,
+                               struct mortise_err *err)
 {
     struct exec *x = o->x;
     bool stopping = x->state == X_STOPPING;
@@ -140,7 +140,7 @@ int mortise_pipeline_stands(struct outcome *o, bool *stands,
         return mortise_doubt_cancelled(o->r, x, err);
     if ((stopping && (x->stop == STOP_COMMAND || x->stop == STOP_BUDGET)) ||
         o->r->held != NULL || o->r->obeys || !o->r->live) {
-        mortise_exec_stop_for(x, STOP_NONE);
+        mortise_exec_set_stop(x, STOP_NONE);
         return mortise_exec_ready(o->r, x, err);
     }
     *stands = false;
@@ -203,13 +203,13 @@ int mortise_pipeline_enter(struct mortise_run *r, struct exec *x,
                            json_t *output, enum done_how how,
                            struct mortise_err *err)
 {
-    /* A leaving output continues by mortise_pipeline_go_on() instead. */
+    /* A leaving output continues by mortise_pipeline_continue_leaving() instead. */
     assert(x->leaving == NULL);
     return process_output(r, x, output, how, 0, NULL, err);
 }
 
-int mortise_pipeline_go_on(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err)
+int mortise_pipeline_continue_leaving(struct mortise_run *r, struct exec *x,
+                                      struct mortise_err *err)
 {
     assert(x->leaving != NULL && x->state == X_READY);
     return process_output(r, x, x->leaving, x->how,
@@ -239,7 +239,7 @@ int mortise_pipeline_divert(struct mortise_run *r, struct exec *x,
 
     init_done_outcome(&o, r, x, NULL, DONE_EXECUTED);
     o.entry.edges = edge;
-    mortise_route_of_kind(x, &o.entry, kind);
+    mortise_route_add_edge_of_kind(x, &o.entry, kind);
     assert(o.entry.n_edges == 1); /* graph/ rejects a node without this edge */
     rv = mortise_stage_done(&o, err);
     mortise_pipeline_finish(&o);

@@ -77,9 +77,9 @@ int mortise_pipeline_judge(struct outcome *o, enum stage_id judge,
                            struct mortise_err *err);
 /* Call this in a stage that would make a call about the output.  *stands: x
  * must stop or wait, so make no call now. */
-int mortise_pipeline_stands(struct outcome *o, bool *stands,
-                            struct mortise_err *err);
+int mortise_pipeline_must_stop(struct outcome *o, bool *stands,
+                               struct mortise_err *err);
 /* Store how the output that x waits with came about. */
-void mortise_pipeline_hold(struct exec *x, enum done_how how);
+void mortise_pipeline_set_origin(struct exec *x, enum done_how how);
 
 #endif

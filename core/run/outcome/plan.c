@@ -62,8 +62,8 @@ static json_t *make_proposal(const struct mortise_run *r,
     return out;
 }
 
-int mortise_plan_ask_of(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+int mortise_plan_ask_node(struct mortise_run *r, struct exec *x,
+                          struct mortise_err *err)
 {
     return mortise_request_ask(r, x, MORTISE_ASK_PLAN,
                                make_proposal(r, mortise_exec_node(r, x)->sub),
@@ -86,7 +86,7 @@ int mortise_plan_ask(struct mortise_run *r, struct mortise_err *err)
             payload, json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", id, "kind",
                                mortise_ask_name(MORTISE_ASK_PLAN), "node",
                                "START", "path", path, "digest", digest)) != 0)
-        mortise_json_drop(&payload);
+        mortise_json_clear_ref(&payload);
     return mortise_run_record_value(r, &e, payload, err);
 }
 
@@ -115,8 +115,8 @@ int mortise_apply_plan(struct mortise_run *r, const struct mortise_entry *e,
         !json_is_string(json_object_get(e->value, "digest")))
         return mortise_entry_corrupt(err, e);
     memcpy(r->plan.request, e->id, REQUEST_ID);
-    mortise_json_hold(&r->plan.payload, e->value);
-    mortise_json_drop(&r->plan.error);
+    mortise_json_set_ref(&r->plan.payload, e->value);
+    mortise_json_clear_ref(&r->plan.error);
     mortise_generation_asked(r->execs[0]);
     rv = announce_proposed(r, err);
     return rv == MORTISE_OK ? mortise_pending_open(r, r->plan.request, 0,
@@ -153,7 +153,7 @@ static int check_answer_members(const json_t *value, size_t more,
                : fail_invalid_answer(err);
 }
 
-int mortise_plan_check_of(const json_t *value, struct mortise_err *err)
+int mortise_plan_check_node_answer(const json_t *value, struct mortise_err *err)
 {
     return json_object_get(value, "graph") != NULL
                ? mortise_fail(
@@ -272,7 +272,7 @@ static json_t *make_recorded_answer(json_t *value)
 
     if (out != NULL && json_object_del(out, "graph") == 0 &&
         json_object_set_new(out, "edited", json_true()) != 0)
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 
@@ -292,7 +292,7 @@ int mortise_plan_answer(struct mortise_run *r, json_t *value,
         return rv;
     }
     if (other)
-        mortise_run_know(r, edited->graph);
+        mortise_run_add_next_graph(r, edited->graph);
     return record_planned(r, MORTISE_SETTLE_ANSWERED, said,
                           other ? edited->graph : r->graph, actor, err);
 }
@@ -305,7 +305,7 @@ int mortise_plan_withdraw(struct mortise_run *r, struct mortise_err *err)
                : MORTISE_OK;
 }
 
-void mortise_plan_holds(struct mortise_run *r)
+void mortise_plan_set_waiting(struct mortise_run *r)
 {
     r->plan.waits = true;
 }
@@ -313,7 +313,7 @@ void mortise_plan_holds(struct mortise_run *r)
 void mortise_plan_forget(struct mortise_run *r)
 {
     r->plan.waits = false;
-    mortise_json_drop(&r->plan.error);
+    mortise_json_clear_ref(&r->plan.error);
 }
 
 static json_t *make_rejection_error(const struct mortise_entry *e)
@@ -372,7 +372,7 @@ static int adopt_graph(struct mortise_run *r, struct mortise_graph *g,
          json_object_set_new(r->self, "version", json_string(g->version)) != 0))
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        mortise_json_hold(&in->input, input);
+        mortise_json_set_ref(&in->input, input);
     json_decref(input);
     return rv;
 }
@@ -427,6 +427,6 @@ int mortise_apply_planned(struct mortise_run *r, const struct mortise_entry *e,
         rv = apply_plan_answer(r, e, err);
     else
         mortise_plan_forget(r);
-    mortise_json_drop(&r->plan.payload);
+    mortise_json_clear_ref(&r->plan.payload);
     return rv;
 }

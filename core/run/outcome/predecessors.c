@@ -44,9 +44,9 @@ static int find_nearest_execution(struct mortise_run *r, const struct exec *x,
         for (uint32_t i = 0; rv == MORTISE_OK && i < n; i++) {
             struct exec *y = r->execs[preds[i]];
 
-            if (mortise_view_was_met(r, y))
+            if (mortise_view_is_reached(r, y))
                 continue;
-            mortise_view_meet(r, y);
+            mortise_view_set_reached(r, y);
             if (!is_execution_of_node(y, x, node))
                 rv = mortise_indexes_add(r->mem, &past, y->index, err);
             else if (*out == NULL || mortise_exec_compare(y, *out) < 0)
@@ -79,8 +79,7 @@ static json_t *make_predecessor(const struct mortise_run *r,
     if (y == NULL || !has_usable_output(y))
         return json_pack("{s:s, s:s}", "id", id, "status",
                          is_failure_collected(x, id) ? "failed" : "skipped");
-    return json_pack("{s:s, s:o}", "id", id, "output",
-                     mortise_brief_told(r, y));
+    return json_pack("{s:s, s:o}", "id", id, "output", mortise_brief_get(r, y));
 }
 
 /* Append the predecessors in x's own depends_on. */
@@ -151,6 +150,6 @@ int mortise_predecessors(struct mortise_run *r, const struct exec *x,
     if (rv == MORTISE_OK)
         rv = add_own_predecessors(r, x, *out, err);
     if (rv != MORTISE_OK)
-        mortise_json_drop(out);
+        mortise_json_clear_ref(out);
     return rv;
 }

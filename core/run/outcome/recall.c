@@ -45,7 +45,7 @@ static int get_session(struct mortise_run *r, struct exec *x, json_t **out,
         return mortise_nomem(err);
     if (json_string_length(*out) > 0 && json_string_length(*out) <= KEY_MAX)
         return MORTISE_OK;
-    mortise_json_drop(out);
+    mortise_json_clear_ref(out);
     *code = "type";
     return mortise_fail(
         why, MORTISE_EINVAL,
@@ -108,7 +108,7 @@ static json_t *make_query_json(const json_t *text)
                                                        MORTISE_MEMORY_CONTENT));
 
     if (mortise_json_is_blank(query))
-        mortise_json_drop(&query);
+        mortise_json_clear_ref(&query);
     return query;
 }
 
@@ -147,7 +147,7 @@ static int prepare_recall(struct mortise_run *r, struct exec *x, json_t **body,
     if (rv == MORTISE_OK && p->consistency == MORTISE_MEMORY_JOURNALED)
         rv = mortise_outbox_overlay(r, p, keys, &x->overlay, err);
     if (rv != MORTISE_OK)
-        mortise_json_drop(body);
+        mortise_json_clear_ref(body);
     json_decref(keys);
     json_decref(query);
     return rv;
@@ -226,7 +226,7 @@ static int parse_recall_answer(struct mortise_run *r, struct exec *x,
         append_new_traces(list, json_object_get(answer, "traces"),
                           p->max_traces) != 0)
         return mortise_nomem(err);
-    mortise_json_drop(&x->overlay);
+    mortise_json_clear_ref(&x->overlay);
     return p->consistency == MORTISE_MEMORY_SNAPSHOT
                ? mortise_outbox_pin(r, (uint64_t)json_integer_value(seq), err)
                : MORTISE_OK;

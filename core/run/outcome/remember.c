@@ -121,12 +121,12 @@ bool mortise_stage_memorable_is_due(const struct outcome *o)
 int mortise_stage_memorable(struct outcome *o, struct mortise_err *err)
 {
     bool stands;
-    int rv = mortise_pipeline_stands(o, &stands, err);
+    int rv = mortise_pipeline_must_stop(o, &stands, err);
 
     if (rv != MORTISE_OK || stands)
         return rv;
-    mortise_json_drop(&o->x->memorable);
-    mortise_json_hold(&o->x->encoded, o->output);
+    mortise_json_clear_ref(&o->x->memorable);
+    mortise_json_set_ref(&o->x->encoded, o->output);
     return mortise_guard_begin(o->r, o->x, MORTISE_GUARD_REMEMBERED,
                                o->entry.value, err);
 }
@@ -141,7 +141,7 @@ int mortise_remember_judged(struct mortise_run *r, struct exec *x,
     assert(x->stage == MORTISE_GUARD_REMEMBERED);
     x->encoded = NULL;
     if (refused == NULL && x->replaced)
-        mortise_json_hold(&x->memorable, x->subject);
+        mortise_json_set_ref(&x->memorable, x->subject);
     rv = mortise_pipeline_resume(r, x, output, refused, err);
     json_decref(output);
     return rv;
@@ -159,7 +159,7 @@ static int fail_remember(struct mortise_run *r, struct exec *x,
                          const char *code, const char *class, const char *words,
                          struct mortise_err *err)
 {
-    mortise_json_drop(&x->encoded);
+    mortise_json_clear_ref(&x->encoded);
     return mortise_fail_attempt(r, x, code, class, words, err);
 }
 
@@ -172,7 +172,7 @@ static int record_remembering(struct outcome *o, struct mortise_err *err)
     e.type = MORTISE_E_REMEMBERING;
     e.value =
         json_pack("{s:O, s:O}", "output", o->output, "trace", o->x->trace);
-    e.edges = o->x->n_chosen > 0 ? mortise_exec_going(o->x) : NULL;
+    e.edges = o->x->n_chosen > 0 ? mortise_exec_get_taken_edges(o->x) : NULL;
     e.n_edges = o->x->n_chosen;
     rv = e.value != NULL ? mortise_leaving_record(o, &e, err)
                          : mortise_nomem(err);
@@ -195,7 +195,7 @@ int mortise_apply_remembering(struct mortise_run *r, struct exec *x,
         e->how > DONE_CACHED || e->how == DONE_ON_ERROR)
         return mortise_entry_corrupt(err, e);
     left.value = output;
-    rv = mortise_leaving_keep(r, x, &left, x->sought, err);
+    rv = mortise_leaving_store(r, x, &left, x->sought, err);
     mortise_exec_keep_trace(x, trace);
     return rv == MORTISE_OK ? mortise_exec_intend(r, x, e, err) : rv;
 }
@@ -219,13 +219,13 @@ int mortise_stage_remember(struct outcome *o, struct mortise_err *err)
 {
     json_t *body;
     bool stands;
-    int rv = mortise_pipeline_stands(o, &stands, err);
+    int rv = mortise_pipeline_must_stop(o, &stands, err);
 
     if (rv != MORTISE_OK || stands)
         return rv;
     if (o->x->trace == NULL)
         return make_and_record_trace(o, err);
-    mortise_json_hold(&o->x->encoded, o->output);
+    mortise_json_set_ref(&o->x->encoded, o->output);
     body = json_pack("{s:s, s:I, s:[O]}", "tenant", o->r->tenant, "now",
                      (json_int_t)o->r->time_ms, "traces", o->x->trace);
     return body != NULL ? mortise_call_start_with(
@@ -244,7 +244,7 @@ int mortise_remember_settle(struct mortise_run *r, struct exec *x,
     if (late)
         return fail_remember(r, x, "memory.timeout", "timeout",
                              mortise_exec_timed_out(x, words), err);
-    mortise_fail_no_sooner(x, in->retry_after_ms);
+    mortise_fail_delay_retry(x, in->retry_after_ms);
     if (in->status != 0)
         return fail_remember(
             r, x, mortise_lookup_code(in->error_code, "memory", room),
@@ -275,7 +275,7 @@ int mortise_stage_encode(struct outcome *o, struct mortise_err *err)
     e.how = (uint8_t)get_memory_policy(o)->consistency;
     rv = mortise_run_record_value(o->r, &e, json_incref(o->x->trace), err);
     mortise_exec_keep_trace(o->x, NULL);
-    mortise_json_drop(&o->x->memorable);
+    mortise_json_clear_ref(&o->x->memorable);
     return rv;
 }
 
@@ -299,8 +299,8 @@ int mortise_apply_remember(struct mortise_run *r, struct exec *x,
     rv = mortise_event_announce(r, x, "memory_write", extra, err);
     return rv != MORTISE_OK || e->how == MORTISE_MEMORY_LIVE
                ? rv
-               : mortise_outbox_put(r, e->value,
-                                    (enum mortise_consistency)e->how, err);
+               : mortise_outbox_add_trace(
+                     r, e->value, (enum mortise_consistency)e->how, err);
 }
 
 void mortise_describe_remember(json_t *out, const struct mortise_entry *e)

@@ -14,7 +14,8 @@ bool mortise_result_is_kept(const struct exec *x)
            memcmp(x->key, x->result_key, sizeof x->key) == 0;
 }
 
-bool mortise_result_is_there(const struct mortise_run *r, const struct exec *x)
+bool mortise_result_is_reusable(const struct mortise_run *r,
+                                const struct exec *x)
 {
     uint8_t key[MORTISE_DIGEST];
 
@@ -51,8 +52,8 @@ static int record_result(struct mortise_run *r, struct exec *x, json_t *output,
     return rv == MORTISE_OK ? mortise_result_record_said(r, x, said, err) : rv;
 }
 
-int mortise_result_keep(struct mortise_run *r, struct exec *x, json_t *output,
-                        enum done_how how, struct mortise_err *err)
+int mortise_result_record(struct mortise_run *r, struct exec *x, json_t *output,
+                          enum done_how how, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     const struct origin *from = mortise_origin_of(how);
@@ -70,14 +71,14 @@ int mortise_result_keep(struct mortise_run *r, struct exec *x, json_t *output,
     return rv;
 }
 
-void mortise_result_say(struct exec *x, json_t *said)
+void mortise_result_set_said(struct exec *x, json_t *said)
 {
-    mortise_json_hold(&x->said, said);
+    mortise_json_set_ref(&x->said, said);
 }
 
 void mortise_result_forget(struct exec *x)
 {
-    mortise_json_drop(&x->result);
+    mortise_json_clear_ref(&x->result);
 }
 
 int mortise_apply_result(struct mortise_run *r, struct exec *x,
@@ -85,10 +86,10 @@ int mortise_apply_result(struct mortise_run *r, struct exec *x,
 {
     (void)r;
     (void)err;
-    mortise_json_hold(&x->result, e->value);
-    mortise_result_say(x, NULL);
+    mortise_json_set_ref(&x->result, e->value);
+    mortise_result_set_said(x, NULL);
     memcpy(x->result_key, e->digest, sizeof x->result_key);
-    mortise_exec_open_effect(x, false);
+    mortise_exec_set_effect_open(x, false);
     mortise_step_clear_doubts(x); /* the result includes all steps */
     mortise_doubt_forget(x);
     return MORTISE_OK;
@@ -100,6 +101,6 @@ int mortise_apply_said(struct mortise_run *r, struct exec *x,
     (void)r;
     if (!json_is_object(e->value))
         return mortise_entry_corrupt(err, e);
-    mortise_result_say(x, e->value);
+    mortise_result_set_said(x, e->value);
     return MORTISE_OK;
 }

@@ -87,7 +87,7 @@ static bool is_discovered_target(const struct outcome *o,
                                  const struct mortise_edge *e)
 {
     const struct mortise_graph *g = o->x->frame->graph;
-    const char *first = mortise_exec_sought_first(o->x, e->discovery);
+    const char *first = mortise_exec_first_discovered(o->x, e->discovery);
 
     if (first == NULL)
         return e->kind == MORTISE_EDGE_FALLBACK;
@@ -155,7 +155,7 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
 
     assert(e->n_edges == 0 && o->x->n_chosen <= n->n_out);
     if (o->x->n_chosen > 0) { /* chosen before; their guardrails have passed */
-        memcpy(e->edges, mortise_exec_going(o->x),
+        memcpy(e->edges, mortise_exec_get_taken_edges(o->x),
                o->x->n_chosen * sizeof e->edges[0]);
         e->n_edges = o->x->n_chosen;
         return MORTISE_OK;
@@ -201,7 +201,7 @@ static int add_max_parallel(const struct mortise_region *map,
         return *list != NULL ? MORTISE_OK : mortise_nomem(why);
     }
     json_decref(most);
-    mortise_json_drop(list);
+    mortise_json_clear_ref(list);
     return rv;
 }
 
@@ -226,7 +226,7 @@ int mortise_route_list(const struct mortise_region *map, const char *from,
         return map->parallel != NULL
                    ? add_max_parallel(map, env, out, code, why)
                    : MORTISE_OK;
-    mortise_json_drop(out);
+    mortise_json_clear_ref(out);
     return mortise_expr_at_place(&map->over, rv, why);
 }
 
@@ -246,7 +246,7 @@ int mortise_route_query(struct outcome *o,
     mortise_env_finish(&env);
     o->code = "expression";
     if (rv == MORTISE_OK && !json_is_string(*query)) {
-        mortise_json_drop(query);
+        mortise_json_clear_ref(query);
         o->code = "type";
         return mortise_fail(&o->why, MORTISE_EINVAL,
                             "discovery.query of '%s' must be a string",
@@ -275,7 +275,7 @@ static int get_edge_finding(struct outcome *o,
                             const struct mortise_edge_discovery *d,
                             json_t **out, struct mortise_err *err)
 {
-    const json_t *sought = mortise_exec_sought(o->x, d);
+    const json_t *sought = mortise_exec_get_discovery(o->x, d);
     json_t *query;
     int rv;
 
@@ -290,7 +290,7 @@ static int get_edge_finding(struct outcome *o,
     return rv;
 }
 
-bool mortise_route_stands_on(const struct mortise_edge *e)
+bool mortise_route_needs_value(const struct mortise_edge *e)
 {
     return mortise_edge_is_map(e) || e->discovery != NULL;
 }
@@ -343,14 +343,15 @@ int mortise_stage_grounds(struct outcome *o, struct mortise_err *err)
     for (size_t i = 0; rv == MORTISE_OK && i < o->entry.n_edges; i++) {
         const struct mortise_edge *edge = &edges[o->entry.edges[i]];
 
-        if (mortise_route_stands_on(edge))
+        if (mortise_route_needs_value(edge))
             rv = add_edge_value(o, edge, err);
     }
     return rv;
 }
 
-void mortise_route_of_kind(const struct exec *x, struct mortise_entry *e,
-                           enum mortise_edge_kind kind)
+void mortise_route_add_edge_of_kind(const struct exec *x,
+                                    struct mortise_entry *e,
+                                    enum mortise_edge_kind kind)
 {
     const struct mortise_graph *g = x->frame->graph;
     const struct mortise_node *n = &g->nodes[x->node];

@@ -30,7 +30,7 @@ static int enter_effect_output(struct mortise_run *r, struct exec *x,
                                json_t *given, enum done_how how,
                                struct mortise_err *err)
 {
-    mortise_result_say(x, in->said);
+    mortise_result_set_said(x, in->said);
     return mortise_pipeline_enter(r, x, given != NULL ? given : json_null(),
                                   how, err);
 }
@@ -39,7 +39,7 @@ static int enter_effect_output(struct mortise_run *r, struct exec *x,
 static int restart_after_lookup(struct mortise_run *r, struct exec *x,
                                 struct mortise_err *err)
 {
-    mortise_exec_become(r, x, X_READY);
+    mortise_exec_set_state(r, x, X_READY);
     return mortise_start_exec(r, x, err);
 }
 
@@ -85,7 +85,7 @@ static int settle_check_call(struct mortise_run *r, struct exec *x,
         failure = json_string_value(broke);
     else if (in->status != MORTISE_S_OK)
         failure = in->message;
-    else if (mortise_step_left_unasked(x))
+    else if (mortise_step_has_unasked(x))
         failure = left_unasked;
     rv = settle_guard_verdict(r, x, in, failure, err);
     json_decref(broke);
@@ -165,14 +165,15 @@ static int settle_divergence(struct mortise_run *r, struct exec *x,
     if (doubt == DOUBT_NONE)
         return mortise_fail_attempt(r, x, "determinism", "permanent", words,
                                     err);
-    return x->stop == STOP_RUN ? mortise_doubt_cancelled(r, x, err)
-                               : mortise_doubt_broke(r, x, doubt, words, err);
+    return x->stop == STOP_RUN
+               ? mortise_doubt_cancelled(r, x, err)
+               : mortise_doubt_open_diverged(r, x, doubt, words, err);
 }
 
 static int suspend_call(struct mortise_run *r, struct exec *x,
                         struct mortise_err *err)
 {
-    int rv = mortise_step_let_go(r, x, err);
+    int rv = mortise_step_suspend(r, x, err);
 
     return rv == MORTISE_ENOTFOUND
                ? mortise_fail_attempt(r, x, "suspended", "permanent",
@@ -188,14 +189,14 @@ static int settle_execute_call(struct mortise_run *r, struct exec *x,
 {
     enum doubt doubt = mortise_doubt_at_end(r, x, in, false);
 
-    mortise_fail_no_sooner(x, in->retry_after_ms);
+    mortise_fail_delay_retry(x, in->retry_after_ms);
     if (x->broke != NULL)
         return settle_divergence(r, x, in, json_string_value(x->broke), err);
     if (doubt != DOUBT_NONE)
-        return mortise_doubt_ended(r, x, doubt, in, err);
+        return mortise_doubt_open_at_end(r, x, doubt, in, err);
     if (in->status == MORTISE_S_SUSPENDED)
         return suspend_call(r, x, err);
-    if (in->status == MORTISE_S_OK && mortise_step_left_unasked(x))
+    if (in->status == MORTISE_S_OK && mortise_step_has_unasked(x))
         return settle_divergence(r, x, in, left_unasked, err);
     if (in->status == MORTISE_S_OK && mortise_step_in_doubt(r, x) != NULL)
         return settle_divergence(r, x, in, left_open, err);
@@ -209,7 +210,7 @@ static int settle_execute_call(struct mortise_run *r, struct exec *x,
                               .ending = in->ending,
                               .reported = true},
             err);
-    mortise_cache_note(x, in);
+    mortise_cache_store_output(x, in);
     return enter_effect_output(r, x, in, in->output, DONE_EXECUTED, err);
 }
 
@@ -244,7 +245,7 @@ static int settle_loser_call(struct mortise_run *r, struct exec *x,
     if (x->call != MORTISE_RUN_EXECUTE) /* open effects stay open */
         return mortise_exec_ready(r, x, err);
     if (doubt != DOUBT_NONE)
-        return mortise_doubt_ended(r, x, doubt, in, err);
+        return mortise_doubt_open_at_end(r, x, doubt, in, err);
     if (in->status != MORTISE_S_OK)
         return in->silent ? mortise_stop_lost(r, x, err)
                           : mortise_doubt_of_loser_refuted(r, x, err);
@@ -272,17 +273,17 @@ static int settle_stopped_call(struct mortise_run *r, struct exec *x,
     if (happened || let_go || x->stop == STOP_BROKE)
         return settle_execute_call(r, x, in, err);
     if (doubt != DOUBT_NONE && x->stop != STOP_RUN)
-        return mortise_doubt_ended(r, x, doubt, in, err);
+        return mortise_doubt_open_at_end(r, x, doubt, in, err);
     if (x->stop == STOP_RUN) { /* a doubt stays open (doubt.c (11)) */
         if (doubt == DOUBT_NONE && x->effect_open &&
             x->call == MORTISE_RUN_EXECUTE)
-            rv = mortise_fail_not_done(r, x, err);
+            rv = mortise_fail_undo_intent(r, x, err);
         return rv == MORTISE_OK ? mortise_doubt_cancelled(r, x, err) : rv;
     }
     if (x->stop == STOP_BUDGET || x->stop == STOP_COMMAND) {
-        mortise_exec_stop_for(x, STOP_NONE);
+        mortise_exec_set_stop(x, STOP_NONE);
         return x->effect_open && x->call == MORTISE_RUN_EXECUTE
-                   ? mortise_fail_not_done(r, x, err)
+                   ? mortise_fail_undo_intent(r, x, err)
                    : mortise_exec_ready(r, x, err);
     }
     if (x->call == MORTISE_RUN_CHECK)
@@ -310,7 +311,7 @@ static int settle_cache_lookup(struct mortise_run *r, struct exec *x,
     if (in->status == 0 && in->output != NULL)
         return mortise_pipeline_enter(r, x, in->output, DONE_CACHED, err);
     mortise_cache_missed(x, in);
-    mortise_exec_become(r, x, X_READY); /* the call may need a slot */
+    mortise_exec_set_state(r, x, X_READY); /* the call may need a slot */
     return mortise_start_execute(r, x, err);
 }
 
@@ -330,7 +331,7 @@ static int close_ended_call(struct mortise_run *r,
     if (rv == MORTISE_OK)
         rv = mortise_usage_note(r, x, in->usage, stuck, err);
     if (rv == MORTISE_OK && in->status != MORTISE_S_OK)
-        rv = mortise_step_take_back(r, x, err);
+        rv = mortise_step_undo_unstarted(r, x, err);
     mortise_exec_renew(x); /* ignore a second answer */
     *out = x;
     return rv;
@@ -379,10 +380,10 @@ static int settle_unresponsive_call(struct mortise_run *r, struct exec *x,
     bool cut = x->stop == STOP_RUN;
     bool over = cut || !mortise_race_may_come_back(x);
 
-    mortise_exec_stop_for(x, STOP_STUCK);
+    mortise_exec_set_stop(x, STOP_STUCK);
     if (doubt != DOUBT_NONE && !over)
-        return mortise_doubt_ended(r, x, doubt, &mute, err);
-    mortise_exec_stop_for(x, STOP_NONE);
+        return mortise_doubt_open_at_end(r, x, doubt, &mute, err);
+    mortise_exec_set_stop(x, STOP_NONE);
     if (x->call == MORTISE_RUN_RECONCILE && !over)
         return mortise_doubt_ask(r, x, err); /* it did not return either */
     if (x->loss != LOSS_NONE)
@@ -392,8 +393,8 @@ static int settle_unresponsive_call(struct mortise_run *r, struct exec *x,
             r, x, NULL, "the plugin did not return after a cancellation", err);
     if (cut && open) /* its on_error is not followed any more */
         return mortise_doubt_cancelled(r, x, err);
-    return mortise_fail_for_good(r, x, "timeout.unresponsive",
-                                 mortise_doubt_stuck, open, err);
+    return mortise_fail_without_retry(r, x, "timeout.unresponsive",
+                                      mortise_doubt_stuck, open, err);
 }
 
 /* ---- calls that end before their tools ---------------------------------- */
@@ -452,8 +453,8 @@ static int store_call_end(struct mortise_run *r, struct exec *x,
     x->ended = e;
     if (x->state == X_RUNNING)
         /* A later stop may set another reason. */
-        mortise_exec_stop_for(x, STOP_NONE);
-    mortise_exec_become(r, x, X_STOPPING);
+        mortise_exec_set_stop(x, STOP_NONE);
+    mortise_exec_set_state(r, x, X_STOPPING);
     return mortise_run_record(r, &abandon, err);
 }
 
@@ -532,7 +533,7 @@ static bool is_every_tool_waiting(const struct mortise_run *r,
 static void suspend_ended_call(struct mortise_run *r, struct exec *x)
 {
     mortise_settle_forget(r, x);
-    mortise_exec_stop_for(x, STOP_NONE);
+    mortise_exec_set_stop(x, STOP_NONE);
     mortise_exec_await_tools(r, x);
 }
 
@@ -548,7 +549,7 @@ static int update_tool_asker(struct mortise_run *r, struct exec *x,
     if (x->ended != NULL)
         return MORTISE_OK;
     if (!x->awaits_tools)
-        return mortise_step_look(r, x, mortise_tool_waits, err);
+        return mortise_step_check_tools(r, x, mortise_tool_waits, err);
     return over && !mortise_tools_have_returned(r, x)
                ? mortise_exec_ready(r, x, err)
                : MORTISE_OK;
@@ -588,13 +589,14 @@ int mortise_settle_timer(struct mortise_run *r, uint64_t timer,
 {
     struct exec *x = mortise_exec_at(r, timer);
 
-    if (x == NULL || !mortise_exec_fires(x))
+    if (x == NULL || !mortise_exec_fire_timer(x))
         return MORTISE_OK; /* disarmed, or fired already */
     if (x->index == 0 || x->state == X_INSIDE)
         return mortise_clock_is_due(r, x, err);
     if (x->state == X_RUNNING)
         return mortise_exec_cancel(
-            r, x, mortise_call_is_given_up(r, x) ? STOP_COMMAND : STOP_TIMEOUT,
+            r, x,
+            mortise_call_has_lost_patience(r, x) ? STOP_COMMAND : STOP_TIMEOUT,
             err);
     if (x->state == X_SUSPENDED)
         return mortise_step_expired(r, x, err);

@@ -37,7 +37,7 @@ bool mortise_stage_sought_is_due(const struct outcome *o)
            o->x->loss == LOSS_NONE &&
            mortise_origin_said(o->x, (enum done_how)o->entry.how, "goto") ==
                NULL &&
-           mortise_exec_sought_next(o->x) != NULL;
+           mortise_exec_next_discovery(o->x) != NULL;
 }
 
 static json_t *make_node_candidates(const struct mortise_run *r,
@@ -59,7 +59,7 @@ static json_t *make_node_candidates(const struct mortise_run *r,
                                                   to->id, "kind", "node",
                                                   "name", to->id, "description",
                                                   to->capability)) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     }
     return list;
 }
@@ -79,9 +79,9 @@ int mortise_stage_query(struct outcome *o, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     if (mortise_stage_sought_is_due(o))
-        rv =
-            mortise_route_query(o, mortise_exec_sought_next(o->x), &query, err);
-    mortise_json_hold(&o->x->seeking_for, query);
+        rv = mortise_route_query(o, mortise_exec_next_discovery(o->x), &query,
+                                 err);
+    mortise_json_set_ref(&o->x->seeking_for, query);
     json_decref(query);
     return rv;
 }
@@ -91,11 +91,11 @@ static int start_discovery_call(struct outcome *o, struct mortise_err *err)
     json_t *body = json_pack(
         "{s:O, s:s, s:i, s:i, s:o}", "query", o->x->seeking_for, "kind", "node",
         "max", MAX_NODE_RESULTS, "tokens", 1, "candidates",
-        make_node_candidates(o->r, o->x, mortise_exec_sought_next(o->x)));
+        make_node_candidates(o->r, o->x, mortise_exec_next_discovery(o->x)));
 
     if (body == NULL)
         return mortise_nomem(err);
-    mortise_json_hold(&o->x->seeking, o->output);
+    mortise_json_set_ref(&o->x->seeking, o->output);
     return mortise_call_start_with(o->r, o->x, MORTISE_RUN_DISCOVER, body, err);
 }
 
@@ -103,8 +103,8 @@ static int start_discovery_call(struct outcome *o, struct mortise_err *err)
 
 static void clear_seeking(struct exec *x)
 {
-    mortise_json_drop(&x->seeking);
-    mortise_json_drop(&x->seeking_for);
+    mortise_json_clear_ref(&x->seeking);
+    mortise_json_clear_ref(&x->seeking_for);
 }
 
 /* Record the output with all findings so far, and append `found` (taken). */
@@ -139,7 +139,7 @@ static json_t *make_failed_finding(const struct exec *x, json_t *query,
                                    const char *code, const char *words)
 {
     return json_pack("{s:O, s:s, s:[], s:{s:s, s:o}}", "query", query, "kind",
-                     mortise_exec_sought_next(x)->kind, "results", "error",
+                     mortise_exec_next_discovery(x)->kind, "results", "error",
                      "code", code, "message",
                      mortise_json_strn(words, strlen(words)));
 }
@@ -148,7 +148,7 @@ static json_t *make_failed_finding(const struct exec *x, json_t *query,
 static bool is_edge_candidate(const struct mortise_run *r, const struct exec *x,
                               const char *id)
 {
-    const struct mortise_edge_discovery *d = mortise_exec_sought_next(x);
+    const struct mortise_edge_discovery *d = mortise_exec_next_discovery(x);
     const struct mortise_graph *g = x->frame->graph;
     const struct mortise_node *n = mortise_exec_node(r, x);
 
@@ -185,10 +185,10 @@ static json_t *parse_node_results(const struct mortise_run *r,
         if (json_array_append_new(
                 list, json_pack("{s:s, s:O*}", "id", id, "score",
                                 json_object_get(one, "score"))) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     }
     return json_pack("{s:O, s:s, s:o, s:O*}", "query", x->seeking_for, "kind",
-                     mortise_exec_sought_next(x)->kind, "results", list,
+                     mortise_exec_next_discovery(x)->kind, "results", list,
                      "failed", failed);
 }
 
@@ -196,7 +196,7 @@ int mortise_stage_sought(struct outcome *o, struct mortise_err *err)
 {
     struct exec *x = o->x;
     bool stands;
-    int rv = mortise_pipeline_stands(o, &stands, err);
+    int rv = mortise_pipeline_must_stop(o, &stands, err);
 
     if (rv != MORTISE_OK || stands)
         return rv;
@@ -255,5 +255,5 @@ int mortise_apply_discovered(struct mortise_run *r, struct exec *x,
         e->generation != x->generation || e->how > DONE_CACHED)
         return mortise_entry_corrupt(err, e);
     left.value = output;
-    return mortise_leaving_hold(r, x, &left, found, err);
+    return mortise_leaving_store_ready(r, x, &left, found, err);
 }

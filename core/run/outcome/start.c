@@ -181,7 +181,7 @@ static int settle_call_doubt(struct mortise_run *r, struct exec *x,
     int rv = MORTISE_OK;
 
     if (!x->effect_open || !mortise_tools_are_at_work(x))
-        return mortise_doubt_start(r, x, err);
+        return mortise_doubt_settle(r, x, err);
     if (!mortise_tools_are_lost(x))
         rv = mortise_run_record(r, &abandon, err);
     if (rv == MORTISE_OK)
@@ -218,7 +218,7 @@ int mortise_start_call(struct mortise_run *r, struct exec *x,
             memcmp(digest, x->approved_digest, sizeof digest) != 0)
             return ask_approval(r, x, digest, err);
     }
-    if (mortise_result_is_there(r, x))
+    if (mortise_result_is_reusable(r, x))
         return enter_recorded_result(r, x, err);
     if (x->effect_open || mortise_step_in_doubt(r, x) != NULL)
         return settle_call_doubt(r, x, err);
@@ -299,7 +299,7 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return mortise_fail_refused(r, x, rv, code, &why, err);
     if (x->leaving != NULL)
-        return mortise_pipeline_go_on(r, x, err);
+        return mortise_pipeline_continue_leaving(r, x, err);
     rv = mortise_view_before(r, x, &why);
     if (rv != MORTISE_OK)
         return mortise_fail_refused(
@@ -314,7 +314,7 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
     if (needs_node_approval(x, n))
         return ask_node_approval(r, x, err);
     if (needs_plan_approval(x, n))
-        return mortise_plan_ask_of(r, x, err);
+        return mortise_plan_ask_node(r, x, err);
     if (needs_before_entry(x, n))
         return record_start(r, x, MORTISE_E_BEFORE, err);
     rv = mortise_lookups_begin(r, x, &asked, err);

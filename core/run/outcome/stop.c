@@ -11,8 +11,8 @@ int mortise_stop_forget(struct mortise_run *r, struct exec *x,
     mortise_verdict_forget(x);
     mortise_doubt_note_failure(x, NULL);
     json_decref(mortise_step_take_broke(x));
-    mortise_exec_stop_for(x, STOP_NONE);
-    return mortise_generation_rest(r, x, err);
+    mortise_exec_set_stop(x, STOP_NONE);
+    return mortise_generation_end(r, x, err);
 }
 
 int mortise_stop_exec(struct mortise_run *r, struct exec *x,
@@ -30,7 +30,7 @@ int mortise_stop_exec(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK || x->state == X_DONE)
         return rv;
     if (type == MORTISE_E_STOPPED || mortise_race_may_come_back(x))
-        rv = mortise_doubt_note(r, x, err);
+        rv = mortise_doubt_record_cause(r, x, err);
     return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }
 
@@ -40,7 +40,7 @@ int mortise_stop_lost(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
     int rv = !mortise_race_may_come_back(x) && mortise_doubt_is_open(r, x)
-                 ? mortise_doubt_left(r, x, err)
+                 ? mortise_doubt_record_left(r, x, err)
                  : MORTISE_OK;
 
     return rv == MORTISE_OK ? mortise_stop_exec(r, x, MORTISE_E_LOST, err) : rv;
@@ -79,8 +79,8 @@ static int stop_loser(struct mortise_run *r, struct exec *x, bool *ended,
     if (rv != MORTISE_OK || must_wait_to_stop(x))
         return rv;
     if (x->state == X_INTENT && x->effect_open) /* it was not called yet */
-        rv = mortise_fail_not_done(r, x, err);
-    if (rv != MORTISE_OK || mortise_doubt_outlives(r, x))
+        rv = mortise_fail_undo_intent(r, x, err);
+    if (rv != MORTISE_OK || mortise_doubt_must_settle(r, x))
         return rv == MORTISE_OK ? mortise_doubt_of_loser(r, x, err) : rv;
     *ended = true;
     return mortise_stop_lost(r, x, err);
@@ -143,14 +143,14 @@ static int end_finalizer_wait(struct mortise_run *r, struct exec *x,
         rv = mortise_exec_disarm(r, x, err);
     return rv != MORTISE_OK || held
                ? rv
-               : mortise_fail_for_good(
+               : mortise_fail_without_retry(
                      r, x, "stopped",
                      "the graph was stopped, and a finaliser cannot wait", open,
                      err);
 }
 
-int mortise_finals_wait_for_nobody(struct mortise_run *r, bool *any,
-                                   struct mortise_err *err)
+int mortise_finals_end_waits(struct mortise_run *r, bool *any,
+                             struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -159,7 +159,7 @@ int mortise_finals_wait_for_nobody(struct mortise_run *r, bool *any,
         struct exec *x = r->execs[i];
 
         if (is_waiting_finalizer(x) && x->loss == LOSS_NONE &&
-            mortise_exec_is_final(x) && !mortise_exec_is_to_stop(r, x)) {
+            mortise_exec_is_final(x) && !mortise_exec_must_stop(r, x)) {
             *any = true;
             rv = end_finalizer_wait(r, x, err);
         }

@@ -58,9 +58,9 @@ static json_t *replace_message_text(const struct mortise_mem *mem,
     if (rv == 0 && output != NULL && !json_is_null(output))
         rv = json_array_append_new(parts, make_text_part(mem, output));
     if (rv != 0)
-        mortise_json_drop(&parts);
+        mortise_json_clear_ref(&parts);
     if (json_object_set_new(out, "parts", parts) != 0)
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 
@@ -75,11 +75,11 @@ static json_t *remove_message_text(const struct mortise_mem *mem,
         json_array_append_new(json_object_get(out, "parts"),
                               json_pack("{s:s, s:s}", "type", "text", "text",
                                         "(held back)")) != 0)
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 
-json_t *mortise_talk_of(const struct outcome *o, json_t *said)
+json_t *mortise_talk_filter(const struct outcome *o, json_t *said)
 {
     const bool another = was_output_sanitized(o);
     bool is_last = true;
@@ -98,7 +98,7 @@ json_t *mortise_talk_of(const struct outcome *o, json_t *said)
                 out, i,
                 is_last ? replace_message_text(o->r->mem, one, o->entry.value)
                         : remove_message_text(o->r->mem, one)) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
         is_last = false;
     }
     return out;

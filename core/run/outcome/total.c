@@ -56,7 +56,7 @@ int mortise_total_choose_start(struct mortise_run *r,
     json_decref(state);
     json_decref(empty);
     if (rv != MORTISE_OK)
-        mortise_json_drop(&b->lists);
+        mortise_json_clear_ref(&b->lists);
     return rv;
 }
 
@@ -83,7 +83,7 @@ int mortise_total_check_input(const struct mortise_graph *g, json_t *input,
         return mortise_fail(err, MORTISE_EINVAL, "input must be an object");
     rv = mortise_schema_check_within(g->input, input, g->expr_cost, err);
     if (rv != MORTISE_OK)
-        return mortise_doing(err, rv, "input");
+        return mortise_err_prefix(err, rv, "input");
     *out = mortise_schema_normal(g->input, input, g->expr_cost);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
@@ -99,7 +99,7 @@ static int check_state_schema(const struct mortise_graph *g,
                                          g->expr_cost, why);
 
     return rv != MORTISE_OK
-               ? mortise_doing(why, rv, "%s at the end of the run", root)
+               ? mortise_err_prefix(why, rv, "%s at the end of the run", root)
                : rv;
 }
 
@@ -121,7 +121,7 @@ static int check_final_state(struct mortise_run *r, const struct frame *f,
         rv = check_state_schema(f->graph, f->graph->artifacts, *state,
                                 "artifacts", why);
     if (rv != MORTISE_OK)
-        mortise_json_drop(state);
+        mortise_json_clear_ref(state);
     return rv;
 }
 

@@ -68,7 +68,7 @@ static int add_verdict(const struct mortise_run *r, struct exec *x,
 
 void mortise_verdict_forget(struct exec *x)
 {
-    mortise_json_drop(&x->verdicts);
+    mortise_json_clear_ref(&x->verdicts);
 }
 
 int mortise_verdict_keep(struct mortise_run *r, struct exec *x,
@@ -101,7 +101,7 @@ static int record_checked(struct mortise_run *r, struct exec *x,
     mortise_entry_finish(&e);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_exec_become(r, x, X_READY); /* it keeps its slot */
+    mortise_exec_set_state(r, x, X_READY); /* it keeps its slot */
     return mortise_exec_kind(r, x)->start(r, x, err);
 }
 
@@ -144,7 +144,7 @@ static int end_round(struct mortise_run *r, struct exec *x,
     }
     if (!is_output_stage(x))
         return mortise_exec_kind(r, x)->passed(r, x, err);
-    rv = mortise_guard_left(x, &output, err);
+    rv = mortise_guard_get_output(x, &output, err);
     return rv == MORTISE_OK ? mortise_pipeline_resume(r, x, output, NULL, err)
                             : rv;
 }
@@ -195,10 +195,10 @@ int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
     if (strcmp(action, "reroute") == 0) {
         if (x->stage != MORTISE_GUARD_EDGE) /* nothing is written */
             return mortise_pipeline_divert(r, x, MORTISE_EDGE_REROUTE, err);
-        mortise_guard_detour(x);
+        mortise_guard_set_detour(x);
     } else {
-        mortise_guard_answered(x, strcmp(action, "sanitize") == 0 ? replacement
-                                                                  : NULL);
+        mortise_guard_set_answer(
+            x, strcmp(action, "sanitize") == 0 ? replacement : NULL);
     }
     rv = mortise_guard_ask(r, x, &asked, err);
     return rv != MORTISE_OK || asked ? rv : end_round(r, x, end, err);

@@ -310,7 +310,7 @@ static int make_decode_error(struct mortise_err *err, int rv)
     if (rv == MORTISE_ENOMEM)
         return rv;
     if (rv != MORTISE_OK)
-        return mortise_doing(err, MORTISE_ECORRUPT, "a journal entry");
+        return mortise_err_prefix(err, MORTISE_ECORRUPT, "a journal entry");
     return mortise_fail(err, MORTISE_ECORRUPT, "a journal entry is damaged");
 }
 

@@ -34,7 +34,7 @@ enum mortise_ask { /* kinds of requests (runtime.md 7) */
                    MORTISE_ASK_BUDGET,
                    MORTISE_ASK_NODE,
                    MORTISE_ASK_PLAN,
-                   MORTISE_ASKS
+                   MORTISE_ATTENTION
 };
 
 enum mortise_settle {

@@ -57,8 +57,9 @@
 #include "core/base/real.h"
 #include "core/run/spend/spend.h"
 
-const char *mortise_budget_spell(char out[BUDGET_TEXT], enum mortise_spend what,
-                                 uint64_t amount)
+const char *mortise_budget_print_amount(char out[BUDGET_TEXT],
+                                        enum mortise_spend what,
+                                        uint64_t amount)
 {
     if (what == MORTISE_SPEND_USD)
         mortise_real_text(out, (double)amount / MORTISE_NANO);
@@ -119,7 +120,7 @@ void mortise_budget_need(const struct mortise_run *r, const struct exec *x,
     assert(op != NULL); /* the execution calls an operation */
     memcpy(most.amount, op->usage.most, sizeof most.amount);
     if (goes_on && x->cost != NULL)
-        mortise_usage_less(&most, &x->cost->again);
+        mortise_usage_subtract(&most, &x->cost->again);
     if (op->asks_models)
         set_least_usage(most.amount);
     need[MORTISE_SPEND_WALL] = 0; /* unknown in advance; see (5) */
@@ -208,8 +209,9 @@ static void get_amounts_at_stake(const struct mortise_run *r,
             out[k] = own[k];
 }
 
-bool mortise_budget_owes(const struct mortise_run *r, const struct exec *x,
-                         uint64_t used[MORTISE_USED_N])
+bool mortise_budget_get_unreported(const struct mortise_run *r,
+                                   const struct exec *x,
+                                   uint64_t used[MORTISE_USED_N])
 {
     uint64_t held[MORTISE_N_SPENDS];
 
@@ -234,7 +236,7 @@ static void spend_hold(struct mortise_run *r, struct exec *x)
     uint64_t used[MORTISE_USED_N], held[MORTISE_N_SPENDS];
 
     assert(x->hold->open); /* or it would be spent twice */
-    if (mortise_budget_owes(r, x, used))
+    if (mortise_budget_get_unreported(r, x, used))
         mortise_usage_assume(r, x, used);
     get_amounts_at_stake(r, x, held);
     release_hold(r, x);
@@ -261,7 +263,7 @@ void mortise_budget_call_ended(struct mortise_run *r, struct exec *x)
     settle_hold(r, x, false);
 }
 
-void mortise_budget_call_let_go(struct mortise_run *r, struct exec *x)
+void mortise_budget_call_suspended(struct mortise_run *r, struct exec *x)
 {
     settle_hold(r, x, true);
 }
@@ -386,7 +388,7 @@ json_t *mortise_budget_write(const uint64_t need[MORTISE_N_SPENDS])
             json_object_set_new(
                 amounts, get_spend_name(k),
                 mortise_spend_json((enum mortise_spend)k, need[k])) != 0)
-            mortise_json_drop(&amounts);
+            mortise_json_clear_ref(&amounts);
     }
     return amounts;
 }
@@ -520,7 +522,7 @@ static enum budget_fit budget_fit(const struct mortise_run *r,
         enum budget_fit one;
 
         if (in->owner == NULL && in->purse != NULL) /* (8) */
-            now = mortise_tree_purse(r);
+            now = mortise_tree_budget(r);
         one = check_purse_fits(
             in->owner == NULL && in->purse != NULL ? &now : in->purse, need,
             &k);
@@ -573,7 +575,7 @@ int mortise_budget_has_room(struct mortise_run *r, struct exec *x,
     *room = !mortise_tree_is_unknown(r, need) &&
             budget_fit(r, x, more, &by, &what) == FITS;
     if (*room)
-        return mortise_tree_look(r, err);
+        return mortise_tree_record_view(r, err);
     memcpy(x->hold->wants, need, sizeof need); /* its next call reserves it */
     return MORTISE_OK;
 }
@@ -677,7 +679,7 @@ static json_t *build_budget_request(const struct mortise_run *r,
         json_object_set_new(
             out, "needs", mortise_spend_json((enum mortise_spend)what, need)) !=
             0)
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     return out;
 }
 
@@ -736,26 +738,26 @@ int mortise_apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
     return mortise_event_announce(r, in->owner, "budget_exceeded", extra, err);
 }
 
-bool mortise_budget_leads(const struct scope *in)
+bool mortise_budget_has_goto(const struct scope *in)
 {
     return in->halt == LOSS_BUDGET && in->purse != NULL && !in->purse->led &&
            in->root->graph->budget.on_exceeded == MORTISE_EXCEEDED_GOTO;
 }
 
-void mortise_budget_has_led(struct scope *in)
+void mortise_budget_set_goto_done(struct scope *in)
 {
     assert(in->purse != NULL && !in->purse->led); /* only once */
     in->purse->led = true;
 }
 
-int mortise_budget_lead(struct mortise_run *r, struct scope *in,
-                        struct mortise_err *err)
+int mortise_budget_start_goto(struct mortise_run *r, struct scope *in,
+                              struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_LEAD,
                               .frame = in->root->index,
                               .node = in->root->graph->budget.to};
 
-    assert(mortise_budget_leads(in));
+    assert(mortise_budget_has_goto(in));
     e.visit = mortise_frame_visits(in->root, e.node) + 1;
     return mortise_run_record(r, &e, err);
 }
@@ -770,7 +772,7 @@ json_t *mortise_budget_error(const struct scope *in)
     mortise_fail(
         &words, MORTISE_ELIMIT, "the %s limit of the budget (%s) is used up",
         get_spend_name((int)p->exceeded),
-        mortise_budget_spell(limit, p->exceeded, p->most[p->exceeded]));
+        mortise_budget_print_amount(limit, p->exceeded, p->most[p->exceeded]));
     return mortise_error_new(NULL, "budget", "permanent", words.msg);
 }
 
@@ -817,7 +819,7 @@ int mortise_budget_claim(struct mortise_run *r, struct exec *x,
     *out = how == FITS ? CLAIM_RESERVED : CLAIM_LATER;
     if (how == FITS_LATER)
         return wait_for_release(r, x, err);
-    rv = mortise_tree_look(r, err);
+    rv = mortise_tree_record_view(r, err);
     if (rv != MORTISE_OK || how == FITS)
         return rv == MORTISE_OK ? record_reservation(r, x, need, err) : rv;
     assert(by != NULL && by->purse != NULL); /* an amount that does not fit is
@@ -948,7 +950,7 @@ json_t *mortise_budget_json(const struct mortise_run *r, const struct scope *in)
                          mortise_spend_json(what, p->most[k]), "used",
                          mortise_spend_json(what, mortise_budget_used_of(p, k)),
                          "own", own)) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     }
     return out;
 }
@@ -984,7 +986,7 @@ json_t *mortise_budget_request(const struct mortise_run *r,
     now = json_object_get(budget, get_spend_name((int)k));
     if (json_object_set(out, "limit", json_object_get(now, "limit")) != 0 ||
         json_object_set(out, "used", json_object_get(now, "used")) != 0)
-        mortise_json_drop(&out);
+        mortise_json_clear_ref(&out);
     json_decref(budget);
     return out;
 }

@@ -70,13 +70,14 @@ int mortise_budget_used(struct mortise_run *r, struct exec *x,
                         const struct mortise_usage *used, bool ended,
                         struct mortise_err *err);
 /* The reserved usage that the call of x has not reported; false: none. */
-bool mortise_budget_owes(const struct mortise_run *r, const struct exec *x,
-                         uint64_t used[MORTISE_USED_N]);
+bool mortise_budget_get_unreported(const struct mortise_run *r,
+                                   const struct exec *x,
+                                   uint64_t used[MORTISE_USED_N]);
 /* Settle the reservation of x.  The call of x: ended; suspended, to be
  * re-entered; was cut off, so that all of the reservation is spent; never
  * started, so that the next call keeps the reservation. */
 void mortise_budget_call_ended(struct mortise_run *r, struct exec *x);
-void mortise_budget_call_let_go(struct mortise_run *r, struct exec *x);
+void mortise_budget_call_suspended(struct mortise_run *r, struct exec *x);
 void mortise_budget_cut_off(struct mortise_run *r, struct exec *x);
 void mortise_budget_not_called(struct exec *x);
 /* Does `in` have a budget.wall?  Set its used time, from an entry.  It is used
@@ -95,18 +96,19 @@ int mortise_budget_try_again(struct mortise_run *r, struct mortise_err *err);
 void mortise_budget_moved(struct mortise_run *r);
 /* Does `in`, which is halted and quiet, continue at the target of its
  * on_exceeded?  Record that it does; mark that it did. */
-bool mortise_budget_leads(const struct scope *in);
-int mortise_budget_lead(struct mortise_run *r, struct scope *in,
-                        struct mortise_err *err);
-void mortise_budget_has_led(struct scope *in);
+bool mortise_budget_has_goto(const struct scope *in);
+int mortise_budget_start_goto(struct mortise_run *r, struct scope *in,
+                              struct mortise_err *err);
+void mortise_budget_set_goto_done(struct scope *in);
 /* The error of `in`, which its budget halted. */
 json_t *mortise_budget_error(const struct scope *in);
 enum { BUDGET_TEXT = MORTISE_REAL_TEXT };
 /* The upper bound of all sums of amounts. */
 #define BUDGET_MOST ((uint64_t)INT64_MAX / 2)
 /* Print an amount; dollars as a decimal. */
-const char *mortise_budget_spell(char out[BUDGET_TEXT], enum mortise_spend what,
-                                 uint64_t amount);
+const char *mortise_budget_print_amount(char out[BUDGET_TEXT],
+                                        enum mortise_spend what,
+                                        uint64_t amount);
 /* The path of the execution that `in` is inside of; "" for the run. */
 const char *mortise_budget_path(const struct mortise_run *r,
                                 const struct scope *in,
@@ -144,13 +146,13 @@ json_t *mortise_budget_json(const struct mortise_run *r,
 
 /* ---- tree.c ---- */
 /* The run's own purse, with the latest view of its tree. */
-struct purse mortise_tree_purse(const struct mortise_run *r);
+struct purse mortise_tree_budget(const struct mortise_run *r);
 /* Is any of this limited by a view of the tree that the run has not received
  * yet? */
 bool mortise_tree_is_unknown(const struct mortise_run *r,
                              const uint64_t need[MORTISE_N_SPENDS]);
 /* Record the view of the tree, so that a decision may depend on it. */
-int mortise_tree_look(struct mortise_run *r, struct mortise_err *err);
+int mortise_tree_record_view(struct mortise_run *r, struct mortise_err *err);
 /* The run is about to spawn: its budget becomes the budget of a tree. */
 int mortise_tree_open(struct mortise_run *r, struct mortise_err *err);
 /* Does the budget belong to another run, and has this run not reserved any of

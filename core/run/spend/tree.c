@@ -72,8 +72,8 @@ static void get_used_amounts(const struct purse *p,
 
 /* ---- the view of the tree ------------------------------------------------ */
 
-void mortise_run_tell_tree(struct mortise_run *r, bool known,
-                           const struct mortise_tree_view *v)
+void mortise_run_set_tree_view(struct mortise_run *r, bool known,
+                               const struct mortise_tree_view *v)
 {
     r->tree.known = known;
     r->tree.is_open = known && v != NULL;
@@ -81,7 +81,7 @@ void mortise_run_tell_tree(struct mortise_run *r, bool known,
         r->tree.told = *v;
 }
 
-struct purse mortise_tree_purse(const struct mortise_run *r)
+struct purse mortise_tree_budget(const struct mortise_run *r)
 {
     struct purse now = *r->frames[0]->scope->purse;
     const struct mortise_tree_view *v = &r->tree.told;
@@ -147,7 +147,7 @@ static int record_tree_view(struct mortise_run *r, const char *origin,
                                     err);
 }
 
-int mortise_tree_look(struct mortise_run *r, struct mortise_err *err)
+int mortise_tree_record_view(struct mortise_run *r, struct mortise_err *err)
 {
     const struct mortise_tree_view *v = &r->tree.told;
 
@@ -166,7 +166,8 @@ int mortise_tree_open(struct mortise_run *r, struct mortise_err *err)
         return MORTISE_OK;
     memcpy(alone.most, get_shared_purse(r)->most, sizeof alone.most);
     r->tree.spend.opens = true;
-    mortise_run_tell_tree(r, true, &alone); /* until the run receives a view */
+    mortise_run_set_tree_view(r, true,
+                              &alone); /* until the run receives a view */
     return record_tree_view(r, r->id, alone.most, alone.others, err);
 }
 

@@ -26,18 +26,18 @@
 
 #include "core/run/spend/spend.h"
 
-enum used_how {                  /* of a `used` entry; journaled */
-                USED_ON = 0,     /* added to the usage of the calls of this
+enum used_how {                    /* of a `used` entry; journaled */
+                USED_INCREASE = 0, /* added to the usage of the calls of this
                                     journal */
-                USED_ANEW = 1,   /* the call started without a journal */
-                USED_BESIDES = 2 /* a call that never repeats a report */
+                USED_ANEW = 1,     /* the call started without a journal */
+                USED_BESIDES = 2   /* a call that never repeats a report */
 };
 
 static enum used_how get_used_how(const struct exec *x)
 {
     if (x->call != MORTISE_RUN_EXECUTE)
         return USED_BESIDES;
-    return x->goes_on ? USED_ON : USED_ANEW;
+    return x->goes_on ? USED_INCREASE : USED_ANEW;
 }
 
 /* Raise `more` to the reserved amounts. */
@@ -47,8 +47,8 @@ static void assume_reserved_usage(const struct mortise_run *r,
 {
     uint64_t owed[MORTISE_USED_N];
 
-    for (int k = 0; mortise_budget_owes(r, x, owed) && k < MORTISE_USED_N;
-         k++) {
+    for (int k = 0;
+         mortise_budget_get_unreported(r, x, owed) && k < MORTISE_USED_N; k++) {
         if (more->amount[k] < owed[k])
             more->amount[k] = owed[k];
     }
@@ -65,12 +65,12 @@ int mortise_usage_note(struct mortise_run *r, struct exec *x,
 
     if (said != NULL)
         more = *said; /* its names are borrowed */
-    if (how == USED_ON && x->cost != NULL)
-        mortise_usage_less(&more, &x->cost->again);
+    if (how == USED_INCREASE && x->cost != NULL)
+        mortise_usage_subtract(&more, &x->cost->again);
     if (lost || more.unclear || (x->hold != NULL && x->hold->asks > 0))
         assume_reserved_usage(r, x, &more);
     if (mortise_usage_is_none(&more) &&
-        (how == USED_BESIDES || !mortise_budget_owes(r, x, owed)))
+        (how == USED_BESIDES || !mortise_budget_get_unreported(r, x, owed)))
         return MORTISE_OK;
     e = mortise_exec_entry(r, x, MORTISE_E_USED);
     e.how = (uint8_t)how;
@@ -139,7 +139,7 @@ static void assume_reply_share(const struct mortise_run *r,
         more->amount[MORTISE_USED_INPUT] + more->amount[MORTISE_USED_OUTPUT];
 
     if ((said > 0 && !more->unclear) || x->hold == NULL || x->hold->asks == 0 ||
-        !mortise_budget_owes(r, x, owed))
+        !mortise_budget_get_unreported(r, x, owed))
         return;
     for (int k = 0; k < MORTISE_USED_N; k++)
         if (more->amount[k] < owed[k] / x->hold->asks)

@@ -118,7 +118,7 @@ void mortise_exec_renew(struct exec *x)
     x->serial++;
 }
 
-bool mortise_exec_fires(struct exec *x)
+bool mortise_exec_fire_timer(struct exec *x)
 {
     bool armed = x->timer;
 
@@ -126,7 +126,7 @@ bool mortise_exec_fires(struct exec *x)
     return armed;
 }
 
-void mortise_exec_stop_for(struct exec *x, enum stop_why why)
+void mortise_exec_set_stop(struct exec *x, enum stop_why why)
 {
     x->stop = why;
 }
@@ -198,7 +198,7 @@ int mortise_exec_cancel(struct mortise_run *r, struct exec *x,
         return MORTISE_ENOMEM;
     a->u.cancel = mortise_exec_handle(x);
     x->stop = why;
-    mortise_exec_become(r, x, X_STOPPING);
+    mortise_exec_set_state(r, x, X_STOPPING);
     return MORTISE_OK;
 }
 
@@ -209,7 +209,8 @@ uint64_t mortise_call_end_ms(const struct exec *x)
     return timeout != 0 ? x->called_ms + timeout : 0;
 }
 
-bool mortise_call_is_given_up(const struct mortise_run *r, const struct exec *x)
+bool mortise_call_has_lost_patience(const struct mortise_run *r,
+                                    const struct exec *x)
 {
     uint64_t end = mortise_call_end_ms(x);
 

@@ -100,7 +100,7 @@ static int apply_exec_entry(struct mortise_run *r, const struct entry_rules *of,
     if (!of->uncounted)
         mortise_exec_count_recorded(r, x);
     if (of->uses_decision)
-        mortise_exec_went_on(x);
+        mortise_exec_clear_decided(x);
     assert(x->frame->index <= e->frame); /* a map's gathering execution is in
                                             its home frame */
     if (of->call != NULL)

@@ -32,8 +32,8 @@ enum entry_stands {
 /* The effect of the entry on the run's status. */
 enum entry_then {
     RUN_AS_BEFORE,
-    RUN_ENDS,   /* `how` is the final status */
-    RUN_GOES_ON /* the run continues, even if it had ended */
+    RUN_ENDS,     /* `how` is the final status */
+    RUN_CONTINUES /* the run continues, even if it had ended */
 };
 
 /* One row of entries.def. */

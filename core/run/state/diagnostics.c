@@ -137,10 +137,10 @@ static json_t *build_tally_json(const struct mortise_run *r,
                       (int)t->attempts, "usage", build_usage_json(&t->usage));
 
         if (one != NULL && put_guardrails(one, t) != 0)
-            mortise_json_drop(&one);
+            mortise_json_clear_ref(&one);
         one = sort_members(r, one);
         if (one == NULL || json_object_set(out, g->nodes[i].id, one) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
         json_decref(one);
     }
     return out;

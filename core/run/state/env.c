@@ -20,14 +20,14 @@ json_t *mortise_error_new(const char *node, const char *code, const char *class,
 json_t *mortise_env_error(const struct mortise_run *r, const struct exec *x,
                           const json_t *error)
 {
-    const struct mortise_ending ending = mortise_ending_of(error);
+    const struct mortise_call_end ending = mortise_ending_of(error);
     json_t *seen = mortise_error_new(mortise_exec_node(r, x)->id,
                                      mortise_json_text_of(error, "code"),
                                      mortise_json_text_of(error, "class"),
                                      mortise_json_text_of(error, "message"));
 
     if (seen != NULL && mortise_ending_put(seen, &ending) != 0)
-        mortise_json_drop(&seen);
+        mortise_json_clear_ref(&seen);
     return seen;
 }
 
@@ -165,9 +165,9 @@ int mortise_env_init_child(struct env *env, struct mortise_run *r,
 
 void mortise_env_finish(struct env *env)
 {
-    mortise_json_drop(&env->state);
-    mortise_json_drop(&env->node);
-    mortise_json_drop(&env->diagnostics);
-    mortise_json_drop(&env->index);
-    mortise_json_drop(&env->handled);
+    mortise_json_clear_ref(&env->state);
+    mortise_json_clear_ref(&env->node);
+    mortise_json_clear_ref(&env->diagnostics);
+    mortise_json_clear_ref(&env->index);
+    mortise_json_clear_ref(&env->handled);
 }

@@ -1,6 +1,6 @@
 /* exec.c -- executions: creation, names, state changes and simple fields.
  *
- * mortise_exec_become() is the only function that changes the state of an
+ * mortise_exec_set_state() is the only function that changes the state of an
  * execution.  It keeps the counters of the run, the call counters of its graphs
  * (for their clocks) and the users of resources.
  */
@@ -242,7 +242,7 @@ static bool is_active_state(enum exec_state s)
     return s != 0 && s < X_DONE;
 }
 
-void mortise_exec_near(struct mortise_run *r, struct exec *x, bool near)
+void mortise_exec_set_near(struct mortise_run *r, struct exec *x, bool near)
 {
     assert(!near || x->state == X_SUSPENDED);
     assert(!x->near || r->n_near > 0);
@@ -298,7 +298,7 @@ void mortise_exec_withdraw(struct mortise_run *r, struct exec *x)
         at = &(*at)->sibling;
     *at = x->sibling;
     x->node = NODE_UPDATE; /* belongs to no node and has no writes */
-    mortise_exec_become(r, x, X_DONE);
+    mortise_exec_set_state(r, x, X_DONE);
 }
 
 int mortise_exec_share_out(struct mortise_run *r, struct mortise_err *err)
@@ -381,8 +381,8 @@ static void uncount_unrecorded_step(struct mortise_run *r, struct exec *x)
     r->n_started--;
 }
 
-void mortise_exec_become(struct mortise_run *r, struct exec *x,
-                         enum exec_state s)
+void mortise_exec_set_state(struct mortise_run *r, struct exec *x,
+                            enum exec_state s)
 {
     assert(s != 0);
     assert(!is_active_state(x->state) || x->frame->top->scope->n_live > 0);
@@ -394,13 +394,13 @@ void mortise_exec_become(struct mortise_run *r, struct exec *x,
         count_exec_state(r, x, (uint32_t)-1);
     r->n_fresh -= x->state == X_READY && !x->counted;
     if (x->near && s != X_SUSPENDED)
-        mortise_exec_near(r, x, false);
+        mortise_exec_set_near(r, x, false);
     if (s == X_READY || !is_active_state(s))
         uncount_unrecorded_step(r, x);
     x->state = s;
     if (!is_active_state(s) &&
         (s != X_DONE || x->by_on_error || x->child != NULL || x->tools != NULL))
-        mortise_spawned_left(r);
+        mortise_spawned_mark_left(r);
     x->awaits_tools = false;
     r->n_fresh += s == X_READY && !x->counted;
     count_exec_state(r, x, 1);
@@ -412,18 +412,18 @@ void mortise_exec_become(struct mortise_run *r, struct exec *x,
 
 void mortise_exec_await_tools(struct mortise_run *r, struct exec *x)
 {
-    mortise_exec_become(r, x, X_SUSPENDED);
+    mortise_exec_set_state(r, x, X_SUSPENDED);
     x->awaits_tools = true;
 }
 
-void mortise_run_own_call(struct mortise_run *r, bool out)
+void mortise_run_count_own_call(struct mortise_run *r, bool out)
 {
     assert(out || r->n_running > 0);
     r->n_own += out ? 1 : (uint32_t)-1;
     adjust_counter(&r->n_running, out ? 1 : (uint32_t)-1);
 }
 
-void mortise_run_own_wait(struct mortise_run *r, bool waits)
+void mortise_run_count_own_wait(struct mortise_run *r, bool waits)
 {
     adjust_counter(&r->n_waiting, waits ? 1 : (uint32_t)-1);
 }
@@ -444,7 +444,7 @@ int mortise_exec_ready(struct mortise_run *r, struct exec *x,
     }
     if (mortise_indexes_add(r->mem, queue, x->index, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    mortise_exec_become(r, x, X_READY);
+    mortise_exec_set_state(r, x, X_READY);
     return MORTISE_OK;
 }
 
@@ -452,13 +452,13 @@ int mortise_exec_intend(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err)
 {
     assert(!mortise_exec_is_over(x));
-    mortise_exec_begun(x, e->attempt, e->started_ms);
+    mortise_exec_set_attempt(x, e->attempt, e->started_ms);
     if (x->state == X_INTENT)
         return MORTISE_OK; /* its reservation was recorded just before */
     if (mortise_indexes_add(r->mem, &r->intents, x->index, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     x->intent_seq = r->seq + 1;
-    mortise_exec_become(r, x, X_INTENT);
+    mortise_exec_set_state(r, x, X_INTENT);
     return MORTISE_OK;
 }
 
@@ -492,29 +492,30 @@ struct mortise_entry mortise_exec_entry(const struct mortise_run *r,
                                   .at_ms = r->time_ms};
 }
 
-void mortise_exec_begun(struct exec *x, uint32_t attempt, uint64_t started_ms)
+void mortise_exec_set_attempt(struct exec *x, uint32_t attempt,
+                              uint64_t started_ms)
 {
     x->attempt = attempt;
     x->started_ms = started_ms;
 }
 
-void mortise_exec_open_effect(struct exec *x, bool open)
+void mortise_exec_set_effect_open(struct exec *x, bool open)
 {
     x->effect_open = open;
 }
 
-void mortise_exec_failed_of(struct exec *x, json_t *error)
+void mortise_exec_set_error(struct exec *x, json_t *error)
 {
-    mortise_json_hold(&x->error, error);
+    mortise_json_set_ref(&x->error, error);
 }
 
-void mortise_exec_ended(struct exec *x, uint64_t at_ms)
+void mortise_exec_set_ended(struct exec *x, uint64_t at_ms)
 {
     x->ended_ms = at_ms;
 }
 
-void mortise_exec_lead_elsewhere(struct mortise_run *r, struct exec *x,
-                                 bool handled)
+void mortise_exec_set_handled(struct mortise_run *r, struct exec *x,
+                              bool handled)
 {
     assert(x->state != X_FAILED || (handled && !x->handled));
     if (x->state == X_FAILED)
@@ -537,7 +538,7 @@ void mortise_exec_approve_plan(struct exec *x)
     x->approved_plan = true;
 }
 
-void mortise_exec_decided(struct exec *x)
+void mortise_exec_set_decided(struct exec *x)
 {
     struct exec *owner;
 
@@ -546,19 +547,19 @@ void mortise_exec_decided(struct exec *x)
         owner->decided |= owner->tools == x->frame->top;
 }
 
-void mortise_exec_went_on(struct exec *x)
+void mortise_exec_clear_decided(struct exec *x)
 {
     x->decided = false;
 }
 
-void mortise_exec_start_over(struct exec *x)
+void mortise_exec_begin_generation(struct exec *x)
 {
     x->generation++;
-    mortise_exec_begun(x, 1, 0);
-    mortise_exec_ended(x, 0);
-    mortise_exec_failed_of(x, NULL);
+    mortise_exec_set_attempt(x, 1, 0);
+    mortise_exec_set_ended(x, 0);
+    mortise_exec_set_error(x, NULL);
     mortise_exec_forget_leaving(x);
-    mortise_exec_went_on(x);
+    mortise_exec_clear_decided(x);
 }
 
 int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
@@ -575,25 +576,25 @@ int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
         memcpy(x->chosen + e->n_edges, e->edges, size);
     }
     x->n_chosen = (uint32_t)e->n_edges;
-    mortise_json_hold(&x->leaving, e->value);
+    mortise_json_set_ref(&x->leaving, e->value);
     return MORTISE_OK;
 }
 
 void mortise_exec_keep_sought(struct exec *x, json_t *found)
 {
-    mortise_json_hold(&x->sought, found);
+    mortise_json_set_ref(&x->sought, found);
 }
 
 void mortise_exec_keep_trace(struct exec *x, json_t *trace)
 {
-    mortise_json_hold(&x->trace, trace);
+    mortise_json_set_ref(&x->trace, trace);
 }
 
 void mortise_exec_forget_leaving(struct exec *x)
 {
-    mortise_json_drop(&x->leaving);
-    mortise_json_drop(&x->sought);
-    mortise_json_drop(&x->trace);
+    mortise_json_clear_ref(&x->leaving);
+    mortise_json_clear_ref(&x->sought);
+    mortise_json_clear_ref(&x->trace);
     x->n_chosen = 0;
 }
 
@@ -653,7 +654,7 @@ uint32_t mortise_exec_least(const struct mortise_run *r, uint32_t a, uint32_t b)
 
 /* Frames are created from the outside in, so an outer frame has a lower
  * index. */
-bool mortise_exec_counts_in(const struct exec *x, const struct frame *f)
+bool mortise_exec_is_counted_in(const struct exec *x, const struct frame *f)
 {
     return x->discard <= f->index;
 }

@@ -36,7 +36,7 @@ static int concat_arrays(json_t **out, json_t *old, json_t *add,
     *out = json_copy(old);
     if (*out != NULL && json_array_extend(*out, add) == 0)
         return MORTISE_OK;
-    mortise_json_drop(out);
+    mortise_json_clear_ref(out);
     return mortise_nomem(err);
 }
 
@@ -299,7 +299,7 @@ static int apply_max_items(json_t **now, const struct mortise_write *w,
     kept = json_array();
     for (size_t i = n - how->max_items; kept != NULL && i < n; i++) {
         if (json_array_append(kept, json_array_get(*now, i)) != 0)
-            mortise_json_drop(&kept);
+            mortise_json_clear_ref(&kept);
     }
     json_decref(*now);
     *now = kept;
@@ -320,7 +320,7 @@ static bool has_room_for_items(const json_t *list,
 static int append_in_place(json_t *state, const struct mortise_write *w,
                            bool *done, struct mortise_err *err)
 {
-    json_t *list = mortise_path_own(state, w->path);
+    json_t *list = mortise_path_get_unshared(state, w->path);
 
     *done = json_is_array(list) && json_is_array(w->value) &&
             has_room_for_items(list, w);
@@ -397,7 +397,7 @@ bool mortise_fold_is_sure(const json_t *state, const struct mortise_write *w)
     switch (w->reduce) {
     case MORTISE_REDUCE_DEFAULT:
     case MORTISE_REDUCE_LAST:
-        return mortise_path_fits(state, w->path);
+        return mortise_path_is_settable(state, w->path);
     case MORTISE_REDUCE_CONCAT:
         return old != NULL && can_concat(old, w);
     case MORTISE_REDUCE_MERGE:

@@ -29,7 +29,7 @@ static bool is_message_in_flight(const struct mortise_run *r,
         x->journal == NULL || t->step >= x->journal->n)
         return false;
     s = x->journal->steps[t->step];
-    return s->state == STEP_OUT && s->ask != 0;
+    return s->state == STEP_IN_FLIGHT && s->ask != 0;
 }
 
 /* Is the message for x, or for the node that x is inside of? */
@@ -59,7 +59,7 @@ int mortise_inbox_put(struct mortise_run *r, const char *node, json_t *text,
     return MORTISE_OK;
 }
 
-void mortise_inbox_heard(struct mortise_run *r, const struct exec *x, size_t n)
+void mortise_inbox_remove(struct mortise_run *r, const struct exec *x, size_t n)
 {
     size_t kept = 0;
 
@@ -81,7 +81,8 @@ void mortise_inbox_finish(struct mortise_run *r)
     mortise_release(r->mem, r->inbox, r->cap_inbox * sizeof r->inbox[0]);
 }
 
-bool mortise_inbox_waits(const struct mortise_run *r, const struct exec *x)
+bool mortise_inbox_has_messages(const struct mortise_run *r,
+                                const struct exec *x)
 {
     for (size_t i = 0; i < r->n_inbox; i++)
         if (is_message_for(r, &r->inbox[i], x) &&
@@ -107,7 +108,7 @@ static json_t *build_user_message(const struct told *t)
                      "text", "text", t->text);
 }
 
-json_t *mortise_inbox_hear(struct mortise_run *r, const struct exec *x,
+json_t *mortise_inbox_take(struct mortise_run *r, const struct exec *x,
                            uint32_t step)
 {
     json_t *list = json_array();
@@ -124,7 +125,7 @@ json_t *mortise_inbox_hear(struct mortise_run *r, const struct exec *x,
         t->exec = x->index;
         t->step = step;
         if (json_array_append_new(list, build_user_message(t)) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     }
     return list;
 }
@@ -139,7 +140,7 @@ json_t *mortise_inbox_json(const struct mortise_run *r)
         if (json_array_append_new(
                 list, json_pack("{s:O, s:s*}", "text", t->text, "node",
                                 t->node[0] != '\0' ? t->node : NULL)) != 0)
-            mortise_json_drop(&list);
+            mortise_json_clear_ref(&list);
     }
     return list;
 }

@@ -43,7 +43,7 @@ static void hash_optional_text(struct mortise_hasher *h, const char *text)
 
 /* Values are hashed as their JSON text. */
 static int digest_commands(const struct mortise_run *r,
-                           const struct mortise_said *h,
+                           const struct mortise_command_list *h,
                            uint8_t out[MORTISE_DIGEST], struct mortise_err *err)
 {
     struct mortise_hasher hasher;
@@ -71,7 +71,8 @@ static int digest_commands(const struct mortise_run *r,
 }
 
 int mortise_order_check(const struct mortise_run *r,
-                        const struct mortise_said *h, struct mortise_err *err)
+                        const struct mortise_command_list *h,
+                        struct mortise_err *err)
 {
     const struct order *o = find_order_by_id(r, h->order);
     uint8_t digest[MORTISE_DIGEST];
@@ -91,7 +92,7 @@ int mortise_order_check(const struct mortise_run *r,
 
 int mortise_order_record(struct mortise_run *r, struct mortise_err *err)
 {
-    const struct mortise_said *h = r->ordering;
+    const struct mortise_command_list *h = r->ordering;
     struct mortise_entry e = {.type = MORTISE_E_ORDER};
     int rv;
 

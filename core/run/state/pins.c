@@ -84,7 +84,7 @@ static json_t *build_pins_json(const struct mortise_pin *pins, size_t n,
                 out, pins[i].plugin,
                 json_sprintf("%s%s", marked && pins[i].dev ? dev : "", hex)) !=
             0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     }
     return out;
 }
@@ -115,7 +115,7 @@ json_t *mortise_pins_dev_json(const struct mortise_run *r)
     for (size_t i = 0; out != NULL && i < r->n_pins; i++) {
         if (r->pins[i].dev &&
             json_array_append_new(out, json_string(r->pins[i].plugin)) != 0)
-            mortise_json_drop(&out);
+            mortise_json_clear_ref(&out);
     }
     return out;
 }

@@ -61,8 +61,8 @@ int mortise_settled_add(struct mortise_run *r, const struct mortise_entry *e,
     return MORTISE_OK;
 }
 
-int mortise_settled_refuse(const struct mortise_run *r, const char *id,
-                           struct mortise_err *err)
+int mortise_settled_reject_late(const struct mortise_run *r, const char *id,
+                                struct mortise_err *err)
 {
     for (size_t i = r->n_settled; i-- > 0;) {
         const struct settled *s = &r->settled[i];

@@ -21,13 +21,13 @@ find_discovery_edge(const struct exec *x, size_t place)
 }
 
 const struct mortise_edge_discovery *
-mortise_exec_sought_next(const struct exec *x)
+mortise_exec_next_discovery(const struct exec *x)
 {
     return find_discovery_edge(x, json_array_size(x->sought));
 }
 
-const json_t *mortise_exec_sought(const struct exec *x,
-                                  const struct mortise_edge_discovery *d)
+const json_t *mortise_exec_get_discovery(const struct exec *x,
+                                         const struct mortise_edge_discovery *d)
 {
     const struct mortise_edge_discovery *one;
 
@@ -37,10 +37,11 @@ const json_t *mortise_exec_sought(const struct exec *x,
     return NULL;
 }
 
-const char *mortise_exec_sought_first(const struct exec *x,
-                                      const struct mortise_edge_discovery *d)
+const char *
+mortise_exec_first_discovered(const struct exec *x,
+                              const struct mortise_edge_discovery *d)
 {
-    const json_t *found = mortise_exec_sought(x, d);
+    const json_t *found = mortise_exec_get_discovery(x, d);
     const json_t *first = json_array_get(json_object_get(found, "results"), 0);
 
     return json_string_value(json_object_get(first, "id"));

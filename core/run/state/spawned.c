@@ -22,12 +22,12 @@ void mortise_describe_spawned(json_t *out, const struct mortise_entry *e)
     json_object_set(out, "handle", e->value);
 }
 
-void mortise_spawned_claimed(struct mortise_run *r)
+void mortise_spawned_set_claimed(struct mortise_run *r)
 {
     r->has_handles = true;
 }
 
-void mortise_spawned_left(struct mortise_run *r)
+void mortise_spawned_mark_left(struct mortise_run *r)
 {
     r->leaves |= r->has_handles;
 }

@@ -77,8 +77,8 @@ struct indexes {
 /* ---- steps: the journal inside an execution (asks/step.c) ---- */
 
 enum step_state {
-    STEP_OUT = 1, /* being performed; nothing of it is recorded */
-    STEP_OPEN,    /* its intent is recorded, its answer is not */
+    STEP_IN_FLIGHT = 1, /* being performed; nothing of it is recorded */
+    STEP_OPEN,          /* its intent is recorded, its answer is not */
     STEP_PENDING, /* a question, timer or child; its request is recorded */
     STEP_ANSWERED
 };
@@ -632,7 +632,8 @@ struct former {
 
 /* A list of commands that waits for calls in flight to stop. */
 struct held_command {
-    struct mortise_said said;   /* a copy that holds references of the values */
+    struct mortise_command_list
+        said;                   /* a copy that holds references of the values */
     struct mortise_arena arena; /* for its strings */
     /* error cause of the calls that it stopped; static; NULL: none */
     const char *cause;
@@ -741,7 +742,7 @@ struct mortise_run {
     uint32_t n_own;                    /* the run's own calls among them */
     uint32_t n_waiting;                /* READY, INTENT, BACKOFF */
     uint32_t n_asked;                  /* ASKED, HELD */
-    uint32_t n_asked_so[MORTISE_ASKS]; /* ASKED, by kind */
+    uint32_t n_asked_so[MORTISE_ATTENTION]; /* ASKED, by kind */
     uint32_t n_suspended, n_near, n_lent;
     uint32_t n_fresh;    /* READY, and not counted as a step */
     uint64_t n_started;  /* started steps */
@@ -886,7 +887,7 @@ struct mortise_run {
     const char *order; /* order of the current record; NULL: none */
     /* By command/command.c and state/order.c: the list of commands that is
      * being applied, until its first entry is recorded. */
-    const struct mortise_said *ordering;
+    const struct mortise_command_list *ordering;
 };
 
 /* ---- indexes.c ---- */
@@ -925,12 +926,12 @@ int mortise_view_link(struct mortise_run *r, struct exec *x,
 /* x has several successors, even if it took only one edge. */
 void mortise_view_share(struct exec *x);
 /* The writes of x were removed: drop x->after. */
-void mortise_view_unwritten(struct exec *x);
+void mortise_view_drop_after(struct exec *x);
 /* Begin a walk over executions; mark x as reached in it. */
 void mortise_view_walk(struct mortise_run *r);
-void mortise_view_meet(const struct mortise_run *r, struct exec *x);
-static inline bool mortise_view_was_met(const struct mortise_run *r,
-                                        const struct exec *x)
+void mortise_view_set_reached(const struct mortise_run *r, struct exec *x);
+static inline bool mortise_view_is_reached(const struct mortise_run *r,
+                                           const struct exec *x)
 {
     return x->mark == r->stamp;
 }
@@ -945,7 +946,7 @@ int mortise_view_after(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
 /* Can x->after be made later?  True if its writes surely succeed and would have
  * to copy the state. */
-bool mortise_view_may_wait(const struct exec *x);
+bool mortise_view_can_defer(const struct exec *x);
 /* Add the predecessors of a commit that follows everything in f, a graph's
  * frame. */
 int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
@@ -977,8 +978,8 @@ struct exec *mortise_exec_at(const struct mortise_run *r, uint64_t handle);
 const struct exec *mortise_exec_within(const struct exec *x,
                                        const struct frame *top);
 /* The only function that changes x->state: it keeps the run's counters. */
-void mortise_exec_become(struct mortise_run *r, struct exec *x,
-                         enum exec_state s);
+void mortise_exec_set_state(struct mortise_run *r, struct exec *x,
+                            enum exec_state s);
 /* Does another execution use its node's resource? */
 bool mortise_exec_must_wait(const struct mortise_run *r, const struct exec *x);
 /* The run was steered: its node has this index in the new graph. */
@@ -994,12 +995,12 @@ int mortise_exec_ready(struct mortise_run *r, struct exec *x,
 /* Make x INTENT: its call starts once the entry for its attempt is synced. */
 int mortise_exec_intend(struct mortise_run *r, struct exec *x,
                         const struct mortise_entry *e, struct mortise_err *err);
-void mortise_exec_near(struct mortise_run *r, struct exec *x, bool near);
+void mortise_exec_set_near(struct mortise_run *r, struct exec *x, bool near);
 /* Make x SUSPENDED until all of its tools have ended. */
 void mortise_exec_await_tools(struct mortise_run *r, struct exec *x);
 /* Count a call of the run itself, or a timer that it waits for. */
-void mortise_run_own_call(struct mortise_run *r, bool out);
-void mortise_run_own_wait(struct mortise_run *r, bool waits);
+void mortise_run_count_own_call(struct mortise_run *r, bool out);
+void mortise_run_count_own_wait(struct mortise_run *r, bool waits);
 /* Handle of the run's own newest call or timer, and a test for it. */
 #define RUN_OWN ((uint64_t)UINT32_MAX << 32) /* belongs to no execution */
 static inline bool mortise_run_is_own(const struct mortise_run *r,
@@ -1058,7 +1059,7 @@ int mortise_exec_compare(const struct exec *a, const struct exec *b);
 uint32_t mortise_exec_least(const struct mortise_run *r, uint32_t a,
                             uint32_t b);
 /* Do the writes of x, which is in f or in a frame in f, count for f? */
-bool mortise_exec_counts_in(const struct exec *x, const struct frame *f);
+bool mortise_exec_is_counted_in(const struct exec *x, const struct frame *f);
 /* Count x as a started step; ..._is_no_step(): x is being created and never
  * counts. */
 void mortise_exec_count(struct mortise_run *r, struct exec *x);
@@ -1066,17 +1067,18 @@ void mortise_exec_count(struct mortise_run *r, struct exec *x);
 void mortise_exec_count_recorded(struct mortise_run *r, struct exec *x);
 void mortise_exec_is_no_step(struct exec *x);
 /* Set the number and the start of its attempt. */
-void mortise_exec_begun(struct exec *x, uint32_t attempt, uint64_t started_ms);
+void mortise_exec_set_attempt(struct exec *x, uint32_t attempt,
+                              uint64_t started_ms);
 /* Set the time of its end; 0: it ends once more. */
-void mortise_exec_ended(struct exec *x, uint64_t at_ms);
+void mortise_exec_set_ended(struct exec *x, uint64_t at_ms);
 /* Set its error; NULL: none. */
-void mortise_exec_failed_of(struct exec *x, json_t *error);
+void mortise_exec_set_error(struct exec *x, json_t *error);
 /* Its failure, present or next, is handled, so a resume does not retry it.
  * `handled` false: it is about to fail and nothing handles that. */
-void mortise_exec_lead_elsewhere(struct mortise_run *r, struct exec *x,
-                                 bool handled);
+void mortise_exec_set_handled(struct mortise_run *r, struct exec *x,
+                              bool handled);
 /* Set whether its effect may have happened without a recorded answer. */
-void mortise_exec_open_effect(struct exec *x, bool open);
+void mortise_exec_set_effect_open(struct exec *x, bool open);
 /* Its interrupt_before is settled. */
 void mortise_exec_pass_before(struct exec *x);
 /* A person approved that its node runs (MORTISE_ASK_NODE), or its child graph
@@ -1085,10 +1087,10 @@ void mortise_exec_approve_whole(struct exec *x);
 void mortise_exec_approve_plan(struct exec *x);
 /* Set and clear x->decided.  While it is set, an update restarts neither x nor
  * the executions that x runs for as a tool. */
-void mortise_exec_decided(struct exec *x);
-void mortise_exec_went_on(struct exec *x);
+void mortise_exec_set_decided(struct exec *x);
+void mortise_exec_clear_decided(struct exec *x);
 /* Begin a new generation: no attempt has started, failed or ended. */
-void mortise_exec_start_over(struct exec *x);
+void mortise_exec_begin_generation(struct exec *x);
 /* Store the output and the edges of an entry in x->leaving; and drop them. */
 int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
                               const struct mortise_entry *e,
@@ -1100,13 +1102,15 @@ void mortise_exec_keep_sought(struct exec *x, json_t *found);
 void mortise_exec_keep_trace(struct exec *x, json_t *trace);
 /* The discovery edge to look up next; NULL: all were looked up. */
 const struct mortise_edge_discovery *
-mortise_exec_sought_next(const struct exec *x);
+mortise_exec_next_discovery(const struct exec *x);
 /* The result for one edge, {query, kind, results, error?}; NULL: not looked up.
  * And the id of the node that it leads to; NULL: to the fallback. */
-const json_t *mortise_exec_sought(const struct exec *x,
-                                  const struct mortise_edge_discovery *d);
-const char *mortise_exec_sought_first(const struct exec *x,
-                                      const struct mortise_edge_discovery *d);
+const json_t *
+mortise_exec_get_discovery(const struct exec *x,
+                           const struct mortise_edge_discovery *d);
+const char *
+mortise_exec_first_discovered(const struct exec *x,
+                              const struct mortise_edge_discovery *d);
 /* Is x a finaliser, or in one? */
 static inline bool mortise_exec_is_final(const struct exec *x)
 {
@@ -1129,7 +1133,7 @@ static inline uint64_t mortise_exec_timeout_ms(const struct exec *x)
     return mortise_exec_is_final(x) && (own == 0 || own > most) ? most : own;
 }
 /* The edges that x takes, after detours replaced some. */
-static inline uint32_t *mortise_exec_going(const struct exec *x)
+static inline uint32_t *mortise_exec_get_taken_edges(const struct exec *x)
 {
     return x->chosen + x->n_chosen;
 }
@@ -1144,8 +1148,8 @@ static inline bool mortise_run_is_quiet(const struct mortise_run *r)
            r->plan.request[0] == '\0';
 }
 /* The run is cancelled, and x must stop. */
-static inline bool mortise_exec_is_to_stop(const struct mortise_run *r,
-                                           const struct exec *x)
+static inline bool mortise_exec_must_stop(const struct mortise_run *r,
+                                          const struct exec *x)
 {
     return r->cancelling && (r->given_up || !mortise_exec_is_final(x));
 }
@@ -1180,16 +1184,16 @@ int mortise_exec_cancel(struct mortise_run *r, struct exec *x,
                         enum stop_why why, struct mortise_err *err);
 
 /* Its timer is due: was it still armed?  It is not any more. */
-bool mortise_exec_fires(struct exec *x);
+bool mortise_exec_fire_timer(struct exec *x);
 /* Set why its call was asked to stop; STOP_NONE: it ended. */
-void mortise_exec_stop_for(struct exec *x, enum stop_why why);
+void mortise_exec_set_stop(struct exec *x, enum stop_why why);
 
 /* When the timeout of x ends its call, by steady_ms; 0: never. */
 uint64_t mortise_call_end_ms(const struct exec *x);
 /* The timer of a call is due: is it the end of a pause's patience rather than
  * the call's timeout? */
-bool mortise_call_is_given_up(const struct mortise_run *r,
-                              const struct exec *x);
+bool mortise_call_has_lost_patience(const struct mortise_run *r,
+                                    const struct exec *x);
 
 /* ---- items.c ---- */
 /* The frame of that region: f, or a frame around f. */
@@ -1274,10 +1278,10 @@ void mortise_writes_undo(struct mortise_run *r, struct exec *x);
 
 /* ---- spawned.c ---- */
 /* An execution of r claimed a spawn handle. */
-void mortise_spawned_claimed(struct mortise_run *r);
+void mortise_spawned_set_claimed(struct mortise_run *r);
 /* An execution of r may have been given up, which may abandon children
  * (flow/left.c). */
-void mortise_spawned_left(struct mortise_run *r);
+void mortise_spawned_mark_left(struct mortise_run *r);
 
 /* ---- request.c ---- */
 /* The next commit opens a request or, if payload is NULL, a timer; or closes
@@ -1379,7 +1383,8 @@ int mortise_diagnostics_of(struct mortise_run *r, const struct exec *x,
 /* MORTISE_EMISMATCH: another list was recorded under the id of this order,
  * which the run knows. */
 int mortise_order_check(const struct mortise_run *r,
-                        const struct mortise_said *h, struct mortise_err *err);
+                        const struct mortise_command_list *h,
+                        struct mortise_err *err);
 /* Record the order before the first entry of the list that is being applied. */
 int mortise_order_record(struct mortise_run *r, struct mortise_err *err);
 /* Record the order of the admission; id NULL: none. */
@@ -1392,14 +1397,16 @@ const char *mortise_order_of(const struct mortise_run *r, const char *actor);
 int mortise_inbox_put(struct mortise_run *r, const char *node, json_t *text,
                       struct mortise_err *err);
 /* Remove the first n messages for x: it received them. */
-void mortise_inbox_heard(struct mortise_run *r, const struct exec *x, size_t n);
+void mortise_inbox_remove(struct mortise_run *r, const struct exec *x,
+                          size_t n);
 /* Is there a message for x that no call in flight carries? */
-bool mortise_inbox_waits(const struct mortise_run *r, const struct exec *x);
+bool mortise_inbox_has_messages(const struct mortise_run *r,
+                                const struct exec *x);
 /* The bytes of text of those messages. */
 size_t mortise_inbox_size(const struct mortise_run *r, const struct exec *x);
 /* All messages for x, which this step of x carries: a new list; NULL when
  * memory ran out. */
-json_t *mortise_inbox_hear(struct mortise_run *r, const struct exec *x,
+json_t *mortise_inbox_take(struct mortise_run *r, const struct exec *x,
                            uint32_t step);
 /* For `show`: [{text, node?} ...]; NULL when memory ran out. */
 json_t *mortise_inbox_json(const struct mortise_run *r);
@@ -1411,8 +1418,8 @@ int mortise_settled_add(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err);
 /* Fail with MORTISE_EMISMATCH: no such request is pending.  The message has the
  * earlier decision, if there was one. */
-int mortise_settled_refuse(const struct mortise_run *r, const char *id,
-                           struct mortise_err *err);
+int mortise_settled_reject_late(const struct mortise_run *r, const char *id,
+                                struct mortise_err *err);
 
 /* ---- patch.c ---- */
 struct patch {

@@ -113,7 +113,7 @@ int mortise_view_link(struct mortise_run *r, struct exec *x,
     x->idom = x->index;
     if (n == 0)
         return MORTISE_OK;
-    mortise_json_drop(&x->view);
+    mortise_json_clear_ref(&x->view);
     x->preds = mortise_arena_alloc(&r->arena, n * sizeof preds[0]);
     if (x->preds == NULL)
         return mortise_nomem(err);
@@ -131,9 +131,9 @@ void mortise_view_share(struct exec *x)
     x->shared = true;
 }
 
-void mortise_view_unwritten(struct exec *x)
+void mortise_view_drop_after(struct exec *x)
 {
-    mortise_json_drop(&x->after);
+    mortise_json_clear_ref(&x->after);
 }
 
 void mortise_view_walk(struct mortise_run *r)
@@ -141,7 +141,7 @@ void mortise_view_walk(struct mortise_run *r)
     ++r->stamp;
 }
 
-void mortise_view_meet(const struct mortise_run *r, struct exec *x)
+void mortise_view_set_reached(const struct mortise_run *r, struct exec *x)
 {
     x->mark = r->stamp;
 }
@@ -163,14 +163,14 @@ static int collect_region(struct mortise_run *r, struct indexes *g,
 
     assert(dom < r->n_execs && g->n == 0);
     mortise_view_walk(r);
-    mortise_view_meet(r, r->execs[dom]);
+    mortise_view_set_reached(r, r->execs[dom]);
     for (size_t at = 0; rv == MORTISE_OK;) {
         for (uint32_t i = 0; rv == MORTISE_OK && i < n; i++) {
             struct exec *p = r->execs[preds[i]];
 
-            if (mortise_view_was_met(r, p))
+            if (mortise_view_is_reached(r, p))
                 continue;
-            mortise_view_meet(r, p);
+            mortise_view_set_reached(r, p);
             rv = mortise_indexes_add(r->mem, g, p->index, err);
         }
         if (at == g->n)
@@ -380,14 +380,14 @@ static int is_exec_in_past(struct mortise_run *r, struct exec *a,
     int rv;
 
     rv = collect_region(r, &g, b->preds, b->n_preds, b->idom, err);
-    *out = rv == MORTISE_OK && mortise_view_was_met(r, a);
+    *out = rv == MORTISE_OK && mortise_view_is_reached(r, a);
     /* It may be before b's dominator, or before that one's, and so on. */
     for (struct exec *d = r->execs[b->idom];
          rv == MORTISE_OK && !*out && d->index > a->index;
          d = r->execs[d->idom]) {
         g.n = 0;
         rv = collect_region(r, &g, d->preds, d->n_preds, d->idom, err);
-        *out = rv == MORTISE_OK && mortise_view_was_met(r, a);
+        *out = rv == MORTISE_OK && mortise_view_is_reached(r, a);
     }
     mortise_indexes_finish(r->mem, &g);
     return rv;
@@ -675,12 +675,12 @@ static bool are_writes_disjoint(const struct mortise_write *w, size_t n)
     return true;
 }
 
-bool mortise_view_may_wait(const struct exec *x)
+bool mortise_view_can_defer(const struct exec *x)
 {
     const struct mortise_path root = {NULL, 0, ""};
 
     if (x->view == NULL || x->n_writes > FEW_WRITES ||
-        mortise_path_own(x->view, &root) != NULL)
+        mortise_path_get_unshared(x->view, &root) != NULL)
         return false;
     for (size_t i = 0; i < x->n_writes; i++) {
         if (!mortise_fold_is_sure(x->view, &x->writes[i]))
@@ -718,15 +718,15 @@ int mortise_view_frontier_in(struct mortise_run *r, const struct frame *f,
      * successor is marked. */
     for (size_t i = 0; rv == MORTISE_OK && i < all.n; i++) {
         const struct exec *x = r->execs[all.list[i]];
-        bool followed = mortise_view_was_met(r, x);
-        bool counts_here = has_committed(x) && mortise_exec_counts_in(x, f);
+        bool followed = mortise_view_is_reached(r, x);
+        bool counts_here = has_committed(x) && mortise_exec_is_counted_in(x, f);
 
         if (counts_here && !followed)
             rv = mortise_indexes_add(r->mem, preds, x->index, err);
         if (!counts_here && !followed)
             continue; /* its preds are checked on their own */
         for (uint32_t m = 0; m < x->n_preds; m++)
-            mortise_view_meet(r, r->execs[x->preds[m]]);
+            mortise_view_set_reached(r, r->execs[x->preds[m]]);
     }
     mortise_indexes_finish(r->mem, &all);
     return rv;
@@ -774,7 +774,7 @@ int mortise_view_total(struct mortise_run *r, const struct frame *f,
                          strict, &state, err);
     mortise_indexes_finish(r->mem, &preds);
     if (rv != MORTISE_OK)
-        mortise_json_drop(&state);
+        mortise_json_clear_ref(&state);
     *out = state;
     return rv;
 }

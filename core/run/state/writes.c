@@ -39,7 +39,7 @@ static int decode_write(struct mortise_run *r, struct exec *x,
                               "state.reducers has no expression for %s",
                               path->text);
         return rv == MORTISE_EINVAL
-                   ? mortise_doing(err, MORTISE_ECORRUPT, "a write")
+                   ? mortise_err_prefix(err, MORTISE_ECORRUPT, "a write")
                    : rv;
     }
     if (n != NULL && from->ref == MORTISE_WRITE_AS && n->output_as != NULL) {
@@ -80,7 +80,7 @@ static bool belongs_to_element(const struct exec *x,
                                const struct mortise_path *path)
 {
     return x->frame->scope->fan != NULL &&
-           mortise_graph_is_own(x->frame->graph, path);
+           mortise_graph_is_element_path(x->frame->graph, path);
 }
 
 /* A live decision may have set them already. */
@@ -113,5 +113,5 @@ void mortise_writes_undo(struct mortise_run *r, struct exec *x)
     for (size_t i = 0; i < x->n_writes; i++)
         json_decref(x->writes[i].value);
     x->n_writes = 0;
-    mortise_view_unwritten(x);
+    mortise_view_drop_after(x);
 }

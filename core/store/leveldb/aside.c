@@ -253,7 +253,7 @@ static int unlink_new_files(void *ud, int db, const char *name,
     char as[NAME_ROOM];
 
     if (!is_short_lived(name) &&
-        !(is_table(name) && named != NULL && !mortise_tables_have(named, name)))
+        !(is_table(name) && named != NULL && !mortise_tables_has(named, name)))
         return MORTISE_OK;
     snprintf(as, sizeof as, PREFIX "%s", name);
     return has_db_name(db, as) ? MORTISE_OK : unlink_db_file(db, name, err);
@@ -291,7 +291,7 @@ static int restore_lost_table(void *ud, int db, const char *name,
     const char *was = mortise_aside_name(name);
 
     assert(l->any); /* else nothing searches for them */
-    return is_lost_table(db, name) && mortise_tables_have(l->named, was)
+    return is_lost_table(db, name) && mortise_tables_has(l->named, was)
                ? add_second_name(db, name, was, true, err)
                : MORTISE_OK;
 }
@@ -354,7 +354,7 @@ bool mortise_aside_is_needed(int db, const char *name,
         return false;
     needed = read_manifest_tables(&named, db, current, "", mem, NULL) ==
                  MORTISE_OK &&
-             mortise_tables_have(&named, mortise_aside_name(name));
+             mortise_tables_has(&named, mortise_aside_name(name));
     mortise_tables_finish(&named);
     return needed;
 }
@@ -418,7 +418,7 @@ int mortise_aside_is_whole(int db, bool *whole, const struct mortise_mem *mem,
     return rv;
 }
 
-int mortise_aside_take(int db, const struct mortise_mem *mem,
+int mortise_aside_save(int db, const struct mortise_mem *mem,
                        struct mortise_err *err)
 {
     bool whole, stay = false, tables;
@@ -428,7 +428,7 @@ int mortise_aside_take(int db, const struct mortise_mem *mem,
         return rv; /* (2); LevelDB opens nothing without CURRENT */
     rv = restore_lost_tables(db, mem, err);
     if (rv == MORTISE_OK)
-        rv = mortise_tables_stay(db, &stay, mem, err);
+        rv = mortise_tables_are_stable(db, &stay, mem, err);
     tables = !stay;
     if (rv == MORTISE_OK)
         rv = unlink_aside_files(db, tables ? drop_but_links : unlink_if_aside,
@@ -474,8 +474,8 @@ static int put_all_back(int db, const struct mortise_mem *mem,
     return rv;
 }
 
-int mortise_aside_put_back(int db, const struct mortise_mem *mem,
-                           struct mortise_err *err)
+int mortise_aside_restore(int db, const struct mortise_mem *mem,
+                          struct mortise_err *err)
 {
     bool whole;
     int rv = mortise_aside_is_whole(db, &whole, mem, err);

@@ -14,7 +14,7 @@
 /* In all functions, `db` is the open directory of LevelDB. */
 
 /* Give the files second names, unless they have been put aside already. */
-int mortise_aside_take(int db, const struct mortise_mem *mem,
+int mortise_aside_save(int db, const struct mortise_mem *mem,
                        struct mortise_err *err);
 /* The database is verified: drop the second names.  Those of tables stay for
  * the next opening. */
@@ -25,8 +25,8 @@ int mortise_aside_drop(int db, struct mortise_err *err);
 bool mortise_aside_sweep(int db);
 /* The database is not verified: restore its files.  LevelDB must have it
  * closed. */
-int mortise_aside_put_back(int db, const struct mortise_mem *mem,
-                           struct mortise_err *err);
+int mortise_aside_restore(int db, const struct mortise_mem *mem,
+                          struct mortise_err *err);
 
 /* The name without the prefix for files aside, as a pointer into `name`. */
 const char *mortise_aside_name(const char *name);

@@ -18,9 +18,10 @@ enum mortise_dbfile mortise_dbfile_kind(const char *name)
         return MORTISE_DBFILE_MANIFEST;
     if (name[0] < '0' || name[0] > '9')
         return MORTISE_DBFILE_OTHER;
-    if (mortise_wild_fits("*.log", name))
+    if (mortise_wild_match("*.log", name))
         return MORTISE_DBFILE_LOG;
-    return mortise_wild_fits("*.ldb", name) || mortise_wild_fits("*.sst", name)
+    return mortise_wild_match("*.ldb", name) ||
+                   mortise_wild_match("*.sst", name)
                ? MORTISE_DBFILE_TABLE
                : MORTISE_DBFILE_OTHER;
 }

@@ -35,7 +35,7 @@ static int open_to_check(struct mortise_ldb *s, struct mortise_err *err)
     if (rv != MORTISE_ECORRUPT)
         return rv;
     db = open(s->scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (db >= 0 && mortise_torn_is(db, s->mem)) {
+    if (db >= 0 && mortise_torn_is_present(db, s->mem)) {
         rv = mortise_torn_cut(db, s->mem, err);
         if (rv == MORTISE_OK)
             rv = mortise_ldb_open(s, false, err);
@@ -50,7 +50,7 @@ static int check(struct mortise_ldb *s, struct mortise_err *err)
     int dir, rv = mortise_directory_find(&dir, s->path, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_hold(s, dir, true, err);
+        rv = mortise_ldb_lock(s, dir, true, err);
     if (rv == MORTISE_OK)
         rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK)

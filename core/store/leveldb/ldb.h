@@ -18,7 +18,7 @@
 #include "core/store/store.h"
 
 /* The part of a head that the compare-and-set of a commit needs. */
-struct mortise_spot {
+struct mortise_head_version {
     uint64_t seq; /* 0: no such run */
     struct mortise_uuid checkpoint;
 };
@@ -90,7 +90,7 @@ struct mortise_ldb {
     struct mortise_buf key, value; /* the entry being put */
     struct {
         uint64_t mark;
-        struct mortise_spot at;
+        struct mortise_head_version at;
     } spots[MORTISE_SPOTS]; /* the newest heads, in slots by their mark */
     uint64_t *marks;        /* hashes of the runs in the batch */
     size_t n_marks;         /* capacity */
@@ -124,7 +124,7 @@ void mortise_ldb_close(struct mortise_ldb *s);
 /* Take the lock of the store's directory, which is open as `dir`; takes `dir`
  * in any case.  Also checks that nothing in it belongs to other users
  * (owners.h). */
-int mortise_ldb_hold(struct mortise_ldb *s, int dir, bool tables,
+int mortise_ldb_lock(struct mortise_ldb *s, int dir, bool tables,
                      struct mortise_err *err);
 /* Open the LevelDB database at s->db_path as s->db. */
 int mortise_ldb_open(struct mortise_ldb *s, bool create,
@@ -213,14 +213,15 @@ void mortise_ldb_drop_copy(struct mortise_ldb *s);
 
 /* Convert an error string of LevelDB to ours and free it.  No other function
  * handles these strings.  MORTISE_OK if it is NULL. */
-int mortise_ldb_taken(char *said, struct mortise_err *err, const char *doing);
+int mortise_ldb_convert_error(char *said, struct mortise_err *err,
+                              const char *doing);
 
 /* Destroy an iterator; returns its read error if it had one, else `rv`. */
 int mortise_ldb_iter_end(leveldb_iterator_t *it, int rv, const char *doing,
                          struct mortise_err *err);
 
 /* Check that the handle is usable: MORTISE_ESTATE after a failed write. */
-int mortise_ldb_alive(struct mortise_ldb *s, struct mortise_err *err);
+int mortise_ldb_check_usable(struct mortise_ldb *s, struct mortise_err *err);
 
 /* MORTISE_EINVAL if a name cannot be part of a key; NULL is allowed. */
 int mortise_ldb_name(const char *name, struct mortise_err *err);
@@ -244,7 +245,7 @@ int mortise_ldb_get_record(struct mortise_ldb *s,
 /* Is there enough memory for LevelDB to run, and to take a batch or replay a
  * log of `bytes` bytes?  The second returns MORTISE_ENOMEM if not. [any] */
 bool mortise_ldb_has_memory(size_t bytes);
-int mortise_ldb_want_memory(size_t bytes, struct mortise_err *err);
+int mortise_ldb_check_memory(size_t bytes, struct mortise_err *err);
 
 /* ---- writing, with `writing` locked -------------------------------------- */
 
@@ -266,18 +267,18 @@ void mortise_ldb_put_bytes(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                            size_t value_size);
 int mortise_ldb_put_record(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                            const struct mortise_record *of, const void *record);
-int mortise_ldb_drop(struct mortise_ldb *s, leveldb_writebatch_t *batch);
+int mortise_ldb_delete(struct mortise_ldb *s, leveldb_writebatch_t *batch);
 /* Write the batch with the records that every batch carries; `lazy`: do not
  * sync. */
 int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                       bool lazy, struct mortise_err *err);
 /* Forget the cached head of a run, which changed. */
-void mortise_ldb_forget(struct mortise_ldb *s, const char *tenant,
-                        const char *run);
+void mortise_ldb_forget_head(struct mortise_ldb *s, const char *tenant,
+                             const char *run);
 /* A new run needs the graph: do not sweep it. keep_none: stop the sweep. */
-void mortise_ldb_keep(struct mortise_ldb *s,
-                      const uint8_t digest[MORTISE_DIGEST]);
-void mortise_ldb_keep_none(struct mortise_ldb *s);
+void mortise_ldb_keep_graph(struct mortise_ldb *s,
+                            const uint8_t digest[MORTISE_DIGEST]);
+void mortise_ldb_keep_cancel(struct mortise_ldb *s);
 
 /* ---- leveldb_cache.c, with `writing` locked ------------------------------ */
 
@@ -315,6 +316,7 @@ int mortise_ldb_spawns_remove(struct mortise_ldb *s,
 void mortise_ldb_spawns_close(struct mortise_ldb *s);
 
 /* Fail for a record that cannot be decoded. */
-int mortise_ldb_bad(struct mortise_err *err, int code, const char *what);
+int mortise_ldb_fail_record(struct mortise_err *err, int code,
+                            const char *what);
 
 #endif

@@ -62,7 +62,7 @@
  *        out of memory.  So we check for free memory before calling it
  *        (memory.c).  If it runs out all the same, (1) preserves the commits.
  *
- * mortise_ldb_taken() converts LevelDB's error strings.
+ * mortise_ldb_convert_error() converts LevelDB's error strings.
  */
 #include <assert.h>
 #include <errno.h>
@@ -178,7 +178,8 @@ static bool trim_short_file_message(char *said)
     return true;
 }
 
-int mortise_ldb_taken(char *said, struct mortise_err *err, const char *doing)
+int mortise_ldb_convert_error(char *said, struct mortise_err *err,
+                              const char *doing)
 {
     int code;
 
@@ -204,11 +205,11 @@ int mortise_ldb_iter_end(leveldb_iterator_t *it, int rv, const char *doing,
 
     leveldb_iter_get_error(it, &said);
     leveldb_iter_destroy(it);
-    torn = mortise_ldb_taken(said, err, doing);
+    torn = mortise_ldb_convert_error(said, err, doing);
     return torn != MORTISE_OK ? torn : rv;
 }
 
-int mortise_ldb_bad(struct mortise_err *err, int code, const char *what)
+int mortise_ldb_fail_record(struct mortise_err *err, int code, const char *what)
 {
     if (code == MORTISE_EFORMAT)
         return mortise_fail(err, code, "another version of mortise wrote %s",
@@ -222,16 +223,17 @@ int mortise_ldb_get(struct mortise_ldb *s, const leveldb_readoptions_t *options,
 {
     char *said = NULL;
 
-    assert(s->db !=
-           /* the caller checked mortise_ldb_alive(), or has just opened it */
-           NULL);
+    assert(
+        s->db !=
+        /* the caller checked mortise_ldb_check_usable(), or has just opened it */
+        NULL);
     *value = NULL;
     *size = 0;
     if (key->failed)
         return mortise_nomem(err);
     *value = leveldb_get(s->db, options, key->p, key->n, size, &said);
     if (said != NULL)
-        return mortise_ldb_taken(said, err, "read the store");
+        return mortise_ldb_convert_error(said, err, "read the store");
     return *value != NULL ? MORTISE_OK : MORTISE_ENOTFOUND;
 }
 
@@ -248,7 +250,7 @@ int mortise_ldb_get_record(struct mortise_ldb *s,
     if (rv == MORTISE_OK) {
         rv = mortise_record_read(of, out, bytes, n);
         if (rv != MORTISE_OK)
-            mortise_ldb_bad(err, rv, of->what);
+            mortise_ldb_fail_record(err, rv, of->what);
     }
     if (value != NULL)
         *value = bytes;
@@ -257,7 +259,7 @@ int mortise_ldb_get_record(struct mortise_ldb *s,
     return rv;
 }
 
-int mortise_ldb_alive(struct mortise_ldb *s, struct mortise_err *err)
+int mortise_ldb_check_usable(struct mortise_ldb *s, struct mortise_err *err)
 {
     if (!mortise_dir_lock_is_ours(&s->dir_lock))
         return mortise_fail(
@@ -329,7 +331,7 @@ static int walk_commits(struct mortise_ldb *s, leveldb_iterator_t *it,
                                 "commit %llu is missing: the store lost data",
                                 (unsigned long long)want);
         if (rv != MORTISE_OK)
-            return mortise_ldb_bad(err, rv, "a commit record");
+            return mortise_ldb_fail_record(err, rv, "a commit record");
         leveldb_iter_next(it);
     }
     return MORTISE_OK;
@@ -357,7 +359,7 @@ static int verify_commits(struct mortise_ldb *s, leveldb_iterator_t *it,
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "the record of its last commit is missing");
     if (rv != MORTISE_OK)
-        return mortise_ldb_bad(err, rv, "a commit record");
+        return mortise_ldb_fail_record(err, rv, "a commit record");
     s->commits = last;
     s->opening = (struct mortise_batch){newest.epoch + 1, last};
     kept = mortise_ldb_first_of(MORTISE_KEPT_COMMITS, last);
@@ -564,7 +566,7 @@ int mortise_ldb_open(struct mortise_ldb *s, bool create,
 {
     char *said = NULL;
     bool lost;
-    int rv = mortise_ldb_want_memory(get_longest_log(s->db_path), err);
+    int rv = mortise_ldb_check_memory(get_longest_log(s->db_path), err);
 
     assert(s->db == NULL && s->db_path != NULL);
     if (rv != MORTISE_OK)
@@ -577,7 +579,7 @@ int mortise_ldb_open(struct mortise_ldb *s, bool create,
     /* LevelDB's errors for a missing CURRENT or MANIFEST. */
     lost = strncmp(said, "NotFound: ", 10) == 0 ||
            strncmp(said, "Invalid argument: ", 18) == 0;
-    rv = mortise_ldb_taken(said, err, "open the database");
+    rv = mortise_ldb_convert_error(said, err, "open the database");
     return lost ? mortise_fail(err, MORTISE_ECORRUPT,
                                "files of its database are missing")
                 : rv;
@@ -591,7 +593,7 @@ static int open_and_verify(struct mortise_ldb *s, bool create,
 
     FAULT_POINT("store: opened");
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_want_memory(0, err);
+        rv = mortise_ldb_check_memory(0, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_verify(s, err);
     if (rv != MORTISE_OK && s->db != NULL) {
@@ -634,7 +636,7 @@ static int try_open_database(struct mortise_ldb *s, int db, bool create,
                              bool torn, struct mortise_err *err)
 {
     struct mortise_err here;
-    int rv = mortise_aside_take(db, s->mem, err);
+    int rv = mortise_aside_save(db, s->mem, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -644,7 +646,7 @@ static int try_open_database(struct mortise_ldb *s, int db, bool create,
         rv = open_and_verify(s, create, err);
     if (rv != MORTISE_OK)
         /* or the next opening does it */
-        mortise_aside_put_back(db, s->mem, &here);
+        mortise_aside_restore(db, s->mem, &here);
     return rv;
 }
 
@@ -665,7 +667,7 @@ static int open_db_with_retries(struct mortise_ldb *s, int db, bool create,
     rv = try_open_database(s, db, create, false, err);
     if (rv == MORTISE_ECORRUPT && killed)
         rv = try_open_database(s, db, create, false, err);
-    if (rv == MORTISE_ECORRUPT && mortise_torn_is(db, s->mem))
+    if (rv == MORTISE_ECORRUPT && mortise_torn_is_present(db, s->mem))
         rv = try_open_database(s, db, create, true, err);
     if (rv != MORTISE_OK)
         return rv;
@@ -772,7 +774,7 @@ static int open_held_store(struct mortise_ldb *s, struct mortise_err *err)
         return mortise_nomem(err);
     rv = mortise_dir_lock_probe(dir, "db/LOCK", err);
     if (rv == MORTISE_OK && s->unfinished)
-        rv = mortise_unfinished_begin(dir, err);
+        rv = mortise_unfinished_start(dir, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_read_mark(s, true, err);
     if (rv != MORTISE_OK)
@@ -788,7 +790,7 @@ static int open_held_store(struct mortise_ldb *s, struct mortise_err *err)
     return rv == MORTISE_OK && is_new ? write_mark_and_stamp(s, err) : rv;
 }
 
-int mortise_ldb_hold(struct mortise_ldb *s, int dir, bool tables,
+int mortise_ldb_lock(struct mortise_ldb *s, int dir, bool tables,
                      struct mortise_err *err)
 {
     int rv = mortise_dir_lock_take(&s->dir_lock, dir, err);
@@ -813,16 +815,16 @@ int mortise_ldb_begin(struct mortise_ldb **out, const char *path,
         memcpy(s->store.identity, identity, sizeof s->store.identity);
     rv = mortise_directory_open(&dir, path, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_hold(s, dir, false, err);
+        rv = mortise_ldb_lock(s, dir, false, err);
     if (rv == MORTISE_OK && !s->unfinished)
         rv = mortise_directory_check_ours(dir, err);
     if (rv == MORTISE_OK)
-        rv = mortise_owners_refuse_links(dir, path, err);
+        rv = mortise_owners_check_links(dir, path, err);
     if (rv == MORTISE_OK)
         rv = open_held_store(s, err);
     if (rv != MORTISE_OK) {
         mortise_ldb_close(s);
-        return mortise_doing(err, rv, "open store %s", path);
+        return mortise_err_prefix(err, rv, "open store %s", path);
     }
     s->store.was_open = mortise_directory_close_off(dir);
     s->store.epoch = s->opening.epoch;
@@ -870,7 +872,7 @@ void mortise_ldb_close(struct mortise_ldb *s)
     pthread_mutex_destroy(&s->writing);
     mortise_buf_finish(&s->key);
     mortise_buf_finish(&s->value);
-    mortise_ldb_keep_none(s);
+    mortise_ldb_keep_cancel(s);
     mortise_ldb_spawns_close(s);
     mortise_release(s->mem, s->marks, s->n_marks * sizeof *s->marks);
     mortise_release_str(s->mem, s->db_path);
@@ -884,7 +886,7 @@ static int reopen(struct mortise_store *store, struct mortise_err *err)
     int rv;
 
     if (!mortise_dir_lock_is_ours(&s->dir_lock))
-        return mortise_ldb_alive(s, err);
+        return mortise_ldb_check_usable(s, err);
     if (!atomic_load(&s->dead) && atomic_exchange(&s->refused, false))
         return MORTISE_OK; /* nothing was written (14) */
     assert(!mortise_tempdir_is_there(
@@ -892,14 +894,15 @@ static int reopen(struct mortise_store *store, struct mortise_err *err)
     atomic_store(&s->dead, true);
     s->knows_graph = false;
     memset(s->spots, 0, sizeof s->spots);
-    mortise_ldb_keep_none(s);
+    mortise_ldb_keep_cancel(s);
     close_db(s);
     if (s->full)
         mortise_reserve_release(s->dir_lock.dir);
     rv = open_with_reserve(s, false, err);
     s->store.epoch = s->opening.epoch;
-    return rv != MORTISE_OK ? mortise_doing(err, rv, "reopen store %s", s->path)
-                            : MORTISE_OK;
+    return rv != MORTISE_OK
+               ? mortise_err_prefix(err, rv, "reopen store %s", s->path)
+               : MORTISE_OK;
 }
 
 static bool wrote(struct mortise_store *store)
@@ -959,7 +962,7 @@ int mortise_ldb_put_record(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     return mortise_ldb_put(s, batch);
 }
 
-int mortise_ldb_drop(struct mortise_ldb *s, leveldb_writebatch_t *batch)
+int mortise_ldb_delete(struct mortise_ldb *s, leveldb_writebatch_t *batch)
 {
     if (s->key.failed)
         return MORTISE_ENOMEM;
@@ -972,7 +975,8 @@ int mortise_ldb_drop(struct mortise_ldb *s, leveldb_writebatch_t *batch)
 /* An id of a removed run is in use, too: set seq to 1. */
 static int get_removed_spot(struct mortise_ldb *s,
                             const struct mortise_commit *c,
-                            struct mortise_spot *at, struct mortise_err *err)
+                            struct mortise_head_version *at,
+                            struct mortise_err *err)
 {
     char *value;
     size_t n;
@@ -987,13 +991,14 @@ static int get_removed_spot(struct mortise_ldb *s,
 
 static int get_stored_spot(struct mortise_ldb *s,
                            const struct mortise_commit *c,
-                           struct mortise_spot *at, struct mortise_err *err)
+                           struct mortise_head_version *at,
+                           struct mortise_err *err)
 {
     struct mortise_head head;
     char *value;
     int rv;
 
-    *at = (struct mortise_spot){0};
+    *at = (struct mortise_head_version){0};
     mortise_key_head(&s->key, c->tenant, c->run);
     rv = mortise_ldb_get_record(s, s->checked, &s->key, &mortise_record_head,
                                 &head, &value, err);
@@ -1002,7 +1007,7 @@ static int get_stored_spot(struct mortise_ldb *s,
         return c->expected_seq == 0 ? get_removed_spot(s, c, at, err)
                                     : MORTISE_OK;
     if (rv == MORTISE_OK)
-        *at = (struct mortise_spot){head.seq, head.checkpoint};
+        *at = (struct mortise_head_version){head.seq, head.checkpoint};
     return rv;
 }
 
@@ -1016,7 +1021,8 @@ static bool is_same_run(const struct mortise_commit *a,
 /* Get the head of the run after the first `i` commits of the batch. */
 static int get_spot_before(struct mortise_ldb *s,
                            struct mortise_commit *const *commits, size_t i,
-                           struct mortise_spot *at, struct mortise_err *err)
+                           struct mortise_head_version *at,
+                           struct mortise_err *err)
 {
     const struct mortise_commit *c = commits[i];
 
@@ -1026,7 +1032,8 @@ static int get_spot_before(struct mortise_ldb *s,
 
         if (s->marks[k] == s->marks[i] && e->result == MORTISE_OK &&
             is_same_run(e, c)) {
-            *at = (struct mortise_spot){e->head.seq, e->head.checkpoint};
+            *at =
+                (struct mortise_head_version){e->head.seq, e->head.checkpoint};
             return MORTISE_OK;
         }
     }
@@ -1039,7 +1046,7 @@ static int get_spot_before(struct mortise_ldb *s,
 static bool is_head_remembered(const struct mortise_ldb *s,
                                const struct mortise_commit *c, uint64_t mark)
 {
-    const struct mortise_spot *at = &s->spots[mark % MORTISE_SPOTS].at;
+    const struct mortise_head_version *at = &s->spots[mark % MORTISE_SPOTS].at;
 
     return c->expected_seq != 0 && at->seq == c->expected_seq &&
            s->spots[mark % MORTISE_SPOTS].mark == mark &&
@@ -1052,16 +1059,16 @@ static void remember_head(struct mortise_ldb *s, const struct mortise_commit *c,
 {
     s->spots[mark % MORTISE_SPOTS].mark = mark;
     s->spots[mark % MORTISE_SPOTS].at =
-        (struct mortise_spot){c->head.seq, c->head.checkpoint};
+        (struct mortise_head_version){c->head.seq, c->head.checkpoint};
 }
 
-void mortise_ldb_forget(struct mortise_ldb *s, const char *tenant,
-                        const char *run)
+void mortise_ldb_forget_head(struct mortise_ldb *s, const char *tenant,
+                             const char *run)
 {
     uint64_t mark = mortise_hash_strs(tenant, run);
 
     if (s->spots[mark % MORTISE_SPOTS].mark == mark)
-        s->spots[mark % MORTISE_SPOTS].at = (struct mortise_spot){0};
+        s->spots[mark % MORTISE_SPOTS].at = (struct mortise_head_version){0};
 }
 
 /* Is there space for a new run (13)?  Checked by the first write, and by each
@@ -1076,7 +1083,7 @@ static bool has_run_space(struct mortise_ldb *s)
 /* Does the commit match the head (2)? */
 static int check_expected_head(struct mortise_ldb *s,
                                const struct mortise_commit *c,
-                               const struct mortise_spot *at)
+                               const struct mortise_head_version *at)
 {
     if (c->expected_seq == 0 && at->seq == 0)
         return has_run_space(s) ? MORTISE_OK : MORTISE_ENOSPC;
@@ -1102,14 +1109,14 @@ static int put_request(struct mortise_ldb *s, leveldb_writebatch_t *batch,
         mortise_key_pending(&s->key, c->tenant, c->run, p->id);
         rv = opens
                  ? mortise_ldb_put_record(s, batch, &mortise_record_pending, p)
-                 : mortise_ldb_drop(s, batch);
+                 : mortise_ldb_delete(s, batch);
     }
     if (rv != MORTISE_OK || p->deadline_ms == 0)
         return rv;
     mortise_key_deadline(&s->key, p->deadline_ms, c->tenant, c->run, p->id);
     return opens ? mortise_ldb_put_record(s, batch, &mortise_record_deadline,
                                           &p->timer)
-                 : mortise_ldb_drop(s, batch);
+                 : mortise_ldb_delete(s, batch);
 }
 
 static int put_requests(struct mortise_ldb *s, leveldb_writebatch_t *batch,
@@ -1129,7 +1136,7 @@ static int put_kv(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 {
     mortise_key_kv(&s->key, c->tenant, kv->plugin, kv->key, kv->key_size);
     if (kv->value == NULL)
-        return mortise_ldb_drop(s, batch);
+        return mortise_ldb_delete(s, batch);
     return mortise_ldb_put_record(
         s, batch, &mortise_record_kv,
         &(struct mortise_value){kv->value, kv->value_size});
@@ -1264,7 +1271,7 @@ static int put_commit_if_valid(struct mortise_ldb *s,
                                struct mortise_err *err)
 {
     struct mortise_commit *c = commits[i];
-    struct mortise_spot at;
+    struct mortise_head_version at;
     int rv;
 
     if (c->run == NULL)
@@ -1291,7 +1298,7 @@ static int put_commit_if_valid(struct mortise_ldb *s,
         return MORTISE_OK;
     remember_head(s, c, s->marks[i]);
     if (c->n_graph > 0)
-        mortise_ldb_keep(s, c->checkpoint.graph);
+        mortise_ldb_keep_graph(s, c->checkpoint.graph);
     return put_commit(s, batch, c, err);
 }
 
@@ -1334,7 +1341,7 @@ static int write_and_sync(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     leveldb_write(s->db, sync ? s->synced : s->lazy, batch, &said);
     FAULT_POINT("store: after write");
     if (said != NULL)
-        return mortise_ldb_taken(said, err, "write to the store");
+        return mortise_ldb_convert_error(said, err, "write to the store");
     s->unsynced = !sync;
     if (lazy && full)
         empty_buffer(s);
@@ -1362,7 +1369,7 @@ int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                                     &s->opening);
     if (rv == MORTISE_OK && n > MORTISE_KEPT_COMMITS) {
         mortise_key_commit(&s->key, n - MORTISE_KEPT_COMMITS);
-        rv = mortise_ldb_drop(s, batch);
+        rv = mortise_ldb_delete(s, batch);
     }
     if (rv != MORTISE_OK)
         return mortise_nomem(err);
@@ -1448,13 +1455,13 @@ static int read_mark(struct mortise_ldb *s, const char *name, uint64_t *value,
                      struct mortise_err *err)
 {
     struct mortise_buf key;
-    int rv = mortise_ldb_alive(s, err);
+    int rv = mortise_ldb_check_usable(s, err);
 
     *value = 0;
     if (rv == MORTISE_OK)
         rv = mortise_ldb_name(name, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_want_memory(0, err);
+        rv = mortise_ldb_check_memory(0, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_buf_init(&key, s->mem);
@@ -1492,11 +1499,11 @@ int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
 
     /* In a child of fork(), nobody would unlock the mutex. */
     if (!mortise_dir_lock_is_ours(&s->dir_lock))
-        return mortise_ldb_alive(s, err);
+        return mortise_ldb_check_usable(s, err);
     if (mortise_tempdir_is_there(&s->scratch))
         return mortise_fail(err, MORTISE_EDENIED,
                             "this is a read-only copy of the store");
-    rv = mortise_ldb_want_memory(0, err);
+    rv = mortise_ldb_check_memory(0, err);
     if (rv != MORTISE_OK) {
         atomic_store(&s->refused, true);
         return rv;
@@ -1505,7 +1512,7 @@ int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
     pthread_mutex_lock(&s->writing);
     assert(s->value.n == 0);
     s->batched = s->checked_at = 0;
-    rv = mortise_ldb_alive(s, err);
+    rv = mortise_ldb_check_usable(s, err);
     if (rv == MORTISE_OK)
         rv = fill(s, batch, ud, err);
     if (rv != MORTISE_OK) {

@@ -65,7 +65,7 @@ static int read_cached_age(struct age *a, const leveldb_iterator_t *it,
              ? MORTISE_ECORRUPT
              : mortise_record_read(&mortise_record_age, &a->size, p, n);
     if (rv != MORTISE_OK)
-        return mortise_ldb_bad(err, rv, mortise_record_age.what);
+        return mortise_ldb_fail_record(err, rv, mortise_record_age.what);
     memcpy(a->digest, digest, MORTISE_DIGEST);
     return a->tenant.failed ? mortise_nomem(err) : MORTISE_OK;
 }
@@ -199,9 +199,9 @@ static int drop_cached_result(struct mortise_ldb *s,
     int rv;
 
     mortise_key_cached(&s->key, a->tenant.p, a->digest, a->number);
-    rv = mortise_ldb_drop(s, batch);
+    rv = mortise_ldb_delete(s, batch);
     mortise_key_age(&s->key, a->number, a->tenant.p, a->digest);
-    return rv == MORTISE_OK ? mortise_ldb_drop(s, batch) : rv;
+    return rv == MORTISE_OK ? mortise_ldb_delete(s, batch) : rv;
 }
 
 static bool is_over_limit(const struct mortise_ldb_cache *c)
@@ -252,7 +252,7 @@ static int append_cached_value(const leveldb_iterator_t *it,
     int rv = mortise_record_read(&mortise_record_cached, &found, p, n);
 
     if (rv != MORTISE_OK)
-        return mortise_ldb_bad(err, rv, mortise_record_cached.what);
+        return mortise_ldb_fail_record(err, rv, mortise_record_cached.what);
     mortise_buf_put(value, found.text, found.size);
     return value->failed ? mortise_nomem(err) : MORTISE_OK;
 }

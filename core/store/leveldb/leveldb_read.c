@@ -122,7 +122,7 @@ static int walk_value(struct store_walk *w, const struct mortise_record *of,
     int rv = mortise_record_read(of, out, p, n);
 
     w->passed += n;
-    return rv == MORTISE_OK ? rv : mortise_ldb_bad(err, rv, of->what);
+    return rv == MORTISE_OK ? rv : mortise_ldb_fail_record(err, rv, of->what);
 }
 
 /* Look up w->key in this snapshot.  The record borrows until the
@@ -183,7 +183,7 @@ static int check_key_read(struct store_walk *w, const struct mortise_reader *r,
     if (w->names.failed)
         return MORTISE_ENOMEM;
     if (r->bad || r->p != r->end)
-        return mortise_ldb_bad(err, MORTISE_ECORRUPT, "a key");
+        return mortise_ldb_fail_record(err, MORTISE_ECORRUPT, "a key");
     return MORTISE_OK;
 }
 
@@ -348,8 +348,8 @@ static int due_request(struct store_walk *w, struct mortise_pending *p,
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "run %s: a deadline has no request", run);
     if (rv == MORTISE_OK && p->deadline_ms != deadline_ms)
-        return mortise_ldb_bad(err, MORTISE_ECORRUPT,
-                               mortise_record_pending.what);
+        return mortise_ldb_fail_record(err, MORTISE_ECORRUPT,
+                                       mortise_record_pending.what);
     return rv;
 }
 
@@ -405,7 +405,7 @@ static int get_graph(struct mortise_ldb *s, struct mortise_read *r,
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
     if (rv != MORTISE_OK)
-        mortise_ldb_bad(err, rv, "a graph");
+        mortise_ldb_fail_record(err, rv, "a graph");
     return rv;
 }
 
@@ -608,7 +608,7 @@ static int store_walk(struct mortise_ldb *s, struct mortise_read *r,
     walk_begin(&w, s, r);
     rv = walk_end(&w, kinds[r->kind].store_walk(&w, err), err);
     return rv != MORTISE_OK && r->kind == MORTISE_READ_CHECKPOINTS
-               ? mortise_doing(err, rv, "run %s", r->run)
+               ? mortise_err_prefix(err, rv, "run %s", r->run)
                : rv;
 }
 
@@ -616,12 +616,12 @@ int mortise_ldb_read_now(struct mortise_ldb *s, struct mortise_read *r,
                          struct mortise_err *err)
 {
     const char *const names[] = {r->tenant, r->run, r->id, r->plugin};
-    int rv = mortise_ldb_alive(s, err);
+    int rv = mortise_ldb_check_usable(s, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < 4; i++)
         rv = mortise_ldb_name(names[i], err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_want_memory(0, err);
+        rv = mortise_ldb_check_memory(0, err);
     if (rv != MORTISE_OK)
         return rv;
     return kinds[r->kind].read_single != NULL ? read_single(s, r, err)

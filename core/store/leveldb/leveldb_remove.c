@@ -45,13 +45,13 @@ static int delete_checkpoints(struct mortise_ldb *s,
     assert(*room > 0); /* else it would never end */
     for (; rv == MORTISE_OK && l->first <= l->last && *room > 0; --*room) {
         mortise_key_checkpoint(&s->key, tenant, run, l->first++);
-        rv = mortise_ldb_drop(s, batch);
+        rv = mortise_ldb_delete(s, batch);
     }
     if (rv != MORTISE_OK)
         return rv;
     mortise_key_leaving(&s->key, tenant, run);
     if (l->first > l->last)
-        return mortise_ldb_drop(s, batch);
+        return mortise_ldb_delete(s, batch);
     return mortise_ldb_put_record(s, batch, &mortise_record_leaving, l);
 }
 
@@ -67,8 +67,8 @@ static int replace_by_tombstone(struct mortise_ldb *s,
     if (rv != MORTISE_OK)
         return rv;
     mortise_key_head(&s->key, r->tenant, r->run);
-    mortise_ldb_forget(s, r->tenant, r->run);
-    return mortise_ldb_drop(s, batch);
+    mortise_ldb_forget_head(s, r->tenant, r->run);
+    return mortise_ldb_delete(s, batch);
 }
 
 /* Can the run be removed (3)?  Prepares its tombstone.  MORTISE_ENOTFOUND: it
@@ -176,8 +176,8 @@ static int decode_leaving(const leveldb_iterator_t *it,
     p = leveldb_iter_value(it, &n);
     if (r.bad || r.p != r.end ||
         mortise_record_read(&mortise_record_leaving, l, p, n) != MORTISE_OK)
-        return mortise_ldb_bad(err, MORTISE_ECORRUPT,
-                               mortise_record_leaving.what);
+        return mortise_ldb_fail_record(err, MORTISE_ECORRUPT,
+                                       mortise_record_leaving.what);
     return MORTISE_OK;
 }
 
@@ -313,7 +313,7 @@ static bool grow_kept_set(struct mortise_kept *k, const struct mortise_mem *mem)
     return true;
 }
 
-void mortise_ldb_keep_none(struct mortise_ldb *s)
+void mortise_ldb_keep_cancel(struct mortise_ldb *s)
 {
     struct mortise_kept *k = &s->kept;
 
@@ -322,15 +322,15 @@ void mortise_ldb_keep_none(struct mortise_ldb *s)
 }
 
 /* Mark a graph as used.  Out of memory cancels the sweep. */
-void mortise_ldb_keep(struct mortise_ldb *s,
-                      const uint8_t digest[MORTISE_DIGEST])
+void mortise_ldb_keep_graph(struct mortise_ldb *s,
+                            const uint8_t digest[MORTISE_DIGEST])
 {
     struct mortise_kept *k = &s->kept;
 
     if (!k->begun || has_kept_graph(k, digest))
         return;
     if (k->n + 1 > k->cap / 2 && !grow_kept_set(k, s->mem)) {
-        mortise_ldb_keep_none(s);
+        mortise_ldb_keep_cancel(s);
         return;
     }
     memcpy(k->slots[find_kept_slot(k, digest)], digest, MORTISE_DIGEST);
@@ -343,7 +343,7 @@ void mortise_ldb_sweep_begin(struct mortise_store *store)
     struct mortise_ldb *s = mortise_ldb_of(store);
 
     pthread_mutex_lock(&s->writing);
-    mortise_ldb_keep_none(s);
+    mortise_ldb_keep_cancel(s);
     s->kept.begun = true;
     pthread_mutex_unlock(&s->writing);
 }
@@ -355,7 +355,7 @@ void mortise_ldb_sweep_keep(struct mortise_store *store,
 
     pthread_mutex_lock(&s->writing);
     for (size_t i = 0; i < n; i++)
-        mortise_ldb_keep(s, digests[i]);
+        mortise_ldb_keep_graph(s, digests[i]);
     pthread_mutex_unlock(&s->writing);
 }
 
@@ -371,7 +371,7 @@ static int sweep_graph(struct mortise_ldb *s, leveldb_writebatch_t *batch,
         s->knows_graph = false;
     *any = true;
     mortise_key_graph(&s->key, digest);
-    return mortise_ldb_drop(s, batch);
+    return mortise_ldb_delete(s, batch);
 }
 
 /* Sweep the graphs after the last swept one. */
@@ -423,7 +423,7 @@ static int sweep_graph_batch(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     if (rv == MORTISE_OK && any)
         rv = mortise_ldb_write(s, batch, true, err);
     if (rv == MORTISE_OK && !*more)
-        mortise_ldb_keep_none(s);
+        mortise_ldb_keep_cancel(s);
     return rv;
 }
 

@@ -81,7 +81,7 @@ find_staged_record(const struct mortise_ldb *s, const void *key, size_t n)
     struct mortise_hashed *found =
         mortise_table_find(&s->spawns.newest, hash_staged_key(key, n));
 
-    for (; found != NULL; found = mortise_table_more(found)) {
+    for (; found != NULL; found = mortise_table_find_next(found)) {
         struct mortise_ldb_staged *e =
             MORTISE_OF(found, struct mortise_ldb_staged, link);
 
@@ -171,7 +171,7 @@ static int read_staged_record(struct mortise_ldb *s,
     if (bytes == NULL)
         return MORTISE_ENOMEM;
     rv = mortise_record_read(of, out, bytes, n);
-    return rv == MORTISE_OK ? rv : mortise_ldb_bad(err, rv, of->what);
+    return rv == MORTISE_OK ? rv : mortise_ldb_fail_record(err, rv, of->what);
 }
 
 /* ---- changes ------------------------------------------------------------- */
@@ -267,7 +267,7 @@ static int stage_change(struct mortise_ldb *s,
         was = NULL;
         rv = MORTISE_OK;
     }
-    *fits = rv == MORTISE_OK && mortise_spawn_fits(was, c);
+    *fits = rv == MORTISE_OK && mortise_spawn_is_change_current(was, c);
     if (*fits && was == NULL)
         rv = is_parent_active(s, commits, i, c->parent, fits, err);
     if (rv == MORTISE_OK && *fits && c->now.child[0] != '\0' &&
@@ -283,7 +283,7 @@ static int stage_change(struct mortise_ldb *s,
 static int spend(struct mortise_ldb *s, const struct mortise_commit *c,
                  struct mortise_err *err)
 {
-    struct mortise_spawn_purse purse;
+    struct mortise_spawn_budget purse;
     int rv;
 
     mortise_key_purse(&s->key, c->tenant, c->spend.origin);
@@ -475,18 +475,18 @@ static int check_or_drop_handles(struct mortise_ldb *s,
         value = leveldb_iter_value(it, &size);
         rv = mortise_record_read(&mortise_record_spawn, &spawn, value, size);
         if (rv != MORTISE_OK)
-            return mortise_ldb_bad(err, rv, mortise_record_spawn.what);
+            return mortise_ldb_fail_record(err, rv, mortise_record_spawn.what);
         *open |= !mortise_spawn_is_over(&spawn);
         if (batch == NULL)
             continue;
         mortise_buf_clear(&s->key);
         mortise_buf_put(&s->key, key, n);
-        rv = mortise_ldb_drop(s, batch);
+        rv = mortise_ldb_delete(s, batch);
         ++*n_dropped;
         if (rv != MORTISE_OK || spawn.child[0] == '\0')
             continue;
         mortise_key_child(&s->key, tenant, spawn.child);
-        rv = mortise_ldb_drop(s, batch);
+        rv = mortise_ldb_delete(s, batch);
         ++*n_dropped;
     }
     return rv;
@@ -546,10 +546,10 @@ int mortise_ldb_spawns_remove(struct mortise_ldb *s,
         return rv;
     mortise_key_tree(&s->key, tenant, run);
     ++*n_dropped;
-    rv = mortise_ldb_drop(s, batch);
+    rv = mortise_ldb_delete(s, batch);
     if (rv != MORTISE_OK)
         return rv;
     mortise_key_purse(&s->key, tenant, run);
     ++*n_dropped;
-    return mortise_ldb_drop(s, batch);
+    return mortise_ldb_delete(s, batch);
 }

@@ -93,7 +93,7 @@ int mortise_logfile_load(struct mortise_logfile *l, int dir, const char *name,
 
     if (fd < 0)
         return mortise_syserr(err, errno, "open %s", name);
-    if (mortise_file_drain(&l->bytes, fd, UINT64_MAX) != 0)
+    if (mortise_file_read_rest(&l->bytes, fd, UINT64_MAX) != 0)
         rv = mortise_syserr(err, errno, "read %s", name);
     else if (l->bytes.failed)
         rv = mortise_nomem(err);

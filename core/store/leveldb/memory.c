@@ -63,7 +63,7 @@ bool mortise_ldb_has_memory(size_t bytes)
     return true;
 }
 
-int mortise_ldb_want_memory(size_t bytes, struct mortise_err *err)
+int mortise_ldb_check_memory(size_t bytes, struct mortise_err *err)
 {
     return mortise_ldb_has_memory(bytes) ? MORTISE_OK : mortise_nomem(err);
 }

@@ -90,8 +90,8 @@ static int check_no_plugin_links(void *path, int dir, const char *name,
     return check_no_links_in(dir, path, name, check_no_link, err);
 }
 
-int mortise_owners_refuse_links(int dir, const char *path,
-                                struct mortise_err *err)
+int mortise_owners_check_links(int dir, const char *path,
+                               struct mortise_err *err)
 {
     char store[PATH_MAX];
     int rv;
@@ -113,13 +113,13 @@ static const char *const parts[] = {
 
 /* Suggest the command for the whole store (4), unless the fault is
  * outside it. */
-static int fail_store_owner(const struct mortise_fault *f, const char *store,
-                            struct mortise_err *err)
+static int fail_store_owner(const struct mortise_owner_fault *f,
+                            const char *store, struct mortise_err *err)
 {
     size_t n = strlen(store);
     bool below = strncmp(f->path, store, n) == 0 && f->path[n] == '/';
 
-    return mortise_owner_refuse(f, below ? store : NULL, err);
+    return mortise_owner_fail(f, below ? store : NULL, err);
 }
 
 /* Is the owner of this file checked?  (2), (3) */
@@ -142,7 +142,7 @@ struct owner_search {
     const char *path; /* of db */
     bool tables;
     bool faulty;
-    struct mortise_fault fault; /* if faulty */
+    struct mortise_owner_fault fault; /* if faulty */
 };
 
 /* Check one file.  Returns an error to end the walk at the first fault. */
@@ -153,7 +153,7 @@ static int check_file_owner(void *ud, int db, const char *name,
 
     (void)err;
     j->faulty = is_owner_checked(name, j->tables) &&
-                !mortise_owner_is_ours(db, j->path, name, &j->fault);
+                !mortise_owner_check_entry(db, j->path, name, &j->fault);
     return j->faulty ? MORTISE_EDENIED : MORTISE_OK;
 }
 
@@ -165,7 +165,7 @@ int mortise_owners_check(int dir, const char *path, bool tables,
     int db;
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (!mortise_owner_is_ours(dir, path, parts[i], &j.fault))
+        if (!mortise_owner_check_entry(dir, path, parts[i], &j.fault))
             return fail_store_owner(&j.fault, path, err);
     db = openat(dir, "db", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (db < 0)

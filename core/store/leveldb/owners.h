@@ -15,7 +15,7 @@ int mortise_owners_check(int dir, const char *path, bool tables,
                          struct mortise_err *err);
 /* Check for links in the places where the engine or a memory plugin creates
  * files.  MORTISE_EDENIED; the message has the link's name. */
-int mortise_owners_refuse_links(int dir, const char *path,
-                                struct mortise_err *err);
+int mortise_owners_check_links(int dir, const char *path,
+                               struct mortise_err *err);
 
 #endif

@@ -137,8 +137,8 @@ static const struct mortise_field tree[] = {
     RAW_OF(spawn_tree, detached_total),
 };
 static const struct mortise_field purse[] = {
-    RAW_OF(spawn_purse, most),
-    RAW_OF(spawn_purse, used),
+    RAW_OF(spawn_budget, most),
+    RAW_OF(spawn_budget, used),
 };
 
 /* A run begins with its first checkpoint. */

@@ -64,7 +64,7 @@ extern const struct mortise_record
     mortise_record_spawn,      /* struct mortise_spawn */
     mortise_record_child,      /* struct mortise_child */
     mortise_record_tree,       /* struct mortise_spawn_tree */
-    mortise_record_purse;      /* struct mortise_spawn_purse */
+    mortise_record_purse;      /* struct mortise_spawn_budget */
 
 /* Append the encoded record to b. */
 void mortise_record_put(struct mortise_buf *b, const struct mortise_record *of,

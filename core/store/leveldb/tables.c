@@ -188,7 +188,7 @@ find_manifest_table(const struct mortise_tables *t, const char *file)
                : NULL;
 }
 
-bool mortise_tables_have(const struct mortise_tables *t, const char *file)
+bool mortise_tables_has(const struct mortise_tables *t, const char *file)
 {
     return find_manifest_table(t, file) != NULL;
 }
@@ -310,7 +310,7 @@ static int count_db_file(void *ud, int db, const char *name,
     switch (mortise_dbfile_kind(name)) {
     case MORTISE_DBFILE_TABLE:
         l->tables++;
-        l->strange |= !mortise_tables_have(&l->named, name);
+        l->strange |= !mortise_tables_has(&l->named, name);
         break;
     case MORTISE_DBFILE_LOG:
         l->new_ones += 1 + (size_t)(get_file_size(db, name) / LOG_A_TABLE);
@@ -347,8 +347,8 @@ static bool is_merge_due(const struct stay_search *l)
     return in_level_0 >= LEVEL_0_MOST;
 }
 
-int mortise_tables_stay(int db, bool *stay, const struct mortise_mem *mem,
-                        struct mortise_err *err)
+int mortise_tables_are_stable(int db, bool *stay, const struct mortise_mem *mem,
+                              struct mortise_err *err)
 {
     struct stay_search l = {0};
     int rv;

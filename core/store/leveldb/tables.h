@@ -29,7 +29,7 @@ struct mortise_tables {
 int mortise_tables_read(struct mortise_tables *t, int db, const char *manifest,
                         const struct mortise_mem *mem, struct mortise_err *err);
 /* Does the MANIFEST name the table in this file? */
-bool mortise_tables_have(const struct mortise_tables *t, const char *file);
+bool mortise_tables_has(const struct mortise_tables *t, const char *file);
 /* The size of that table according to the MANIFEST; 0: it is not named. */
 uint64_t mortise_tables_size(const struct mortise_tables *t, const char *file);
 void mortise_tables_finish(struct mortise_tables *t);
@@ -42,7 +42,7 @@ bool mortise_tables_open(int db, const char *file, uint64_t bytes,
 
 /* *stay: LevelDB removes no table when it opens the database, and all files
  * that it needs exist.  Nothing may have the database open. */
-int mortise_tables_stay(int db, bool *stay, const struct mortise_mem *mem,
-                        struct mortise_err *err);
+int mortise_tables_are_stable(int db, bool *stay, const struct mortise_mem *mem,
+                              struct mortise_err *err);
 
 #endif

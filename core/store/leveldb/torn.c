@@ -95,7 +95,7 @@ static int find_torn_log(int db, char name[MORTISE_DBFILE_NAME],
     return *whole < l->bytes.n ? MORTISE_OK : MORTISE_ENOTFOUND;
 }
 
-bool mortise_torn_is(int db, const struct mortise_mem *mem)
+bool mortise_torn_is_present(int db, const struct mortise_mem *mem)
 {
     char name[MORTISE_DBFILE_NAME];
     struct mortise_logfile l;

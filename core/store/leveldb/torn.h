@@ -9,7 +9,7 @@
 
 /* Does the newest log in LevelDB's directory have a torn end?  Also false if it
  * cannot be read. */
-bool mortise_torn_is(int db, const struct mortise_mem *mem);
+bool mortise_torn_is_present(int db, const struct mortise_mem *mem);
 /* Replace that log, durably, by one without the end.  The old file is not
  * changed, whatever other links it has. */
 int mortise_torn_cut(int db, const struct mortise_mem *mem,

@@ -115,7 +115,7 @@ static int clear_unfinished_store(int dir, struct mortise_err *err)
                : rv;
 }
 
-int mortise_unfinished_begin(int dir, struct mortise_err *err)
+int mortise_unfinished_start(int dir, struct mortise_err *err)
 {
     int rv = mortise_directory_is_unfinished(dir)
                  ? clear_unfinished_store(dir, err)

@@ -7,6 +7,6 @@
 /* Begin an unfinished store in the locked directory `dir`.  Removes the files
  * of an earlier try.  MORTISE_EEXISTS: there are other files; nothing is
  * changed. */
-int mortise_unfinished_begin(int dir, struct mortise_err *err);
+int mortise_unfinished_start(int dir, struct mortise_err *err);
 
 #endif

@@ -244,11 +244,11 @@ int mortise_ldb_open_copy(struct mortise_ldb *s, bool *torn,
     }
     mortise_ldb_note_lack(s, why.msg);
     *torn = strstr(why.msg, "missing files") != NULL;
-    rv = mortise_ldb_want_memory(0, err);
+    rv = mortise_ldb_check_memory(0, err);
     if (rv != MORTISE_OK)
         return rv;
     leveldb_repair_db(s->options, s->db_path, &said);
-    rv = mortise_ldb_taken(said, err, "repair the copy");
+    rv = mortise_ldb_convert_error(said, err, "repair the copy");
     *torn = *torn || has_lost_tables(s);
     return rv == MORTISE_OK ? mortise_ldb_open(s, false, err) : rv;
 }
@@ -282,7 +282,7 @@ static int check_copy_end(struct mortise_ldb *s, int dir,
 
     s->stamped = true;
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_want_memory(0, &why);
+        rv = mortise_ldb_check_memory(0, &why);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_verify(s, &why);
     if (rv == MORTISE_ENOMEM)
@@ -327,12 +327,12 @@ int mortise_ldb_open_view(struct mortise_store **out, const char *path,
     s->looks = true;
     rv = mortise_directory_find(&dir, path, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_hold(s, dir, false, err);
+        rv = mortise_ldb_lock(s, dir, false, err);
     if (rv == MORTISE_OK)
         rv = open_view(s, err);
     if (rv != MORTISE_OK) {
         mortise_ldb_close(s);
-        return mortise_doing(err, rv, "read a copy of store %s", path);
+        return mortise_err_prefix(err, rv, "read a copy of store %s", path);
     }
     s->store.epoch = s->opening.epoch;
     *out = &s->store;

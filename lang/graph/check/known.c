@@ -18,7 +18,7 @@ static uint32_t get_owner_body(const struct mortise_loader *ld,
 {
     uint32_t map = ld->body[w->node];
 
-    return map != 0 && mortise_graph_is_own(ld->g, w->path)
+    return map != 0 && mortise_graph_is_element_path(ld->g, w->path)
                ? 1 + ld->g->regions[map].entry
                : 0;
 }

@@ -619,12 +619,12 @@ static const void *check_expression_names(struct names *c,
     c->at = at;
     c->quiet |= quiet;
     if (at->inner == NULL)
-        mortise_load_stand_at(c->ld, at->node);
+        mortise_load_set_scope_node(c->ld, at->node);
     place = mortise_cel_look(at->expr.cel, &look);
     c->at = was;
     c->quiet = was_quiet;
     if (was != NULL && was->inner == NULL)
-        mortise_load_stand_at(c->ld, was->node);
+        mortise_load_set_scope_node(c->ld, was->node);
     return place;
 }
 

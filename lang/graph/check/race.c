@@ -59,7 +59,8 @@ static bool is_order_edge(const struct mortise_graph *g,
                           const struct mortise_edge *e)
 {
     return e->from != MORTISE_START && e->to != MORTISE_END &&
-           e->kind != MORTISE_EDGE_GATHER && !mortise_graph_returns(g, e);
+           e->kind != MORTISE_EDGE_GATHER &&
+           !mortise_graph_is_edge_to_later_visit(g, e);
 }
 
 /* Kahn's algorithm.  Without back edges the graph is acyclic (region.c). */
@@ -337,7 +338,7 @@ static bool are_in_same_map(const struct race *r, uint32_t a, uint32_t b)
 static uint32_t get_element_map(const struct race *r,
                                 const struct mortise_declared *w)
 {
-    return mortise_graph_is_own(r->g, w->path)
+    return mortise_graph_is_element_path(r->g, w->path)
                ? mortise_graph_map_of(r->g, w->node)
                : 0;
 }

@@ -7,7 +7,7 @@
 void mortise_agent_read_own(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    mortise_made_put(ctx, &mortise_agent_of(into)->node, slot->name,
+    mortise_made_add(ctx, &mortise_agent_of(into)->node, slot->name,
                      slot->value);
 }
 
@@ -85,7 +85,7 @@ const struct mortise_key mortise_subagents_row = {
 void mortise_agent_put(struct mortise_loader *ld, struct mortise_reading *r,
                        const char *key, const struct mortise_yaml *value)
 {
-    mortise_made_put(ld, &mortise_agent_of(r)->node,
+    mortise_made_add(ld, &mortise_agent_of(r)->node,
                      mortise_made_text(ld, key, r->key), value);
 }
 
@@ -96,7 +96,7 @@ static void set_model_choice(struct mortise_loader *ld,
                              const struct mortise_llm *llm)
 {
     const size_t n = llm->allowlist != NULL ? llm->allowlist->n : 0;
-    struct mortise_choice_of_model *c = mortise_load_alloc(ld, sizeof *c);
+    struct mortise_model_choice *c = mortise_load_alloc(ld, sizeof *c);
 
     if (mortise_agent_says(r, "subagents"))
         mortise_diag_help(
@@ -156,7 +156,7 @@ void mortise_agent_put_schema(struct mortise_loader *ld,
     schema = mortise_tmpl_literal(ld->arena, r->map->items[at]);
     ld->nomem |= schema == NULL;
     if (schema != NULL)
-        mortise_made_put(ld, &mortise_agent_of(r)->node, r->map->keys[at],
+        mortise_made_add(ld, &mortise_agent_of(r)->node, r->map->keys[at],
                          schema);
 }
 
@@ -185,7 +185,7 @@ void mortise_agent_take_args(struct mortise_loader *ld,
         mortise_made_map(ld, &mortise_agent_of(r)->node, r->map->span);
     const struct mortise_yaml *args;
 
-    mortise_made_put(ld, all, mortise_made_text(ld, "node", r->key), node);
+    mortise_made_add(ld, all, mortise_made_text(ld, "node", r->key), node);
     args = ld->nomem ? NULL : mortise_made_map(ld, all, r->map->span);
     if (args != NULL)
         mortise_node_take_args(ld, r, args);

@@ -94,11 +94,11 @@ static void read_gmi_planner(void *ctx, void *into,
     else
         gmi->agent.unpriced |=
             !mortise_llm_check(ld, slot->value->str, slot->value->span);
-    mortise_made_put(ld, &made,
+    mortise_made_add(ld, &made,
                      mortise_made_text(ld, is_operation ? "operation" : "alias",
                                        slot->value),
                      slot->value);
-    mortise_made_put(ld, &gmi->agent.node, slot->name,
+    mortise_made_add(ld, &gmi->agent.node, slot->name,
                      mortise_made_map(ld, &made, slot->value->span));
 }
 
@@ -260,10 +260,10 @@ static void set_tool_choice(struct mortise_loader *ld,
                          "'%s' is not a tool of '%s'", at->str, r->node->id);
         return;
     }
-    mortise_made_put(ld, &made, mortise_made_text(ld, "name", at),
+    mortise_made_add(ld, &made, mortise_made_text(ld, "name", at),
                      mortise_made_text(ld, tool->id, at));
     map = mortise_made_map(ld, &made, at->span);
-    mortise_made_put(ld, &get_gmi_data(r)->agent.node,
+    mortise_made_add(ld, &get_gmi_data(r)->agent.node,
                      mortise_yaml_key(r->map, "tool_choice"), map);
 }
 
@@ -282,8 +282,8 @@ static void check_gmi_planner(struct mortise_loader *ld,
         mortise_diag_add(ld->diags, "E0206", mode->span,
                          "planner_controlled needs the key 'planner'");
     if (!plans && planner != NULL &&
-        !mortise_keys_may_say(&mortise_node_kind_of(r->node->type)->place,
-                              r->map, "execution_mode"))
+        !mortise_keys_is_uncertain(&mortise_node_kind_of(r->node->type)->place,
+                                   r->map, "execution_mode"))
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(ld->diags, "E0212", planner->span,
@@ -381,10 +381,10 @@ static void add_lookup_templates(struct mortise_loader *ld,
                                  struct mortise_made *to)
 {
     if (r->node->memory != NULL && r->node->memory->reads)
-        mortise_made_put(ld, to, mortise_made_text(ld, "memory", r->key),
+        mortise_made_add(ld, to, mortise_made_text(ld, "memory", r->key),
                          mortise_made_text(ld, "${memory}", r->key));
     if (r->node->discovers != NULL)
-        mortise_made_put(ld, to, mortise_made_text(ld, "skills", r->key),
+        mortise_made_add(ld, to, mortise_made_text(ld, "skills", r->key),
                          mortise_made_text(ld, "${discovery.skills}", r->key));
 }
 
@@ -441,7 +441,7 @@ static void finish_gmi_node(struct mortise_loader *ld,
         mortise_agent_put(ld, r, "prompt",
                           mortise_made_text(ld, "${input}", r->key));
     if (at != SIZE_MAX)
-        mortise_made_put(ld, &all, r->map->keys[at], r->map->items[at]);
+        mortise_made_add(ld, &all, r->map->keys[at], r->map->items[at]);
     add_lookup_templates(ld, r, &all);
     mortise_agent_take_args(ld, r, &all);
     set_text_output(ld, r);

@@ -55,8 +55,8 @@ static void read_guard_target(void *ctx, void *into,
     struct mortise_reading *r = into;
 
     r->node->has_target = true;
-    mortise_load_late(ctx, compile_guard_target, r->node, slot->value,
-                      r->node->index, MORTISE_IN_OUTPUT);
+    mortise_load_defer(ctx, compile_guard_target, r->node, slot->value,
+                       r->node->index, MORTISE_IN_OUTPUT);
 }
 
 static const struct mortise_key keys[] = {

@@ -20,8 +20,8 @@ static void read_human_prompt(void *ctx, void *into,
     struct mortise_reading *r = into;
     struct mortise_human *human = r->node->own;
 
-    mortise_load_late(ctx, mortise_load_late_tmpl, &human->prompt, slot->value,
-                      r->node->index, MORTISE_IN_OUTPUT);
+    mortise_load_defer(ctx, mortise_load_late_tmpl, &human->prompt, slot->value,
+                       r->node->index, MORTISE_IN_OUTPUT);
 }
 
 static void read_human_assignees(void *ctx, void *into,
@@ -84,7 +84,7 @@ static void read_human_on_timeout(void *ctx, void *into,
     struct mortise_human *human = r->node->own;
     const struct mortise_word *w;
 
-    if (!mortise_slot_beside(slot, "wait"))
+    if (!mortise_slot_has_sibling(slot, "wait"))
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'on_timeout' needs 'wait': without it, the request "
                          "never times out");
@@ -182,7 +182,7 @@ static const char *get_judge_llm(struct mortise_loader *ld,
 }
 
 static void find_judge_operation(struct mortise_loader *ld,
-                                 struct mortise_aside *a,
+                                 struct mortise_side_operation *a,
                                  struct mortise_span at)
 {
     struct mortise_err why = {0};
@@ -193,8 +193,9 @@ static void find_judge_operation(struct mortise_loader *ld,
         ld->catalog->operation(ld->catalog->ud, a->plugin, a->operation, &why);
     ld->nomem |= why.code == MORTISE_ENOMEM;
     if (a->op == NULL)
-        mortise_load_refuse(ld, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
-                            at, a->plugin, &why);
+        mortise_load_report_refusal(
+            ld, why.code == MORTISE_ECONFIG ? "E0507" : "E0501", at, a->plugin,
+            &why);
     else
         mortise_load_plugin(ld, "", a->plugin);
 }
@@ -206,7 +207,7 @@ static void read_human_judge(void *ctx, void *into,
     struct mortise_reading *r = into;
     struct mortise_human *human = r->node->own;
     struct judge judge = {.threshold = 0.7};
-    struct mortise_aside *a = mortise_load_alloc(ld, sizeof *a);
+    struct mortise_side_operation *a = mortise_load_alloc(ld, sizeof *a);
     const char *alias;
 
     mortise_keys_enter(slot, ld, &judge, ld->diags);
@@ -224,8 +225,8 @@ static void read_human_judge(void *ctx, void *into,
     find_judge_operation(ld, a, slot->name->span);
     a->llm = get_judge_llm(ld, &judge, alias);
     human->threshold = judge.threshold;
-    mortise_load_late(ld, mortise_load_late_tmpl, &human->criteria,
-                      judge.criteria, r->node->index, MORTISE_IN_OUTPUT);
+    mortise_load_defer(ld, mortise_load_late_tmpl, &human->criteria,
+                       judge.criteria, r->node->index, MORTISE_IN_OUTPUT);
     if (a->op != NULL && !ld->nomem)
         r->node->judge = a;
 }

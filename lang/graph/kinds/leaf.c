@@ -128,7 +128,7 @@ static void finish_leaf_node(struct mortise_loader *ld,
     mortise_node_finish_tools(ld, r);
     mortise_agent_put_tools(ld, r);
     mortise_agent_put_schema(ld, r);
-    mortise_node_finish_hearing(ld, r, get_leaf_data(r)->agent.told);
+    mortise_node_finish_predecessors(ld, r, get_leaf_data(r)->agent.told);
     r->node->is_told = true;
     mortise_agent_take_args(ld, r, &all);
 }

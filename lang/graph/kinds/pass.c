@@ -9,8 +9,8 @@ static void read_pass_value(void *ctx, void *into,
     struct mortise_reading *r = into;
     struct mortise_pass *pass = r->node->own;
 
-    mortise_load_late(ctx, mortise_load_late_tmpl, &pass->value, slot->value,
-                      r->node->index, MORTISE_IN_OUTPUT);
+    mortise_load_defer(ctx, mortise_load_late_tmpl, &pass->value, slot->value,
+                       r->node->index, MORTISE_IN_OUTPUT);
 }
 
 static const struct mortise_key keys[] = {

@@ -37,8 +37,9 @@ static void compile_router_condition(struct mortise_loader *ld,
 
     mortise_load_expr(ld, &node->condition, late->at, late->end);
     if (node->condition.cel == NULL ||
-        !mortise_load_takes(ld, &node->condition, MORTISE_T_STRING,
-                            "this condition must return an id of 'targets'") ||
+        !mortise_load_check_types(
+            ld, &node->condition, MORTISE_T_STRING,
+            "this condition must return an id of 'targets'") ||
         mortise_cel_uses(node->condition.cel) != 0)
         return;
     rv = mortise_expr_eval(&node->condition, &env, &v, NULL);
@@ -55,8 +56,8 @@ static void read_router_condition(void *ctx, void *into,
     struct mortise_reading *r = into;
 
     r->node->by_condition = true;
-    mortise_load_late(ctx, compile_router_condition, r->node, slot->value,
-                      r->node->index, MORTISE_IN_OUTPUT);
+    mortise_load_defer(ctx, compile_router_condition, r->node, slot->value,
+                       r->node->index, MORTISE_IN_OUTPUT);
 }
 
 static const struct mortise_key keys[] = {

@@ -86,8 +86,9 @@ static void compile_input_line(struct mortise_loader *ld,
 
     mortise_load_expr(ld, &line->expr, late->at, late->end);
     if (!ld->doubtful && sub != NULL)
-        mortise_load_fits(ld, &line->expr, line->path.text,
-                          mortise_load_schema_below(sub->input, &line->path));
+        mortise_load_check_fit(
+            ld, &line->expr, line->path.text,
+            mortise_load_schema_below(sub->input, &line->path));
 }
 
 static bool read_input_line(struct mortise_loader *ld,
@@ -96,8 +97,8 @@ static bool read_input_line(struct mortise_loader *ld,
                             const struct mortise_yaml *key,
                             const struct mortise_yaml *v)
 {
-    mortise_load_late(ld, compile_input_line, out, v, r->node->index,
-                      MORTISE_IN_OUTPUT);
+    mortise_load_defer(ld, compile_input_line, out, v, r->node->index,
+                       MORTISE_IN_OUTPUT);
     return r->node->sub != NULL &&
            mortise_load_input_path(ld, &out->path, key, r->node->sub->input);
 }
@@ -139,8 +140,8 @@ static bool read_mapped_output(struct mortise_loader *ld,
         return false;
     if (out->expr.cel != NULL &&
         mortise_graph_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
-        mortise_load_fits(ld, &out->expr, out->path.text,
-                          mortise_load_schema_at(ld, &out->path));
+        mortise_load_check_fit(ld, &out->expr, out->path.text,
+                               mortise_load_schema_at(ld, &out->path));
     mortise_node_add_write(ld, r->node, &out->path, &out->expr, key->span);
     return true;
 }

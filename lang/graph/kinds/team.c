@@ -42,8 +42,8 @@ static void read_team_goal(void *ctx, void *into,
 {
     struct mortise_reading *r = into;
 
-    mortise_load_late(ctx, mortise_load_late_tmpl, &r->node->input_goal,
-                      slot->value, r->node->index, MORTISE_IN_OUTPUT);
+    mortise_load_defer(ctx, mortise_load_late_tmpl, &r->node->input_goal,
+                       slot->value, r->node->index, MORTISE_IN_OUTPUT);
 }
 
 /* The reader of the leaf checks the value. */
@@ -52,7 +52,7 @@ static void read_synthesis_key(void *ctx, void *into,
 {
     struct mortise_reading *r = into;
 
-    mortise_made_put(ctx, &get_team_data(r)->leaf, slot->name, slot->value);
+    mortise_made_add(ctx, &get_team_data(r)->leaf, slot->name, slot->value);
 }
 
 static void read_team_role(void *ctx, void *into,
@@ -75,7 +75,7 @@ static void read_synthesis_model_key(void *ctx, void *into,
 {
     struct mortise_loader *ld = ctx;
 
-    if (!mortise_slot_beside(slot, "synthesis"))
+    if (!mortise_slot_has_sibling(slot, "synthesis"))
         read_synthesis_key(ctx, into, slot);
     else
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
@@ -214,7 +214,7 @@ static void put_team_key(struct mortise_loader *ld, struct mortise_made *to,
                          const char *key, const struct mortise_yaml *value,
                          const struct mortise_yaml *at)
 {
-    mortise_made_put(ld, to, mortise_made_text(ld, key, at), value);
+    mortise_made_add(ld, to, mortise_made_text(ld, key, at), value);
 }
 
 /* {goal, results: {ID: ${artifacts["ID"]} ...}} */
@@ -249,7 +249,7 @@ static void put_leaf_keys(struct mortise_loader *ld, struct mortise_made *node,
     bool plays = false;
 
     for (size_t i = 0; i < said->n; i++) {
-        mortise_made_put(ld, node, said->keys[i], said->items[i]);
+        mortise_made_add(ld, node, said->keys[i], said->items[i]);
         plays |= strcmp(said->keys[i]->str, "role") == 0;
     }
     if (!plays)
@@ -289,7 +289,7 @@ list_sink_nodes(struct mortise_loader *ld, const struct mortise_yaml *graph,
 
     for (size_t i = 0; i < nodes->n && !ld->nomem; i++)
         if (is_sink_node(graph, nodes, i))
-            mortise_made_put(ld, &sinks, nodes->keys[i], nodes->keys[i]);
+            mortise_made_add(ld, &sinks, nodes->keys[i], nodes->keys[i]);
     if (sinks.n == 0)
         return NULL;
     list = mortise_made_map(ld, &sinks, nodes->span);
@@ -329,12 +329,12 @@ add_synthesis_node(struct mortise_loader *ld, struct mortise_reading *r,
         return graph;
     }
     for (size_t i = 0; i < nodes->n; i++)
-        mortise_made_put(ld, &inner, nodes->keys[i], nodes->items[i]);
+        mortise_made_add(ld, &inner, nodes->keys[i], nodes->items[i]);
     put_team_key(ld, &inner, synthesis_id,
                  make_synthesis_node(ld, get_team_data(r), sinks, r->key),
                  r->key);
     for (size_t i = 0; i < graph->n; i++)
-        mortise_made_put(ld, &all, graph->keys[i],
+        mortise_made_add(ld, &all, graph->keys[i],
                          graph->items[i] != nodes
                              ? graph->items[i]
                              : mortise_made_map(ld, &inner, nodes->span));
@@ -384,7 +384,7 @@ static void read_team_graph(void *ctx, void *into,
 static void finish_team_node(struct mortise_loader *ld,
                              struct mortise_reading *r)
 {
-    mortise_node_finish_hearing(ld, r, NULL);
+    mortise_node_finish_predecessors(ld, r, NULL);
 }
 
 const struct mortise_node_kind mortise_graph_kind_team = {

@@ -37,8 +37,8 @@ static void read_tool_name(void *ctx, void *into,
     }
     if (r->node->own != NULL)
         get_tool_data(r)->chosen = slot->value;
-    mortise_load_late(ctx, mortise_load_late_tmpl, &r->node->tool, slot->value,
-                      r->node->index, MORTISE_IN_OUTPUT);
+    mortise_load_defer(ctx, mortise_load_late_tmpl, &r->node->tool, slot->value,
+                       r->node->index, MORTISE_IN_OUTPUT);
 }
 
 /* Copy the fields that depend on the operation. */

@@ -61,7 +61,7 @@ static void put_voice_key(struct mortise_loader *ld, void *into,
                           const struct mortise_slot *slot,
                           const struct mortise_yaml *value)
 {
-    mortise_made_put(ld, &get_voice_data(into)->voice, slot->name, value);
+    mortise_made_add(ld, &get_voice_data(into)->voice, slot->name, value);
 }
 
 /* Pass the key as written. */
@@ -394,7 +394,7 @@ static void check_needed_key(struct mortise_loader *ld,
     const struct mortise_yaml *voice = mortise_yaml_get(r->map, "voice");
 
     if (get_voice_value(r, key) == NULL &&
-        !mortise_keys_meant(&voice_place, voice, key))
+        !mortise_keys_has_key(&voice_place, voice, key))
         mortise_diag_add(ld->diags, "E0206",
                          mortise_yaml_key(r->map, "voice")->span,
                          "%s needs the key '%s'", why, key);
@@ -514,7 +514,7 @@ static void finish_voice_node(struct mortise_loader *ld,
     mortise_agent_put(ld, r, "voice",
                       mortise_made_map(ld, &v->voice, r->map->span));
     if (at != SIZE_MAX)
-        mortise_made_put(ld, &all, r->map->keys[at], r->map->items[at]);
+        mortise_made_add(ld, &all, r->map->keys[at], r->map->items[at]);
     mortise_agent_take_args(ld, r, &all);
 }
 

@@ -330,13 +330,13 @@ void mortise_load_budget(void *ctx, void *into, const struct mortise_slot *slot)
     mortise_keys_enter(slot, ld, &ld->g->budget, ld->diags);
     if (mortise_yaml_get(slot->value, "unpriced") != NULL &&
         !b->said[MORTISE_SPEND_USD] &&
-        !mortise_keys_meant(&mortise_budget_place, slot->value, "usd"))
+        !mortise_keys_has_key(&mortise_budget_place, slot->value, "usd"))
         mortise_diag_add(ld->diags, "E0212",
                          mortise_yaml_key(slot->value, "unpriced")->span,
                          "'unpriced' needs a limit of 'usd'");
     for (int i = 0; i < MORTISE_N_SPENDS; i++) {
-        if (mortise_keys_meant(&mortise_budget_place, slot->value,
-                               budget_keys[i].name))
+        if (mortise_keys_has_key(&mortise_budget_place, slot->value,
+                                 budget_keys[i].name))
             return;
     }
     mortise_diag_add(ld->diags, "E0206", slot->name->span,

@@ -38,8 +38,9 @@ void mortise_node_find_operation(struct mortise_loader *ld,
                                          r->node->operation, &why);
     if (r->node->op == NULL) {
         ld->nomem |= why.code == MORTISE_ENOMEM;
-        mortise_load_refuse(ld, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
-                            at, r->node->plugin, &why);
+        mortise_load_report_refusal(
+            ld, why.code == MORTISE_ECONFIG ? "E0507" : "E0501", at,
+            r->node->plugin, &why);
         return;
     }
     if (why.code == MORTISE_EINVAL)
@@ -259,8 +260,8 @@ void mortise_node_take_args(struct mortise_loader *ld,
                             const struct mortise_yaml *args)
 {
     r->args = args;
-    mortise_load_late(ld, compile_late_args, &r->node->args, args,
-                      r->node->index, MORTISE_IN_OUTPUT);
+    mortise_load_defer(ld, compile_late_args, &r->node->args, args,
+                       r->node->index, MORTISE_IN_OUTPUT);
 }
 
 void mortise_node_read_args(void *ctx, void *into,
@@ -295,7 +296,7 @@ static void check_arg_value(struct mortise_loader *ld,
     ld->nomem |= rv == MORTISE_ENOMEM;
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return;
-    at = v != NULL ? mortise_yaml_meant(v, err.msg)->span : r->key->span;
+    at = v != NULL ? mortise_yaml_at_message(v, err.msg)->span : r->key->span;
     if (name != NULL)
         mortise_diag_add(ld->diags, "E0503", at,
                          "%s/%s does not accept the argument '%s': %s",

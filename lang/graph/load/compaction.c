@@ -33,7 +33,7 @@ static const char *get_llm_text(struct mortise_loader *ld,
 
 /* (3) */
 static void check_compaction_effect(struct mortise_loader *ld,
-                                    const struct mortise_aside *c,
+                                    const struct mortise_side_operation *c,
                                     struct mortise_span at)
 {
     if (c->op->effect <= MORTISE_READ)
@@ -54,7 +54,7 @@ static void read_compaction(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
     const char *name = slot->value->str, *slash = strchr(name, '/');
-    struct mortise_aside *c = mortise_load_alloc(ld, sizeof *c);
+    struct mortise_side_operation *c = mortise_load_alloc(ld, sizeof *c);
     struct mortise_err why = {0};
 
     if (slash == NULL || slash == name || slash[1] == '\0') {
@@ -77,8 +77,9 @@ static void read_compaction(void *ctx, void *into,
         ld->catalog->operation(ld->catalog->ud, c->plugin, c->operation, &why);
     ld->nomem |= why.code == MORTISE_ENOMEM;
     if (c->op == NULL) {
-        mortise_load_refuse(ld, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
-                            slot->value->span, c->plugin, &why);
+        mortise_load_report_refusal(
+            ld, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
+            slot->value->span, c->plugin, &why);
         return;
     }
     if (why.code == MORTISE_EINVAL)
@@ -97,11 +98,11 @@ const struct mortise_key mortise_compaction_row = {
 
 /* ---- the default compaction (2) ------------------------------------------ */
 
-static struct mortise_aside *
+static struct mortise_side_operation *
 new_default_compaction(struct mortise_loader *ld,
                        const struct mortise_yaml *llm)
 {
-    struct mortise_aside *c = mortise_load_alloc(ld, sizeof *c);
+    struct mortise_side_operation *c = mortise_load_alloc(ld, sizeof *c);
     struct mortise_err why = {0};
 
     if (c == NULL)
@@ -142,9 +143,9 @@ static void add_leaf_predecessor(struct mortise_loader *ld,
         of->compaction = new_default_compaction(ld, llm);
 }
 
-void mortise_node_finish_hearing(struct mortise_loader *ld,
-                                 struct mortise_reading *r,
-                                 const struct mortise_yaml *llm)
+void mortise_node_finish_predecessors(struct mortise_loader *ld,
+                                      struct mortise_reading *r,
+                                      const struct mortise_yaml *llm)
 {
     const struct mortise_yaml *ids = mortise_yaml_get(r->map, "depends_on");
     const size_t n = ids == NULL                     ? 0

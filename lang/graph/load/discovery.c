@@ -184,7 +184,8 @@ static void use_discovery_plugin(void *into, const char *name)
     mortise_load_plugin(into, "", name);
 }
 
-int mortise_load_answerers(struct mortise_loader *ld, struct mortise_err *why)
+int mortise_load_discovery_plugins(struct mortise_loader *ld,
+                                   struct mortise_err *why)
 {
     const struct mortise_catalog *catalog = ld->catalog;
     int rv =
@@ -207,10 +208,11 @@ static void find_discovery_plugins(struct mortise_loader *ld,
     if (ld->catalog->discovery == NULL)
         mortise_fail(&why, MORTISE_ENOTFOUND,
                      "no discovery plugin is available");
-    else if (mortise_load_answerers(ld, &why) == MORTISE_OK || ld->nomem)
+    else if (mortise_load_discovery_plugins(ld, &why) == MORTISE_OK ||
+             ld->nomem)
         return;
     else if (ld->catalog->advise)
-        mortise_load_refuse(ld, "W0453", span, "discovery", &why);
+        mortise_load_report_refusal(ld, "W0453", span, "discovery", &why);
     r->d->nobody = mortise_arena_strdup(ld->arena, why.msg);
     ld->nomem |= r->d->nobody == NULL;
 }
@@ -226,8 +228,8 @@ static void add_discovery_edges(struct mortise_loader *ld, uint32_t from,
     draft = mortise_load_edge(ld, from, r->fallback, MORTISE_EDGE_FALLBACK);
     if (draft != NULL)
         draft->edge.discovery = r->d;
-    mortise_load_late(ld, mortise_load_late_tmpl, &r->d->query, r->query, from,
-                      MORTISE_IN_ERROR);
+    mortise_load_defer(ld, mortise_load_late_tmpl, &r->d->query, r->query, from,
+                       MORTISE_IN_ERROR);
 }
 
 void mortise_load_discovery(struct mortise_loader *ld, uint32_t from,

@@ -177,8 +177,8 @@ static void check_route_target(struct mortise_loader *ld,
             ld->diags, "E0307", route->map.name->span,
             "the map has its own 'to': remove 'to' from the route");
     else if (v->kind == MORTISE_YAML_MAP &&
-             !mortise_keys_meant(&route_place, v, "to") &&
-             !mortise_keys_meant(&route_place, v, "map"))
+             !mortise_keys_has_key(&route_place, v, "to") &&
+             !mortise_keys_has_key(&route_place, v, "map"))
         mortise_diag_add(ld->diags, "E0206", v->span,
                          "a route needs the key 'to', or 'map'");
 }
@@ -421,7 +421,7 @@ static void check_edge_target(struct mortise_loader *ld,
                               const struct entry *e)
 {
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
-        if (mortise_keys_meant(&edge_place, v, forms[i].key))
+        if (mortise_keys_has_key(&edge_place, v, forms[i].key))
             return;
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         if (e->type == forms[i].kind) {
@@ -430,7 +430,7 @@ static void check_edge_target(struct mortise_loader *ld,
                 "an edge of type %s needs '%s'", forms[i].key, forms[i].key);
             return;
         }
-    if (!mortise_keys_meant(&edge_place, v, "to"))
+    if (!mortise_keys_has_key(&edge_place, v, "to"))
         mortise_diag_add(ld->diags, "E0206", v->span,
                          "an edge needs the key 'to'");
 }
@@ -440,7 +440,7 @@ static void check_edge_parts(struct mortise_loader *ld,
                              const struct entry *e)
 {
     if (e->type == MORTISE_EDGE_WHEN && e->when == NULL &&
-        !mortise_keys_meant(&edge_place, v, "when"))
+        !mortise_keys_has_key(&edge_place, v, "when"))
         mortise_diag_add(ld->diags, "E0307", mortise_yaml_get(v, "type")->span,
                          "a conditional edge needs 'when'");
     if (v->kind == MORTISE_YAML_MAP)

@@ -27,20 +27,22 @@ static const char *print_types(unsigned types, char out[WORDS])
     return out;
 }
 
-bool mortise_load_takes(struct mortise_loader *ld, const struct mortise_expr *e,
-                        unsigned types, const char *what)
+bool mortise_load_check_types(struct mortise_loader *ld,
+                              const struct mortise_expr *e, unsigned types,
+                              const char *what)
 {
     char gives[MORTISE_CEL_WORDS];
 
     if (e->cel == NULL || mortise_cel_types(e->cel) & types)
         return true;
     mortise_diag_add(ld->diags, "E0403", e->at->span, "%s, not %s", what,
-                     mortise_cel_gives(e->cel, gives));
+                     mortise_cel_types_text(e->cel, gives));
     return false;
 }
 
-void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
-                       const char *place, const struct mortise_schema *s)
+void mortise_load_check_fit(struct mortise_loader *ld,
+                            const struct mortise_expr *e, const char *place,
+                            const struct mortise_schema *s)
 {
     unsigned types = s != NULL ? mortise_schema_types(s) : MORTISE_T_ANY;
     char what[256], takes[WORDS];
@@ -50,7 +52,7 @@ void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
     snprintf(what, sizeof what, "%s must be %s", place,
              types != MORTISE_T_ANY ? print_types(types, takes)
                                     : "a JSON value");
-    mortise_load_takes(ld, e, types, what);
+    mortise_load_check_types(ld, e, types, what);
 }
 
 /* The value of an expression that uses no names; NULL if it uses any or cannot
@@ -83,7 +85,7 @@ bool mortise_load_output_fits(struct mortise_loader *ld,
         return true;
     snprintf(what, sizeof what, "the output of '%s' must be %s", node->id,
              print_types(types, takes));
-    if (!mortise_load_takes(ld, e, types, what))
+    if (!mortise_load_check_types(ld, e, types, what))
         return false;
     v = eval_constant_expr(ld, e);
     fits = v == NULL || mortise_schema_check(s, v, &why) != MORTISE_EINVAL;
@@ -104,7 +106,7 @@ static void check_arg_place(void *ud, const struct mortise_tmpl_place *p)
     char takes[WORDS];
 
     if (p->expr != NULL)
-        mortise_load_fits(ld, p->expr, "this argument", p->schema);
+        mortise_load_check_fit(ld, p->expr, "this argument", p->schema);
     else if (types != 0 && (types & MORTISE_T_STRING) == 0)
         mortise_diag_add(ld->diags, "E0403", p->at->span,
                          "this argument must be %s, not string",
@@ -148,7 +150,7 @@ void mortise_load_reducer_fits(struct mortise_loader *ld,
     char is[WORDS], wants[WORDS];
 
     if (r->reduce == MORTISE_REDUCE_EXPR)
-        mortise_load_fits(ld, &r->expr, r->path.text, s);
+        mortise_load_check_fit(ld, &r->expr, r->path.text, s);
     if (types == 0 || types & get_reducer_types(r))
         return;
     mortise_diag_add(ld->diags, "E0212", r->span,

@@ -53,11 +53,11 @@ static void read_fail_message(void *ctx, void *into,
     struct mortise_reading *r = into;
 
     if (r->node->failing != NULL)
-        mortise_load_late(ctx, mortise_load_late_tmpl,
-                          &r->node->failing->message, slot->value,
-                          r->node->index,
-                          r->node->type == MORTISE_NODE_FAIL ? MORTISE_IN_OUTPUT
-                                                             : MORTISE_IN_N);
+        mortise_load_defer(
+            ctx, mortise_load_late_tmpl, &r->node->failing->message,
+            slot->value, r->node->index,
+            r->node->type == MORTISE_NODE_FAIL ? MORTISE_IN_OUTPUT
+                                               : MORTISE_IN_N);
 }
 
 const struct mortise_key mortise_failing_rows[2] = {

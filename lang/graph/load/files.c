@@ -82,9 +82,9 @@ static const char *get_base_name(const char *path)
     return path + dir_of(path);
 }
 
-void mortise_load_call_root(const struct mortise_yaml *root)
+void mortise_load_name_root(const struct mortise_yaml *root)
 {
-    mortise_yaml_call(root, get_base_name(root->span.file->path));
+    mortise_yaml_set_alias(root, get_base_name(root->span.file->path));
 }
 
 /* Set the name of the file in records (3): `name`, relative to the file that
@@ -94,9 +94,9 @@ static void set_file_alias(struct mortise_loader *ld,
                            const struct mortise_yaml *from, const char *name)
 {
     if (f->tree != NULL && f->tree->span.file->alias == NULL)
-        mortise_yaml_call(
+        mortise_yaml_set_alias(
             f->tree,
-            resolve_path(ld, mortise_yaml_called(from->span.file), name));
+            resolve_path(ld, mortise_yaml_file_name(from->span.file), name));
 }
 
 /* ---- references ------------------------------------------------------ */
@@ -159,10 +159,10 @@ static void read_ref_string(struct mortise_loader *ld, struct ref *ref,
     const char *at = strchr(v->str, '@');
     char *id;
 
-    if (mortise_wild_fits("*/*", v->str) ||
-        mortise_wild_fits("*.yaml", v->str) ||
-        mortise_wild_fits("*.yml", v->str) ||
-        mortise_wild_fits("*.json", v->str)) {
+    if (mortise_wild_match("*/*", v->str) ||
+        mortise_wild_match("*.yaml", v->str) ||
+        mortise_wild_match("*.yml", v->str) ||
+        mortise_wild_match("*.json", v->str)) {
         ref->file = v;
         return;
     }

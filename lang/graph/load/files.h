@@ -46,7 +46,7 @@ void mortise_load_check_digest(struct mortise_loader *ld,
                                const struct mortise_yaml *ref,
                                const struct mortise_graph_file *f);
 /* Set the name of the graph's own file in records. */
-void mortise_load_call_root(const struct mortise_yaml *root);
+void mortise_load_name_root(const struct mortise_yaml *root);
 /* List the sources that a run pins: the graph's own file first, then each file
  * that it uses. */
 void mortise_load_sources(struct mortise_loader *ld);

@@ -54,7 +54,7 @@ static void keep_inner_scope(struct mortise_loader *inner,
 {
     if (inner->g->nodes_map == NULL) /* the names were never set: a finding */
         return;
-    mortise_load_stand_at(inner, MORTISE_START);
+    mortise_load_set_scope_node(inner, MORTISE_START);
     inner->names[MORTISE_IN_OUTPUT].schema = inner->g->artifacts;
     r->inner = mortise_load_alloc(inner, sizeof inner->names);
     if (r->inner != NULL)

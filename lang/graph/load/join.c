@@ -77,7 +77,7 @@ void mortise_node_read_losers(void *ctx, void *into,
 
     r->node->join.finish = slot->word == 1;
     if (!mortise_join_is_race(&r->node->join) &&
-        !mortise_keys_may_say(slot->place, slot->map, "join"))
+        !mortise_keys_is_uncertain(slot->place, slot->map, "join"))
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'losers' needs join: any or {quorum: N}: the other "
                          "joins wait for all branches");

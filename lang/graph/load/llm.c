@@ -45,7 +45,7 @@ static void read_llm_member(void *ctx, void *into,
 {
     struct mortise_llm *llm = into;
 
-    mortise_made_put(ctx, &llm->told, slot->name, slot->value);
+    mortise_made_add(ctx, &llm->told, slot->name, slot->value);
 }
 
 static void read_provider_id(void *ctx, void *into,
@@ -182,7 +182,7 @@ const struct mortise_yaml *mortise_llm_named(struct mortise_loader *ld,
         map == NULL)
         return map;
     for (size_t i = 0; i < map->n; i++)
-        mortise_made_put(ld, &told, map->keys[i],
+        mortise_made_add(ld, &told, map->keys[i],
                          map->items[i] == llm->chosen ? llm->allowlist->items[0]
                                                       : map->items[i]);
     return mortise_made_map(ld, &told, map->span);
@@ -215,9 +215,9 @@ const struct mortise_yaml *mortise_llm_map(struct mortise_loader *ld,
     struct mortise_made told = {.n = 0};
 
     for (size_t i = 0; i < llm->told.n; i++)
-        mortise_made_put(ld, &told, llm->told.keys[i], llm->told.items[i]);
+        mortise_made_add(ld, &told, llm->told.keys[i], llm->told.items[i]);
     if (tier != NULL)
-        mortise_made_put(ld, &told, mortise_made_text(ld, "provider_id", at),
+        mortise_made_add(ld, &told, mortise_made_text(ld, "provider_id", at),
                          tier);
     return mortise_made_map(ld, &told, at->span);
 }

@@ -59,13 +59,13 @@ static struct mortise_schema *add_graph_schema(struct mortise_loader *ld,
                                                struct mortise_schema *s)
 {
     struct mortise_graph *g = ld->root->g;
-    struct mortise_kept_schema *kept = mortise_load_alloc(ld, sizeof *kept);
+    struct mortise_owned_schema *kept = mortise_load_alloc(ld, sizeof *kept);
 
     if (kept == NULL) {
         mortise_schema_finish(s);
         return NULL;
     }
-    *kept = (struct mortise_kept_schema){g->schemas, s};
+    *kept = (struct mortise_owned_schema){g->schemas, s};
     g->schemas = kept;
     return s;
 }
@@ -142,9 +142,9 @@ static void add_refusal(struct mortise_loader *ld, struct mortise_span at,
     ld->root->refusals = one;
 }
 
-void mortise_load_refuse(struct mortise_loader *ld, const char *code,
-                         struct mortise_span at, const char *what,
-                         const struct mortise_err *why)
+void mortise_load_report_refusal(struct mortise_loader *ld, const char *code,
+                                 struct mortise_span at, const char *what,
+                                 const struct mortise_err *why)
 {
     const struct mortise_refusal *said =
         is_plugin_refusal(why) ? find_refusal(ld->root->refusals, why->msg)

@@ -261,9 +261,9 @@ void mortise_load_model(struct mortise_loader *ld, const char *alias);
 /* Add a finding: the catalogue refuses `what`, a plugin or a guardrail.  The
  * reason for refusing a whole plugin is printed once in all graphs; later
  * findings refer to the first. */
-void mortise_load_refuse(struct mortise_loader *ld, const char *code,
-                         struct mortise_span at, const char *what,
-                         const struct mortise_err *why);
+void mortise_load_report_refusal(struct mortise_loader *ld, const char *code,
+                                 struct mortise_span at, const char *what,
+                                 const struct mortise_err *why);
 
 /* ---- graph_keys.c, state.c, reducer.c, bounds.c, budget.c ---- */
 
@@ -340,22 +340,24 @@ void mortise_load_error_test(struct mortise_loader *ld,
                              const struct mortise_yaml *v);
 /* Defer an expression: `fn` processes it after the structure of the graph is
  * known. */
-void mortise_load_late(struct mortise_loader *ld, mortise_late_fn *fn,
-                       void *into, const struct mortise_yaml *at, uint32_t node,
-                       enum mortise_scope_name end);
+void mortise_load_defer(struct mortise_loader *ld, mortise_late_fn *fn,
+                        void *into, const struct mortise_yaml *at,
+                        uint32_t node, enum mortise_scope_name end);
 /* Compile a deferred expression into a struct mortise_expr, or a template into
  * a struct mortise_tmpl *. */
 mortise_late_fn mortise_load_late_expr, mortise_load_late_tmpl;
 /* Set the names as this node sees them; MORTISE_START: as an edge from START
  * does. */
-void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node);
+void mortise_load_set_scope_node(struct mortise_loader *ld, uint32_t node);
 /* expr_types.c.  False after a finding: no result of the expression has one of
  * these types. */
-bool mortise_load_takes(struct mortise_loader *ld, const struct mortise_expr *e,
-                        unsigned types, const char *what);
+bool mortise_load_check_types(struct mortise_loader *ld,
+                              const struct mortise_expr *e, unsigned types,
+                              const char *what);
 /* The same for a place with this schema, such as a path of the state. */
-void mortise_load_fits(struct mortise_loader *ld, const struct mortise_expr *e,
-                       const char *place, const struct mortise_schema *s);
+void mortise_load_check_fit(struct mortise_loader *ld,
+                            const struct mortise_expr *e, const char *place,
+                            const struct mortise_schema *s);
 /* The same for an expression that replaces the output of a node.  The run
  * checks the value against this schema; a constant expression is checked
  * completely here.  False after a finding. */
@@ -483,7 +485,8 @@ extern const struct mortise_place mortise_discovery_place;
 /* Does the deployment have a discovery plugin?  Record its plugins with the
  * graph, so that runs use the same ones.  MORTISE_OK also if there is no
  * deployment; otherwise `why`. */
-int mortise_load_answerers(struct mortise_loader *ld, struct mortise_err *why);
+int mortise_load_discovery_plugins(struct mortise_loader *ld,
+                                   struct mortise_err *why);
 /* Add the edges of a `discovery`, after all nodes were read; none if `from` is
  * MORTISE_NOWHERE. */
 void mortise_load_discovery(struct mortise_loader *ld, uint32_t from,

@@ -17,7 +17,7 @@ static struct mortise_yaml **grow_made_list(struct mortise_loader *ld,
     return out;
 }
 
-void mortise_made_put(struct mortise_loader *ld, struct mortise_made *m,
+void mortise_made_add(struct mortise_loader *ld, struct mortise_made *m,
                       const struct mortise_yaml *key,
                       const struct mortise_yaml *item)
 {

@@ -236,7 +236,7 @@ const struct mortise_place mortise_memory_policy_place = {
 
 static bool has_policy_key(const struct mortise_yaml *policy, const char *key)
 {
-    return mortise_keys_meant(&mortise_memory_policy_place, policy, key);
+    return mortise_keys_has_key(&mortise_memory_policy_place, policy, key);
 }
 
 /* auto_encode may be meant to be true, because its key has a finding: do not
@@ -267,8 +267,9 @@ static void check_memory_support(struct mortise_loader *ld,
     if (rv == MORTISE_OK)
         mortise_load_plugin(ld, MORTISE_MEMORY_INSTANCE, "");
     else if (rv != MORTISE_ENOMEM)
-        mortise_load_refuse(ld, rv == MORTISE_EINVAL ? "E0607" : "E0450",
-                            name->span, "memory_policy", &why);
+        mortise_load_report_refusal(ld,
+                                    rv == MORTISE_EINVAL ? "E0607" : "E0450",
+                                    name->span, "memory_policy", &why);
     if (rv == MORTISE_OK && !as_of && r->policy.reads &&
         r->policy.consistency == MORTISE_MEMORY_SNAPSHOT)
         mortise_diag_help(ld->diags,
@@ -292,8 +293,8 @@ static void defer_memory_template(struct mortise_loader *ld,
                                   const struct mortise_yaml *at)
 {
     if (at != NULL)
-        mortise_load_late(ld, compile_memory_query, into, at, r->node->index,
-                          MORTISE_IN_OUTPUT);
+        mortise_load_defer(ld, compile_memory_query, into, at, r->node->index,
+                           MORTISE_IN_OUTPUT);
 }
 
 void mortise_node_read_memory_policy(void *ctx, void *into,

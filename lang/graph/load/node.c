@@ -361,7 +361,7 @@ bool mortise_node_says(const struct mortise_reading *r, const char *key)
 {
     const struct mortise_node_kind *kind = mortise_node_kind_of(r->node->type);
 
-    return mortise_keys_meant(&kind->place, r->map, key);
+    return mortise_keys_has_key(&kind->place, r->map, key);
 }
 
 /* ---- one node -------------------------------------------------------- */
@@ -400,7 +400,7 @@ static enum mortise_node_type read_node_type(struct mortise_loader *ld,
         implied = get_implied_type(map);
         if (implied != MORTISE_NODE_UNREAD)
             return implied;
-        if (!mortise_keys_meant(&mortise_node_place, map, "type"))
+        if (!mortise_keys_has_key(&mortise_node_place, map, "type"))
             mortise_diag_add(ld->diags, "E0206", key->span,
                              "node '%s' needs the key 'type'", key->str);
         return MORTISE_NODE_UNREAD;

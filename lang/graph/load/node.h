@@ -238,9 +238,9 @@ void mortise_node_finish_discovery_policy(struct mortise_loader *ld,
 extern const struct mortise_key mortise_compaction_row;
 /* After all keys of a node that receives predecessors were read: find them, and
  * how to shorten their outputs.  `llm` is the node's model (NULL: none). */
-void mortise_node_finish_hearing(struct mortise_loader *ld,
-                                 struct mortise_reading *r,
-                                 const struct mortise_yaml *llm);
+void mortise_node_finish_predecessors(struct mortise_loader *ld,
+                                      struct mortise_reading *r,
+                                      const struct mortise_yaml *llm);
 
 /* ---- join.c -------------------------------------------------------------- */
 
@@ -316,7 +316,7 @@ bool mortise_llm_says_which(const struct mortise_llm *llm);
 
 /* ---- made.c -------------------------------------------------------------- */
 
-void mortise_made_put(struct mortise_loader *ld, struct mortise_made *m,
+void mortise_made_add(struct mortise_loader *ld, struct mortise_made *m,
                       const struct mortise_yaml *key,
                       const struct mortise_yaml *item);
 /* A string node with the position of `like`. */

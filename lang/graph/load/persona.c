@@ -125,16 +125,16 @@ const struct mortise_yaml *mortise_node_persona(struct mortise_loader *ld,
     if (r->persona == NULL && ld->persona == NULL)
         return NULL;
     for (int i = 0; i < MORTISE_TRAITS; i++)
-        mortise_made_put(ld, &traits,
+        mortise_made_add(ld, &traits,
                          mortise_made_text(ld, words[i].word, r->key),
                          mortise_made_number(ld, its->traits[i], r->key));
-    mortise_made_put(ld, &all, mortise_made_text(ld, "traits", r->key),
+    mortise_made_add(ld, &all, mortise_made_text(ld, "traits", r->key),
                      mortise_made_map(ld, &traits, r->key->span));
     if (its->mood != NULL)
-        mortise_made_put(ld, &all, mortise_made_text(ld, "mood", r->key),
+        mortise_made_add(ld, &all, mortise_made_text(ld, "mood", r->key),
                          its->mood);
     if (its->adapts != NULL)
-        mortise_made_put(ld, &all, mortise_made_text(ld, "adapt_style", r->key),
+        mortise_made_add(ld, &all, mortise_made_text(ld, "adapt_style", r->key),
                          its->adapts);
     return mortise_made_map(ld, &all, r->key->span);
 }

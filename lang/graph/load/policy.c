@@ -30,8 +30,9 @@ static void read_guardrail_id(struct mortise_loader *ld,
     if (rv == MORTISE_OK)
         mortise_load_plugin(ld, MORTISE_GUARD_PREFIX, id->str);
     else if (rv != MORTISE_ENOMEM)
-        mortise_load_refuse(ld, rv == MORTISE_EINVAL ? "E0607" : "E0502",
-                            id->span, id->str, &why);
+        mortise_load_report_refusal(ld,
+                                    rv == MORTISE_EINVAL ? "E0607" : "E0502",
+                                    id->span, id->str, &why);
 }
 
 static void warn_duplicate_guard(struct mortise_loader *ld,
@@ -74,7 +75,7 @@ void mortise_node_read_on_violation(void *ctx, void *into,
     (void)into;
     *out = (enum mortise_on_violation)slot->word;
     if (slot->word == MORTISE_VIOLATION_REROUTE &&
-        !mortise_slot_beside(slot, "reroute_target"))
+        !mortise_slot_has_sibling(slot, "reroute_target"))
         mortise_diag_add(ld->diags, "E0310", slot->value->span,
                          "'reroute' needs 'reroute_target'");
 }
@@ -84,7 +85,7 @@ static void check_reroute_target(struct mortise_loader *ld,
                                  const struct mortise_slot *target)
 {
     if (on != MORTISE_VIOLATION_REROUTE &&
-        !mortise_keys_may_say(target->place, target->map, "on_violation"))
+        !mortise_keys_is_uncertain(target->place, target->map, "on_violation"))
         mortise_diag_add(ld->diags, "E0310", target->name->span,
                          "'reroute_target' needs 'on_violation: reroute'");
 }
@@ -197,7 +198,7 @@ static void check_hold_back(struct mortise_loader *ld,
         mortise_yaml_key(slot->value, "hold_back");
 
     if (said != NULL &&
-        !mortise_keys_meant(slot->key->place, slot->value, "output"))
+        !mortise_keys_has_key(slot->key->place, slot->value, "output"))
         mortise_diag_add(ld->diags, "E0212", said->span,
                          "'hold_back' needs guardrails in 'output': only "
                          "output is held back");
@@ -234,9 +235,9 @@ void mortise_node_read_guard_policy(void *ctx, void *into,
 
     mortise_keys_enter(slot, ld, into, ld->diags);
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        any |= mortise_keys_meant(place, slot->value, lists[i]);
+        any |= mortise_keys_has_key(place, slot->value, lists[i]);
     for (size_t i = 0; i < sizeof of_tools / sizeof of_tools[0]; i++)
-        tools |= mortise_keys_meant(place, slot->value, of_tools[i]);
+        tools |= mortise_keys_has_key(place, slot->value, of_tools[i]);
     check_hold_back(ld, slot);
     if (!any && tools)
         check_tool_guard_reroute(ld, slot, r->node->on_violation);

@@ -88,10 +88,10 @@ static void check_max_items(struct mortise_loader *ld,
                               *overflow = mortise_yaml_key(v, "overflow");
 
     if (max != NULL && r->reduce != MORTISE_REDUCE_CONCAT &&
-        !mortise_keys_may_say(&place, v, "reduce"))
+        !mortise_keys_is_uncertain(&place, v, "reduce"))
         mortise_diag_add(ld->diags, "E0212", max->span,
                          "'max_items' needs reduce: concat");
-    if (overflow != NULL && !mortise_keys_meant(&place, v, "max_items"))
+    if (overflow != NULL && !mortise_keys_has_key(&place, v, "max_items"))
         mortise_diag_add(ld->diags, "E0212", overflow->span,
                          "'overflow' needs 'max_items'");
 }
@@ -102,8 +102,8 @@ static void read_reducer_map(struct mortise_loader *ld,
 {
     mortise_keys_read(&place, v, v->span, ld, r, ld->diags);
     check_max_items(ld, r, v);
-    if (!mortise_keys_meant(&place, v, "reduce") &&
-        !mortise_keys_meant(&place, v, "expr"))
+    if (!mortise_keys_has_key(&place, v, "reduce") &&
+        !mortise_keys_has_key(&place, v, "expr"))
         mortise_diag_add(ld->diags, "E0206", v->span,
                          "a reducer needs the key 'reduce' or 'expr'");
 }

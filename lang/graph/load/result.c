@@ -91,8 +91,8 @@ static void compile_output_expr(struct mortise_loader *ld,
     mortise_load_expr(ld, &out->expr, late->at, late->end);
     if (!ld->doubtful &&
         mortise_graph_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
-        mortise_load_fits(ld, &out->expr, out->path.text,
-                          mortise_load_schema_at(ld, &out->path));
+        mortise_load_check_fit(ld, &out->expr, out->path.text,
+                               mortise_load_schema_at(ld, &out->path));
 }
 
 size_t mortise_node_read_lines(struct mortise_loader *ld,
@@ -118,8 +118,8 @@ static bool read_output_line(struct mortise_loader *ld,
                              const struct mortise_yaml *key,
                              const struct mortise_yaml *v)
 {
-    mortise_load_late(ld, compile_output_expr, out, v, r->node->index,
-                      MORTISE_IN_ERROR);
+    mortise_load_defer(ld, compile_output_expr, out, v, r->node->index,
+                       MORTISE_IN_ERROR);
     if (!mortise_load_path(ld, &out->path, key))
         return false;
     mortise_node_add_write(ld, r->node, &out->path, &out->expr, key->span);
@@ -205,8 +205,8 @@ static void read_error_value(void *ctx, void *into,
     struct mortise_reading *r = into;
 
     check_only_reaction(ld, slot);
-    mortise_load_late(ld, compile_error_value, r->node, slot->value,
-                      r->node->index, MORTISE_IN_N);
+    mortise_load_defer(ld, compile_error_value, r->node, slot->value,
+                       r->node->index, MORTISE_IN_N);
     r->node->on_error_value = true;
 }
 
@@ -261,9 +261,9 @@ void mortise_node_read_on_error(void *ctx, void *into,
     const struct mortise_yaml *v = slot->value;
 
     if (v->kind == MORTISE_YAML_MAP &&
-        !mortise_keys_meant(&on_error_place, v, "goto") &&
-        !mortise_keys_meant(&on_error_place, v, "value") &&
-        !mortise_keys_meant(&on_error_place, v, "fail"))
+        !mortise_keys_has_key(&on_error_place, v, "goto") &&
+        !mortise_keys_has_key(&on_error_place, v, "value") &&
+        !mortise_keys_has_key(&on_error_place, v, "fail"))
         mortise_diag_add(ld->diags, "E0206", v->span,
                          "on_error needs the key 'goto', 'value' or 'fail'");
     mortise_node_word_or_map(
@@ -287,7 +287,7 @@ static struct mortise_path *make_artifact_path(struct mortise_loader *ld,
     snprintf(text, sizeof text, "artifacts.%s", name);
     key.len = strlen(text);
     if (own && mortise_load_own_path(ld, path, &key) &&
-        mortise_graph_is_own(ld->g, path))
+        mortise_graph_is_element_path(ld->g, path))
         return path;
     return mortise_load_path(ld, path, &key) ? path : NULL;
 }
@@ -342,6 +342,6 @@ void mortise_node_finish_output(struct mortise_loader *ld,
     if (at != NULL)
         add_output_artifact(ld, r->node, at->span, false);
     else
-        mortise_load_late(ld, add_default_artifact, r->node, NULL,
-                          r->node->index, MORTISE_IN_INPUT);
+        mortise_load_defer(ld, add_default_artifact, r->node, NULL,
+                           r->node->index, MORTISE_IN_INPUT);
 }

@@ -56,7 +56,7 @@ static bool match_error_code(const char *code, const char *known,
     if (strcmp(code, known) == 0)
         return true;
     if (*near == NULL && !has_code_digits(known) &&
-        mortise_is_slip(code, known))
+        mortise_nearest_is_typo(code, known))
         *near = known;
     return false;
 }

@@ -139,7 +139,7 @@ static json_t *make_guardrails_schema(const struct mortise_node *node)
             if (json_object_set_new(
                     ids, node->guards[s].ids[i],
                     make_closed_schema(make_actions_schema())) != 0)
-                mortise_json_drop(&ids);
+                mortise_json_clear_ref(&ids);
     return make_closed_schema(ids);
 }
 
@@ -153,7 +153,7 @@ static json_t *make_tally_schema(const struct mortise_node *node)
             usage, "by_model",
             json_pack("{s:s, s:o}", "type", "object", "additionalProperties",
                       make_closed_schema(make_amounts_schema()))) != 0)
-        mortise_json_drop(&usage);
+        mortise_json_clear_ref(&usage);
     return make_closed_schema(json_pack(
         "{s:{s:s},s:{s:s},s:o,s:o}", "runs", "type", "integer", "attempts",
         "type", "integer", "usage", make_closed_schema(usage), "guardrails",
@@ -170,7 +170,7 @@ make_diagnostics_schema(struct mortise_loader *ld,
     for (size_t i = 0; i < ids->n && all != NULL; i++) {
         if (json_object_set(all, ids->keys[i]->str, one) == 0)
             continue;
-        mortise_json_drop(&all);
+        mortise_json_clear_ref(&all);
     }
     json_decref(one);
     return mortise_load_our_schema(ld, make_closed_schema(all));
@@ -188,7 +188,7 @@ static void set_diagnostics_schema(struct mortise_loader *ld)
     for (uint32_t i = 0; i < ld->g->n_nodes && all != NULL; i++)
         if (json_object_set_new(all, ld->g->nodes[i].id,
                                 make_tally_schema(&ld->g->nodes[i])) != 0)
-            mortise_json_drop(&all);
+            mortise_json_clear_ref(&all);
     ld->names[MORTISE_IN_DIAGNOSTICS].schema =
         mortise_load_our_schema(ld, make_closed_schema(all));
 }
@@ -316,8 +316,8 @@ static void compile_edge_condition(struct mortise_loader *ld,
 
     mortise_load_expr(ld, out, v, end);
     if (out->cel == NULL ||
-        !mortise_load_takes(ld, out, MORTISE_T_BOOL,
-                            "a condition must be a bool") ||
+        !mortise_load_check_types(ld, out, MORTISE_T_BOOL,
+                                  "a condition must be a bool") ||
         mortise_cel_uses(out->cel) != 0)
         return;
     rv = mortise_cel_test(out->cel, &env, &ignored, NULL, &err);
@@ -345,7 +345,8 @@ void mortise_load_error_test(struct mortise_loader *ld,
     if (!ld->nomem && mortise_expr_compile(out, ld->arena, v, &scope,
                                            ld->diags) == MORTISE_ENOMEM)
         ld->nomem = true;
-    mortise_load_takes(ld, out, MORTISE_T_BOOL, "a condition must be a bool");
+    mortise_load_check_types(ld, out, MORTISE_T_BOOL,
+                             "a condition must be a bool");
 }
 
 void mortise_load_late_expr(struct mortise_loader *ld,
@@ -382,9 +383,9 @@ void mortise_load_late_tmpl(struct mortise_loader *ld,
 
 /* ---- later ----------------------------------------------------------- */
 
-void mortise_load_late(struct mortise_loader *ld, mortise_late_fn *fn,
-                       void *into, const struct mortise_yaml *at, uint32_t node,
-                       enum mortise_scope_name end)
+void mortise_load_defer(struct mortise_loader *ld, mortise_late_fn *fn,
+                        void *into, const struct mortise_yaml *at,
+                        uint32_t node, enum mortise_scope_name end)
 {
     struct mortise_late *list = mortise_grow(ld->mem, ld->late, ld->n_late,
                                              &ld->cap_late, sizeof *list);
@@ -419,7 +420,7 @@ static void add_element_artifact(struct mortise_loader *ld, uint32_t map,
                                  const char *name)
 {
     struct mortise_schema *s =
-        mortise_schema_but(ld->arena, ld->artifacts_in[map], name);
+        mortise_schema_with_any_member(ld->arena, ld->artifacts_in[map], name);
 
     ld->nomem |= s == NULL;
     if (s != NULL)
@@ -446,7 +447,7 @@ static bool has_element_artifact(const struct mortise_loader *ld,
     struct mortise_path_step steps[] = {{"artifacts", 0}, {name, 0}};
     const struct mortise_path path = {steps, 2, ""};
 
-    return mortise_graph_is_own(ld->g, &path);
+    return mortise_graph_is_element_path(ld->g, &path);
 }
 
 /* The writes of outputs and results are recorded by now, those of output_as are
@@ -458,7 +459,7 @@ static void find_element_artifacts(struct mortise_loader *ld)
     for (size_t i = 0; i < ld->n_writes && !ld->nomem; i++) {
         const struct mortise_path *path = ld->writes[i].path;
 
-        if (path->n > 1 && mortise_graph_is_own(g, path))
+        if (path->n > 1 && mortise_graph_is_element_path(g, path))
             add_element_artifacts(ld, ld->body[ld->writes[i].node],
                                   path->steps[1].key);
     }
@@ -544,7 +545,7 @@ static void hide_discovery_name(struct mortise_loader *ld)
             ld->names[MORTISE_IN_DISCOVERY].name = "";
 }
 
-void mortise_load_stand_at(struct mortise_loader *ld, uint32_t node)
+void mortise_load_set_scope_node(struct mortise_loader *ld, uint32_t node)
 {
     uint32_t map = node != MORTISE_START ? ld->body[node] : 0;
 
@@ -613,9 +614,10 @@ static void load_map_over(struct mortise_loader *ld, uint32_t map)
                                       .node = from,
                                       .end = get_condition_scope(ld->g, from)};
 
-    mortise_load_stand_at(ld, from);
+    mortise_load_set_scope_node(ld, from);
     mortise_load_expr(ld, &r->over, ld->edges[r->map_edge].map->over, late.end);
-    mortise_load_takes(ld, &r->over, MORTISE_T_ARRAY, "'over' must be a list");
+    mortise_load_check_types(ld, &r->over, MORTISE_T_ARRAY,
+                             "'over' must be a list");
     ld->item_of[map] = get_item_schema(ld, r->over.cel);
     if (late.at != NULL)
         mortise_load_late_tmpl(ld, &late);
@@ -643,13 +645,13 @@ void mortise_load_expressions(struct mortise_loader *ld)
     if (!ld->nomem)
         load_all_map_overs(ld);
     for (size_t i = 0; i < ld->n_late && !ld->nomem; i++) {
-        mortise_load_stand_at(ld, ld->late[i].node);
+        mortise_load_set_scope_node(ld, ld->late[i].node);
         ld->late[i].fn(ld, &ld->late[i]);
     }
     for (size_t i = 0; i < ld->n_edges && !ld->nomem; i++) {
         if (ld->edges[i].when == NULL)
             continue;
-        mortise_load_stand_at(ld, g->edges[i].from);
+        mortise_load_set_scope_node(ld, g->edges[i].from);
         compile_edge_condition(ld, &g->edges[i].when, ld->edges[i].when,
                                get_condition_scope(g, g->edges[i].from));
     }

@@ -47,7 +47,7 @@ static int check_secret_mention(void *ud, const char *pointer, json_t **string)
     const struct mortise_catalog *catalog = c->ld->catalog;
     struct mortise_err why = {0};
 
-    if (!mortise_secret_place(&c->r->node->op->secrets, pointer))
+    if (!mortise_secret_is_allowed_at(&c->r->node->op->secrets, pointer))
         report_misplaced_secret(c, at);
     else if (name == NULL || mortise_tmpl_in(at))
         mortise_diag_add(c->ld->diags, "E0604", at->span,
@@ -88,7 +88,7 @@ static int check_given_secret(void *ud, const char *pointer, json_t **string)
     const struct mortise_yaml *at =
         g->args != NULL ? mortise_yaml_at(g->args, pointer) : NULL;
 
-    if (!mortise_secret_place(&g->op->secrets, pointer) ||
+    if (!mortise_secret_is_allowed_at(&g->op->secrets, pointer) ||
         (at != NULL && at->kind == MORTISE_YAML_STRING &&
          strcmp(at->str, json_string_value(*string)) == 0))
         return MORTISE_OK;

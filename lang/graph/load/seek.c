@@ -69,11 +69,12 @@ static void check_discovery_plugins(struct mortise_loader *ld,
                                     const struct mortise_yaml *at)
 {
     struct mortise_err why = {0};
-    int rv = mortise_load_answerers(ld, &why);
+    int rv = mortise_load_discovery_plugins(ld, &why);
 
     if (rv != MORTISE_OK && rv != MORTISE_ENOMEM)
-        mortise_load_refuse(ld, rv == MORTISE_EINVAL ? "E0607" : "E0453",
-                            at->span, "discovery_policy", &why);
+        mortise_load_report_refusal(ld,
+                                    rv == MORTISE_EINVAL ? "E0607" : "E0453",
+                                    at->span, "discovery_policy", &why);
 }
 
 /* Warn about a search for tools in a node without tools. */
@@ -119,8 +120,8 @@ void mortise_node_read_discovery_policy(void *ctx, void *into,
         return;
     *policy = r.policy;
     if (r.query != NULL)
-        mortise_load_late(ld, compile_discovery_query, &policy->query, r.query,
-                          node->node->index, MORTISE_IN_OUTPUT);
+        mortise_load_defer(ld, compile_discovery_query, &policy->query, r.query,
+                           node->node->index, MORTISE_IN_OUTPUT);
     node->node->discovers = policy;
     check_discovery_plugins(ld, slot->name);
 }

@@ -57,7 +57,7 @@ void mortise_node_read_default(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_reading *r = into;
 
-    if (!mortise_slot_beside(slot, "routes"))
+    if (!mortise_slot_has_sibling(slot, "routes"))
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'default' needs 'routes'");
     if (slot->value->kind == MORTISE_YAML_MAP)

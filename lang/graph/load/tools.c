@@ -355,7 +355,7 @@ static int add_if_matching(void *into, const char *plugin, const char *op)
     char tool[MORTISE_TOOL_MAX];
 
     snprintf(tool, sizeof tool, "%s/%s", plugin, op);
-    if (!mortise_wild_fits(at->str, tool))
+    if (!mortise_wild_match(at->str, tool))
         return MORTISE_OK;
     found = ld->catalog->operation(ld->catalog->ud, plugin, op, &why);
     ld->nomem |= why.code == MORTISE_ENOMEM;
@@ -490,7 +490,7 @@ static int find_pattern_match(void *into, const char *plugin, const char *op)
     char tool[MORTISE_TOOL_MAX];
 
     snprintf(tool, sizeof tool, "%s/%s", plugin, op);
-    s->found |= mortise_wild_fits(s->pattern, tool);
+    s->found |= mortise_wild_match(s->pattern, tool);
     return MORTISE_OK;
 }
 
@@ -519,8 +519,9 @@ static void check_tool_operation(struct mortise_loader *ld,
     if (plugin != NULL &&
         ld->catalog->operation(ld->catalog->ud, plugin, op, &why) == NULL &&
         why.code != MORTISE_ENOMEM)
-        mortise_load_refuse(ld, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
-                            at->span, plugin, &why);
+        mortise_load_report_refusal(
+            ld, why.code == MORTISE_ECONFIG ? "E0507" : "E0501", at->span,
+            plugin, &why);
     ld->nomem |= plugin == NULL || why.code == MORTISE_ENOMEM;
 }
 
@@ -692,7 +693,7 @@ const struct mortise_key mortise_tool_rows[2] = {
 static int append_offer(json_t *list, const char *name, const char *description,
                         const char *parameters)
 {
-    json_t *schema = mortise_json_ours(parameters);
+    json_t *schema = mortise_json_parse_trusted(parameters);
     json_t *one =
         schema != NULL
             ? json_pack("{s:s, s:s*, s:o}", "name", name, "description",

@@ -5,7 +5,7 @@
 #include "core/run/command/command.h"
 
 int mortise_command_check_note(struct mortise_run *r,
-                               const struct mortise_said *h,
+                               const struct mortise_command_list *h,
                                const struct mortise_run_command *c,
                                struct mortise_err *err)
 {
@@ -17,7 +17,7 @@ int mortise_command_check_note(struct mortise_run *r,
 }
 
 int mortise_command_obey_note(struct mortise_run *r,
-                              const struct mortise_said *h,
+                              const struct mortise_command_list *h,
                               const struct mortise_run_command *c,
                               struct mortise_err *err)
 {

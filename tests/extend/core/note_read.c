@@ -8,8 +8,8 @@ static void read_say(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_reading *r = into;
     struct note *note = r->node->own;
 
-    mortise_load_late(ctx, mortise_load_late_tmpl, &note->say, slot->value,
-                      r->node->index, MORTISE_IN_OUTPUT);
+    mortise_load_defer(ctx, mortise_load_late_tmpl, &note->say, slot->value,
+                       r->node->index, MORTISE_IN_OUTPUT);
 }
 
 static const struct mortise_key keys[] = {

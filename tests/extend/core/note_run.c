@@ -18,7 +18,7 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     rv = mortise_judge_verdict(rv, err);
     if (rv != MORTISE_OK)
         return mortise_fail_refused(r, x, rv, "expression", &why, err);
-    mortise_exec_begun(x, x->attempt, r->time_ms);
+    mortise_exec_set_attempt(x, x->attempt, r->time_ms);
     rv = mortise_pipeline_enter(r, x, said, DONE_EXECUTED, err);
     json_decref(said);
     return rv;

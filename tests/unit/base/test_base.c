@@ -44,7 +44,7 @@ START_TEST(doing_prefixes_and_keeps_the_code)
     struct mortise_err err;
     int rv = mortise_fail(&err, MORTISE_EIO, "disk %d", 7);
 
-    rv = mortise_doing(&err, rv, "load %s", "a.yaml");
+    rv = mortise_err_prefix(&err, rv, "load %s", "a.yaml");
     ck_assert_int_eq(rv, MORTISE_EIO);
     ck_assert_int_eq(err.code, MORTISE_EIO);
     ck_assert_str_eq(err.msg, "load a.yaml: disk 7");
@@ -250,9 +250,10 @@ START_TEST(waits_end_later)
 {
     uint64_t now = mortise_mono_ns();
 
-    ck_assert_uint_ge(mortise_mono_in(5), now + 5000000);
-    ck_assert_uint_gt(mortise_mono_in((uint64_t)1 << 52), now + (1ull << 62));
-    ck_assert_uint_gt(mortise_mono_in(UINT64_MAX), now + (1ull << 62));
+    ck_assert_uint_ge(mortise_mono_after(5), now + 5000000);
+    ck_assert_uint_gt(mortise_mono_after((uint64_t)1 << 52),
+                      now + (1ull << 62));
+    ck_assert_uint_gt(mortise_mono_after(UINT64_MAX), now + (1ull << 62));
 }
 END_TEST
 
@@ -269,7 +270,7 @@ static struct thing *find(const struct mortise_table *t, uint64_t hash,
 {
     struct mortise_hashed *e = mortise_table_find(t, hash);
 
-    for (; e != NULL; e = mortise_table_more(e)) {
+    for (; e != NULL; e = mortise_table_find_next(e)) {
         struct thing *x = MORTISE_OF(e, struct thing, entry);
 
         if (x->key == key)
@@ -352,10 +353,11 @@ START_TEST(failures_leave_by_one_door)
 
     d.escape.err = &d.err;
     mortise_arena_init(&d.arena, &mortise_heap);
-    ck_assert_int_eq(mortise_escapable(&d.escape, descend, &d), MORTISE_OK);
+    ck_assert_int_eq(mortise_escape_catch(&d.escape, descend, &d), MORTISE_OK);
     ck_assert_int_eq(d.depth, 0);
     d.most = 21;
-    ck_assert_int_eq(mortise_escapable(&d.escape, descend, &d), MORTISE_EINVAL);
+    ck_assert_int_eq(mortise_escape_catch(&d.escape, descend, &d),
+                     MORTISE_EINVAL);
     ck_assert_int_eq(d.depth, 20);
     ck_assert_str_eq(d.err.msg, "too deep");
     mortise_arena_finish(&d.arena);
@@ -402,22 +404,22 @@ START_TEST(files_on_path)
     snprintf(list, sizeof list, "%s/none:%s::%s/", dir, dir, dir);
     snprintf(name, sizeof name, "%s/tool", dir);
     test_write(name, "", 0);
-    ck_assert(!mortise_file_on_path(&path, "tool", out, sizeof out));
+    ck_assert(!mortise_file_find_on_path(&path, "tool", out, sizeof out));
     ck_assert_str_eq(path, "");
     ck_assert_int_eq(chmod(name, 0700), 0);
     path = list;
-    ck_assert(mortise_file_on_path(&path, "tool", out, sizeof out));
+    ck_assert(mortise_file_find_on_path(&path, "tool", out, sizeof out));
     ck_assert_str_eq(out, name);
-    ck_assert(mortise_file_on_path(&path, "tool", out, sizeof out));
+    ck_assert(mortise_file_find_on_path(&path, "tool", out, sizeof out));
     ck_assert_str_eq(strrchr(out, '/') - 1, "//tool");
-    ck_assert(!mortise_file_on_path(&path, "tool", out, sizeof out));
+    ck_assert(!mortise_file_find_on_path(&path, "tool", out, sizeof out));
     path = list;
-    ck_assert(!mortise_file_on_path(&path, "tool", out, 8));
+    ck_assert(!mortise_file_find_on_path(&path, "tool", out, 8));
     path = ":/none";
-    ck_assert(mortise_file_on_path(&path, "tests", out, sizeof out));
+    ck_assert(mortise_file_find_on_path(&path, "tests", out, sizeof out));
     ck_assert_str_eq(out, "./tests");
     path = NULL;
-    ck_assert(!mortise_file_on_path(&path, "tool", out, sizeof out));
+    ck_assert(!mortise_file_find_on_path(&path, "tool", out, sizeof out));
     test_rmdir(dir);
 }
 END_TEST

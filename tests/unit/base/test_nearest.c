@@ -50,13 +50,13 @@ END_TEST
 /* One slip, and not in words that are nothing but that. */
 START_TEST(slips_are_told)
 {
-    ck_assert(mortise_is_slip("aprove", "approve"));
-    ck_assert(mortise_is_slip("rpely", "reply"));
-    ck_assert(mortise_is_slip("reply", "repky"));
-    ck_assert(!mortise_is_slip("reply", "reply"));
-    ck_assert(!mortise_is_slip("amount", "count"));
-    ck_assert(!mortise_is_slip("a1", "a2"));
-    ck_assert(!mortise_is_slip("ab", "abc"));
+    ck_assert(mortise_nearest_is_typo("aprove", "approve"));
+    ck_assert(mortise_nearest_is_typo("rpely", "reply"));
+    ck_assert(mortise_nearest_is_typo("reply", "repky"));
+    ck_assert(!mortise_nearest_is_typo("reply", "reply"));
+    ck_assert(!mortise_nearest_is_typo("amount", "count"));
+    ck_assert(!mortise_nearest_is_typo("a1", "a2"));
+    ck_assert(!mortise_nearest_is_typo("ab", "abc"));
 }
 END_TEST
 

@@ -55,9 +55,9 @@ START_TEST(what_is_not_seen)
     char text[MORTISE_UTF8_ESCAPE];
 
     for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
-        ck_assert_msg(mortise_utf8_hides(hidden[i]), "U+%04X", hidden[i]);
+        ck_assert_msg(mortise_utf8_is_hidden(hidden[i]), "U+%04X", hidden[i]);
     for (size_t i = 0; i < sizeof seen / sizeof seen[0]; i++)
-        ck_assert_msg(!mortise_utf8_hides(seen[i]), "U+%04X", seen[i]);
+        ck_assert_msg(!mortise_utf8_is_hidden(seen[i]), "U+%04X", seen[i]);
     ck_assert_str_eq(mortise_utf8_escape(text, 0x200B), "\\u200b");
     ck_assert_str_eq(mortise_utf8_escape(text, 0xE0041), "\\udb40\\udc41");
     ck_assert_str_eq(mortise_utf8_escape(text, 0x10FFFF), "\\udbff\\udfff");

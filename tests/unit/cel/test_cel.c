@@ -547,7 +547,7 @@ START_TEST(a_program_says_what_it_gives)
         struct mortise_cel *prog = compiled(cases[i].text);
 
         ck_assert_uint_eq(mortise_cel_types(prog), cases[i].types);
-        ck_assert_str_eq(mortise_cel_gives(prog, words), cases[i].words);
+        ck_assert_str_eq(mortise_cel_types_text(prog, words), cases[i].words);
     }
 }
 END_TEST

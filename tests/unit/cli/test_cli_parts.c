@@ -70,7 +70,7 @@ START_TEST(words_are_made_safe)
         {"", ""},
     };
 
-    mortise_out_word(&out, cases[_i][0]);
+    mortise_out_put_escaped(&out, cases[_i][0]);
     ck_assert_str_eq(printed(), cases[_i][1]);
 }
 END_TEST
@@ -78,7 +78,7 @@ END_TEST
 /* NULL is nothing. */
 START_TEST(null_is_nothing)
 {
-    mortise_out_word(&out, NULL);
+    mortise_out_put_escaped(&out, NULL);
     mortise_out_text(&out, NULL, 2);
     ck_assert_str_eq(printed(), "");
 }
@@ -204,15 +204,16 @@ START_TEST(cutting)
 {
     char cut[64];
 
-    ck_assert_uint_eq(mortise_out_cut(cut, sizeof cut, "abc", 3), 3);
+    ck_assert_uint_eq(mortise_out_truncate(cut, sizeof cut, "abc", 3), 3);
     ck_assert_str_eq(cut, "abc");
-    ck_assert_uint_eq(mortise_out_cut(cut, sizeof cut, "abcd", 3), 3);
+    ck_assert_uint_eq(mortise_out_truncate(cut, sizeof cut, "abcd", 3), 3);
     ck_assert_str_eq(cut, "ab\xE2\x80\xA6");
-    ck_assert_uint_eq(mortise_out_cut(cut, sizeof cut, "a\x1b[Kbcd", 4), 2);
+    ck_assert_uint_eq(mortise_out_truncate(cut, sizeof cut, "a\x1b[Kbcd", 4),
+                      2);
     ck_assert_str_eq(cut, "a\xE2\x80\xA6"); /* no half of an escape */
-    ck_assert_uint_eq(mortise_out_cut(cut, 6, "abcdefgh", 60), 3);
+    ck_assert_uint_eq(mortise_out_truncate(cut, 6, "abcdefgh", 60), 3);
     ck_assert_str_eq(cut, "ab\xE2\x80\xA6");
-    ck_assert_uint_eq(mortise_out_cut(cut, sizeof cut, "abc", 0), 0);
+    ck_assert_uint_eq(mortise_out_truncate(cut, sizeof cut, "abc", 0), 0);
     ck_assert_str_eq(cut, "");
 }
 END_TEST
@@ -741,10 +742,10 @@ START_TEST(durations)
 {
     char text[32];
 
-    ck_assert_str_eq(mortise_out_took(0, text), "0 ms");
-    ck_assert_str_eq(mortise_out_took(999, text), "999 ms");
-    ck_assert_str_eq(mortise_out_took(1250, text), "1.2 s");
-    ck_assert_str_eq(mortise_out_took(61500, text), "1 min 1 s");
+    ck_assert_str_eq(mortise_out_format_duration(0, text), "0 ms");
+    ck_assert_str_eq(mortise_out_format_duration(999, text), "999 ms");
+    ck_assert_str_eq(mortise_out_format_duration(1250, text), "1.2 s");
+    ck_assert_str_eq(mortise_out_format_duration(61500, text), "1 min 1 s");
 }
 END_TEST
 
@@ -805,7 +806,7 @@ START_TEST(requests_have_words)
     };
     json_t *request = json_pack("{s:s}", "kind", words[_i][0]);
 
-    ck_assert_str_eq(mortise_cli_asks(request), words[_i][1]);
+    ck_assert_str_eq(mortise_cli_describe_kind(request), words[_i][1]);
     json_decref(request);
 }
 END_TEST

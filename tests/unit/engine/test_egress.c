@@ -124,7 +124,7 @@ static bool allows(const struct mortise_egress *e, const char *text)
     struct mortise_destination d;
 
     ck_assert_int_eq(parse(text, &d), MORTISE_OK);
-    return mortise_egress_allows(e, &d);
+    return mortise_egress_find_grant(e, &d);
 }
 
 /* Exactly what the manifest lists, and what the deployment put where it points
@@ -157,7 +157,8 @@ START_TEST(grants_are_exact)
     ck_assert(e.n == 3 && allows(&e, "in.acme.com:1"));
     ck_assert(e.list[1].is_private && e.list[2].is_private);
     parse("api.acme.com:443", &d);
-    ck_assert(mortise_egress_allows(&e, &d)->is_private); /* once is enough */
+    ck_assert(
+        mortise_egress_find_grant(&e, &d)->is_private); /* once is enough */
     ck_assert_int_eq(make(&e, net, 2, "{\"base_url\": \"private\"}"),
                      MORTISE_ECONFIG);
     ck_assert_int_eq(make(&e, net, 2, "{\"base_url\": \"a:1  private\"}"),
@@ -197,9 +198,9 @@ static bool may_connect(const char *host, const char *address)
 
     snprintf(grant.host, sizeof grant.host, "%s", host);
     if (inet_pton(AF_INET, address, &in4.sin_addr) == 1)
-        return mortise_egress_address(&grant, (struct sockaddr *)&in4);
+        return mortise_egress_covers_address(&grant, (struct sockaddr *)&in4);
     ck_assert_int_eq(inet_pton(AF_INET6, address, &in6.sin6_addr), 1);
-    return mortise_egress_address(&grant, (struct sockaddr *)&in6);
+    return mortise_egress_covers_address(&grant, (struct sockaddr *)&in6);
 }
 
 /* A name that suddenly leads here, to the link, to a cloud's metadata or to a
@@ -273,7 +274,7 @@ static const char *proxy_for(const struct mortise_proxies *p, bool https,
     struct mortise_destination d;
 
     ck_assert_int_eq(parse(place, &d), MORTISE_OK);
-    return mortise_proxies_for(p, https, &d);
+    return mortise_proxies_find(p, https, &d);
 }
 
 /* The environment's proxies count, by scheme, but for what it excepts. */

@@ -34,7 +34,7 @@ static const char *judged(const char *kind, const char *output)
     json_t *r = request(kind, 3, 10), *v = parse(output), *list;
 
     why.msg[0] = '\0';
-    mortise_found_judge(&list, r, v, &why);
+    mortise_found_check(&list, r, v, &why);
     ck_assert(list != NULL || why.msg[0] != '\0');
     json_decref(list);
     json_decref(v);
@@ -101,7 +101,7 @@ START_TEST(what_is_an_answer)
               "\"kind\": \"extension\", \"score\": 1}, {\"id\": \"new\", "
               "\"kind\": \"skill\", \"score\": 0, \"text\": \"t\", \"tier\": "
               "\"name\"}], \"more\": 1}");
-    ck_assert_int_eq(mortise_found_judge(&list, r, v, &why), MORTISE_OK);
+    ck_assert_int_eq(mortise_found_check(&list, r, v, &why), MORTISE_OK);
     want = parse("[{" A_B "}, {\"id\": \"a/b\", \"kind\": \"extension\", "
                  "\"score\": 1}, {\"id\": \"new\", \"kind\": \"skill\", "
                  "\"score\": 0, \"text\": \"t\", \"tier\": \"name\"}]");

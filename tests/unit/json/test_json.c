@@ -528,11 +528,11 @@ START_TEST(own_is_what_nobody_else_holds)
     struct mortise_path p = path_of("a.b"), none = path_of("a.c");
     json_t *const list = mortise_path_get(v, &p), *const held[] = {v, a, list};
 
-    ck_assert_ptr_eq(mortise_path_own(v, &p), list);
-    ck_assert_ptr_null(mortise_path_own(v, &none));
+    ck_assert_ptr_eq(mortise_path_get_unshared(v, &p), list);
+    ck_assert_ptr_null(mortise_path_get_unshared(v, &none));
     for (int i = 0; i < 3; i++) {
         json_incref(held[i]);
-        ck_assert_ptr_null(mortise_path_own(v, &p));
+        ck_assert_ptr_null(mortise_path_get_unshared(v, &p));
         json_decref(held[i]);
     }
     json_decref(v);

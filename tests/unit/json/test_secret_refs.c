@@ -50,8 +50,8 @@ START_TEST(references)
     names("secret://"
           "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
           NULL);
-    ck_assert(mortise_secret_in("xsecret://"));
-    ck_assert(!mortise_secret_in("secret:/"));
+    ck_assert(mortise_secret_has_ref("xsecret://"));
+    ck_assert(!mortise_secret_has_ref("secret:/"));
 }
 END_TEST
 
@@ -93,14 +93,14 @@ START_TEST(places)
                   &p),
         0);
     ck_assert_uint_eq(p.n, 2);
-    ck_assert(mortise_secret_place(&p, "/a"));
-    ck_assert(mortise_secret_place(&p, "/b~1~0/any/7/~02"));
-    ck_assert(!mortise_secret_place(&p, "/b~1~0/any/7/x"));
-    ck_assert(!mortise_secret_place(&p, "/b~1~0/any/7/~02/x"));
-    ck_assert(!mortise_secret_place(&p, "/b~1~0/any"));
-    ck_assert(!mortise_secret_place(&p, "/c"));
-    ck_assert(!mortise_secret_place(&p, "/aa"));
-    ck_assert(!mortise_secret_place(&p, ""));
+    ck_assert(mortise_secret_is_allowed_at(&p, "/a"));
+    ck_assert(mortise_secret_is_allowed_at(&p, "/b~1~0/any/7/~02"));
+    ck_assert(!mortise_secret_is_allowed_at(&p, "/b~1~0/any/7/x"));
+    ck_assert(!mortise_secret_is_allowed_at(&p, "/b~1~0/any/7/~02/x"));
+    ck_assert(!mortise_secret_is_allowed_at(&p, "/b~1~0/any"));
+    ck_assert(!mortise_secret_is_allowed_at(&p, "/c"));
+    ck_assert(!mortise_secret_is_allowed_at(&p, "/aa"));
+    ck_assert(!mortise_secret_is_allowed_at(&p, ""));
     ck_assert_uint_eq(
         places_of("{\"anyOf\":[{\"x-secret\":true}],\"$defs\":{\"d\":"
                   "{\"x-secret\":true}},\"items\":{\"x-secret\":true}}",

@@ -150,7 +150,7 @@ START_TEST(the_rest_of_nonsense_counts)
     ck_assert_uint_eq(back.amount[MORTISE_USED_CALLS], 1);
     ck_assert_uint_eq(back.amount[MORTISE_USED_INPUT], 3);
     ck_assert_uint_eq(json_array_size(back.models), 1);
-    mortise_usage_less(&back, &all);
+    mortise_usage_subtract(&back, &all);
     ck_assert(mortise_usage_is_none(&back));
     mortise_usage_finish(&back);
     mortise_usage_finish(&all);
@@ -192,12 +192,12 @@ START_TEST(money_is_exact)
     for (int i = 0; i < 1000; i++)
         ck_assert_int_eq(mortise_usage_add(&all, &u), MORTISE_OK);
     ck_assert_uint_eq(all.amount[MORTISE_USED_USD], 100ull * MORTISE_NANO);
-    mortise_usage_less(&all, &u);
+    mortise_usage_subtract(&all, &u);
     assert_is(&all, "{\"model_calls\":0,\"input_tokens\":0,\"output_tokens\":0,"
                     "\"usd\":99.9}");
     u = said("{\"usd\": 0.0000000014}"); /* rounded, once */
     ck_assert_uint_eq(u.amount[MORTISE_USED_USD], 1);
-    mortise_usage_less(&u, &all);
+    mortise_usage_subtract(&u, &all);
     ck_assert(mortise_usage_is_none(&u));
 }
 END_TEST

@@ -762,7 +762,7 @@ START_TEST(ends_do_not_stick)
     static const struct {
         uint64_t retry_after_ms;
         bool mute;
-        struct mortise_ending ending;
+        struct mortise_call_end ending;
     } want[] = {
         {5000, false, {-3, 503}}, {0, true, {0, 0}}, {0, false, {0, 0}}};
     const struct mortise_instance_ops o = {.done = note_done};

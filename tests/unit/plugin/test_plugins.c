@@ -886,7 +886,7 @@ START_TEST(manifests_are_read_at_once)
 {
     shelf_put(&shelf, "ok_async");
     put_and_open("ok_inline");
-    ck_assert_int_eq(mortise_plugins_look_at_all(plugins, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_plugins_load_all(plugins, &err), MORTISE_OK);
     ck_assert_int_eq(unlink(path_of("ok_async", ".plugin.yaml")), 0);
     ck_assert_ptr_nonnull(mortise_plugins_find(plugins, "ok_async", &err));
 }
@@ -916,15 +916,16 @@ START_TEST(a_look_can_be_later)
     trust_with("    plugins: ['*']\n    in_proces: true\n");
     opens_later = true;
     open_shelf();
-    ck_assert(!mortise_plugins_any_deaths(plugins, "t", "run", &name, &deaths));
+    ck_assert(
+        !mortise_plugins_find_deaths(plugins, "t", "run", &name, &deaths));
     ck_assert_ptr_null(mortise_plugins_find(plugins, "ok_inline", &err));
     ck_assert_ptr_nonnull(strstr(err.msg, "in_proces"));
-    ck_assert_int_eq(mortise_plugins_look(plugins, &err), MORTISE_ECHECK);
+    ck_assert_int_eq(mortise_plugins_load(plugins, &err), MORTISE_ECHECK);
     ck_assert_uint_eq(mortise_plugins_count(plugins), 0);
     trust_with("    plugins: ['*']\n    in_process: true\n");
     open_shelf();
     ck_assert_ptr_nonnull(mortise_plugins_find(plugins, "ok_inline", &err));
-    ck_assert_int_eq(mortise_plugins_look(plugins, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_plugins_load(plugins, &err), MORTISE_OK);
 }
 END_TEST
 
@@ -1025,7 +1026,7 @@ static void start_crasher(void)
     struct sigaction a = {.sa_sigaction = on_abort, .sa_flags = SA_SIGINFO};
     struct mortise_instance *i;
 
-    mortise_death_own();
+    mortise_death_start_recording();
     sigaction(SIGABRT, &a, NULL);
     if (try_open() == MORTISE_OK)
         try_start("create_crashes", NULL, &i);

@@ -88,9 +88,9 @@ static bool has_reason(bool dead)
     bool noted;
     int at = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    ck_assert_int_eq(mortise_quarantine_why(why, &until_ms, &noted, at,
-                                            "quarantine", &manifest, 2000,
-                                            &err),
+    ck_assert_int_eq(mortise_quarantine_reason(why, &until_ms, &noted, at,
+                                               "quarantine", &manifest, 2000,
+                                               &err),
                      MORTISE_OK);
     close(at);
     ck_assert_int_eq(noted, dead);

@@ -739,7 +739,7 @@ START_TEST(another_process_delivers)
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_PAUSED);
     sim_crash(&s, &seed);
-    mortise_run_left(s.run, MORTISE_RUN_PAUSED, "memory");
+    mortise_run_set_stored_status(s.run, MORTISE_RUN_PAUSED, "memory");
     assert_status(MORTISE_RUN_PAUSED);
     ck_assert_int_eq(resume(), MORTISE_OK);
     assert_status(MORTISE_RUN_COMPLETED);

@@ -641,7 +641,7 @@ START_TEST(one_in_doubt)
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_CANCELLED);
     assert_node_error("fin", "stopped");
-    ck_assert(mortise_run_keeps_doubt(s.run));
+    ck_assert(mortise_run_has_kept_doubt(s.run));
     ck_assert_int_le(sim_effect_count(&s, "fin"), 1);
     end();
 }

@@ -1000,7 +1000,7 @@ static bool steer_without_memory(int n)
     ck_assert_int_eq(mortise_graph_follow(g, s.graph, &err), MORTISE_OK);
     to.operations = json_pack("[{s:s}]", "remove", "x");
     in.now_ms = s.now_ms;
-    in.u.command = (struct mortise_said){
+    in.u.command = (struct mortise_command_list){
         .list = &c, .n = 1, .actor = "ann", .steering = &to};
     mortise_actions_init(&actions, &test_mem);
     test_mem_fail_at(n);
@@ -1069,7 +1069,7 @@ START_TEST(damaged_entries_are_refused)
                            &err);
         for (size_t k = 0; rv == MORTISE_OK && k < s.n_commits; k++) {
             if (k == 2 && known) /* it is told in time */
-                mortise_run_know(r, s.graph);
+                mortise_run_add_next_graph(r, s.graph);
             rv = mortise_run_apply(r, s.commits[k].seq, s.commits[k].time_ms,
                                    s.commits[k].id, s.commits[k].entries,
                                    s.commits[k].size, &err);

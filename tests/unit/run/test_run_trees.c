@@ -34,7 +34,7 @@ static void tell(uint64_t most, uint64_t others, uint64_t out)
     v.most[TOKENS] = most;
     v.others[TOKENS] = others;
     v.out[TOKENS] = out;
-    mortise_run_tell_tree(s.run, true, &v);
+    mortise_run_set_tree_view(s.run, true, &v);
     sim_feed(&s, &in);
     sync_all();
 }
@@ -50,7 +50,7 @@ static struct mortise_tree_use use(void)
 /* By all commits that are stored. */
 static uint64_t counted(void)
 {
-    struct mortise_spawn_purse purse = {.used = {0}};
+    struct mortise_spawn_budget purse = {.used = {0}};
 
     for (size_t i = 0; i < s.n_commits; i++)
         if (s.commits[i].spend.origin)
@@ -100,7 +100,7 @@ START_TEST(where_nobody_counts)
     struct mortise_input in = {.kind = MORTISE_IN_TREE};
 
     begin_child("");
-    mortise_run_tell_tree(s.run, true, NULL);
+    mortise_run_set_tree_view(s.run, true, NULL);
     sim_feed(&s, &in);
     sync_all();
     ck_assert(is_out("a") != is_out("b")); /* two do not fit */
@@ -224,7 +224,7 @@ END_TEST
  * less than empty. */
 START_TEST(a_purse_is_what_was_spent)
 {
-    struct mortise_spawn_purse purse;
+    struct mortise_spawn_budget purse;
     struct mortise_spawn_spend spend = {.origin = "o", .opens = true};
 
     spend.most[TOKENS] = 100;

@@ -79,19 +79,22 @@ START_TEST(who_hears)
 {
     struct mortise_spawn s = working();
 
-    ck_assert_int_eq(mortise_spawn_hears(&s, 0, &err), MORTISE_OK);
-    ck_assert_int_eq(mortise_spawn_hears(&s, 2, &err), MORTISE_OK);
-    ck_assert_int_eq(mortise_spawn_hears(&s, 1, &err), MORTISE_ESTALE_ATTEMPT);
-    ck_assert_int_eq(mortise_spawn_hears(&s, 3, &err), MORTISE_ESTALE_ATTEMPT);
+    ck_assert_int_eq(mortise_spawn_can_receive(&s, 0, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_spawn_can_receive(&s, 2, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_spawn_can_receive(&s, 1, &err),
+                     MORTISE_ESTALE_ATTEMPT);
+    ck_assert_int_eq(mortise_spawn_can_receive(&s, 3, &err),
+                     MORTISE_ESTALE_ATTEMPT);
     s.state = MORTISE_SPAWN_PENDING;
-    ck_assert_int_eq(mortise_spawn_hears(&s, 2, &err), MORTISE_ENOT_RUNNING);
+    ck_assert_int_eq(mortise_spawn_can_receive(&s, 2, &err),
+                     MORTISE_ENOT_RUNNING);
     s.state = MORTISE_SPAWN_SETTLED;
     s.status = MORTISE_SPAWN_FAILED;
-    ck_assert_int_eq(mortise_spawn_hears(&s, 2, &err),
+    ck_assert_int_eq(mortise_spawn_can_receive(&s, 2, &err),
                      MORTISE_EALREADY_SETTLED);
     s = working();
     s.native = false;
-    ck_assert_int_eq(mortise_spawn_hears(&s, 0, &err), MORTISE_EDENIED);
+    ck_assert_int_eq(mortise_spawn_can_receive(&s, 0, &err), MORTISE_EDENIED);
 }
 END_TEST
 
@@ -105,10 +108,10 @@ START_TEST(a_change_is_of_one_record)
                                      .from_reports = 0,
                                      .from_state = MORTISE_SPAWN_RUNNING};
 
-    ck_assert(mortise_spawn_fits(&was, &c));
+    ck_assert(mortise_spawn_is_change_current(&was, &c));
     was.reports = 1;
-    ck_assert(!mortise_spawn_fits(&was, &c));
-    ck_assert(!mortise_spawn_fits(NULL, &c));
+    ck_assert(!mortise_spawn_is_change_current(&was, &c));
+    ck_assert(!mortise_spawn_is_change_current(NULL, &c));
 }
 END_TEST
 

@@ -195,7 +195,7 @@ START_TEST(values_are_what_they_were)
     const struct mortise_pending pending = {
         .id = "id", .deadline_ms = 9, .payload = "{}", .payload_size = 2};
     const struct mortise_batch batch = {0x0102, 0x0403};
-    const struct mortise_spawn_purse purse = {
+    const struct mortise_spawn_budget purse = {
         {UINT64_MAX, UINT64_MAX, 1, 2, 3, 4, 5}, {0, 0, 6, 7, 8, 9, 10}};
     struct mortise_head dev_head = a_head;
     struct mortise_buf b;

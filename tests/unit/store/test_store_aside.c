@@ -160,7 +160,7 @@ static void flip(const char *name, size_t at)
 
 static void take(void)
 {
-    ck_assert_msg(mortise_aside_take(db, &test_mem, &err) == MORTISE_OK, "%s",
+    ck_assert_msg(mortise_aside_save(db, &test_mem, &err) == MORTISE_OK, "%s",
                   err.msg);
 }
 
@@ -177,7 +177,7 @@ static bool tables_stay(void)
 {
     bool stay;
 
-    ck_assert_int_eq(mortise_tables_stay(db, &stay, &test_mem, &err),
+    ck_assert_int_eq(mortise_tables_are_stable(db, &stay, &test_mem, &err),
                      MORTISE_OK);
     return stay;
 }
@@ -313,7 +313,7 @@ END_TEST
 
 static void put_back(void)
 {
-    ck_assert_msg(mortise_aside_put_back(db, &test_mem, &err) == MORTISE_OK,
+    ck_assert_msg(mortise_aside_restore(db, &test_mem, &err) == MORTISE_OK,
                   "%s", err.msg);
     ck_assert_int_eq(count(MORTISE_DBFILE_CURRENT, true, NULL), 0);
     ck_assert_int_eq(count(MORTISE_DBFILE_MANIFEST, true, NULL), 0);
@@ -541,7 +541,7 @@ START_TEST(without_memory)
 
     for (int n = 0; rv == MORTISE_ENOMEM; n++) {
         test_mem_fail_at(n);
-        rv = mortise_aside_take(db, &test_mem, &err);
+        rv = mortise_aside_save(db, &test_mem, &err);
         ck_assert(test_mem_failed() == (rv != MORTISE_OK));
     }
     test_mem_fail_at(-1);
