@@ -1,9 +1,9 @@
 /* command.c -- `mortise graph import` and `mortise config import`.
  *
- * A part that the import leaves out is reported on stderr and by the exit code, so
- * that a script that imports many files notices it.  The file is written in this
- * case, too, with the same list at its head.  `graph import` also reports the errors
- * that `mortise check` finds in the new file. */
+ * A part that the import leaves out is reported on stderr and by the exit code,
+ * so that a script that imports many files notices it.  The file is written in
+ * this case, too, with the same list at its head.  `graph import` also reports
+ * the errors that `mortise check` finds in the new file. */
 #include "tools/import/command.h"
 
 #include <string.h>
@@ -23,8 +23,9 @@ typedef int check_fn(struct mortise_cli *cli, const char *path,
                      const char *text, size_t n, struct mortise_diags *diags,
                      struct mortise_err *err);
 
-static int write_out(struct mortise_cli *cli, const char *path, unsigned flags,
-                     struct mortise_buf *b, struct mortise_err *err)
+static int write_imported(struct mortise_cli *cli, const char *path,
+                          unsigned flags, struct mortise_buf *b,
+                          struct mortise_err *err)
 {
     if (path != NULL)
         return mortise_file_output(path, b->p, b->n, 0666, flags, err);
@@ -34,11 +35,11 @@ static int write_out(struct mortise_cli *cli, const char *path, unsigned flags,
     return MORTISE_OK;
 }
 
-/* What is made of the text, and what is said of it on the way. */
-static int make(struct mortise_cli *cli, unsigned flags,
-                import_fn *import, const char *to,
-                struct mortise_buf *b, struct mortise_diags *diags,
-                struct mortise_err *err)
+/* Read the file, convert it and write the new file. */
+static int import_and_write(struct mortise_cli *cli, unsigned flags,
+                            import_fn *import, const char *to,
+                            struct mortise_buf *b, struct mortise_diags *diags,
+                            struct mortise_err *err)
 {
     const char *path = cli->args.operands[0];
     char *text;
@@ -49,13 +50,14 @@ static int make(struct mortise_cli *cli, unsigned flags,
         return rv;
     rv = import(b, path, to, text, n, diags, err);
     if (rv == MORTISE_OK)
-        rv = write_out(cli, to, flags, b, err);
+        rv = write_imported(cli, to, flags, b, err);
     mortise_release(cli->mem, text, n + 1);
     return rv;
 }
 
-static int convert(struct mortise_cli *cli, unsigned flags, import_fn *import,
-                   check_fn *check, struct mortise_err *err)
+static int run_import(struct mortise_cli *cli, unsigned flags,
+                      import_fn *import, check_fn *check,
+                      struct mortise_err *err)
 {
     const char *to = cli->args.output;
     struct mortise_diags diags, made;
@@ -67,7 +69,7 @@ static int convert(struct mortise_cli *cli, unsigned flags, import_fn *import,
     mortise_buf_init(&b, cli->mem);
     mortise_diags_init(&diags, cli->mem);
     mortise_diags_init(&made, cli->mem);
-    rv = make(cli, flags, import, to, &b, &diags, err);
+    rv = import_and_write(cli, flags, import, to, &b, &diags, err);
     if (rv == MORTISE_OK && check != NULL)
         rv = check(cli, to != NULL ? to : "<stdout>", b.p, b.n, &made, err);
     if (rv == MORTISE_OK && diags.n + made.n > 0)
@@ -78,8 +80,9 @@ static int convert(struct mortise_cli *cli, unsigned flags, import_fn *import,
     return rv;
 }
 
-/* Does the build refuse it, and not the language? */
-static bool is_of_build(const struct mortise_diag *d)
+/* Is the finding about a part that this build lacks, and not about the
+ * language? */
+static bool is_build_finding(const struct mortise_diag *d)
 {
     static const char *const codes[] = {"E0202", "E0205", "E0404"};
 
@@ -89,10 +92,11 @@ static bool is_of_build(const struct mortise_diag *d)
     return false;
 }
 
-/* What `mortise check` refuses of it. */
-static int check_graph(struct mortise_cli *cli, const char *path,
-                       const char *text, size_t n, struct mortise_diags *diags,
-                       struct mortise_err *err)
+/* Find the errors that `mortise check` reports in the new file. */
+static int check_imported_graph(struct mortise_cli *cli, const char *path,
+                                const char *text, size_t n,
+                                struct mortise_diags *diags,
+                                struct mortise_err *err)
 {
     int rv = mortise_cli_check_graph(cli, path, text, n, diags, err);
     size_t kept = 0;
@@ -101,16 +105,17 @@ static int check_graph(struct mortise_cli *cli, const char *path,
         return rv;
     for (size_t i = 0; i < diags->n; i++)
         if (diags->list[i].severity == MORTISE_ERROR &&
-            !is_of_build(&diags->list[i]))
+            !is_build_finding(&diags->list[i]))
             diags->list[kept++] = diags->list[i];
     diags->n = kept;
     return MORTISE_OK;
 }
 
-/* It counts no paths, wherever it goes. */
-static int import_graph(struct mortise_buf *out, const char *path,
-                        const char *target, const char *text, size_t n,
-                        struct mortise_diags *diags, struct mortise_err *err)
+/* A graph contains no paths that depend on the place of the new file. */
+static int import_graph_text(struct mortise_buf *out, const char *path,
+                             const char *target, const char *text, size_t n,
+                             struct mortise_diags *diags,
+                             struct mortise_err *err)
 {
     (void)target;
     return mortise_graph_import(out, path, text, n, diags, err);
@@ -118,12 +123,13 @@ static int import_graph(struct mortise_buf *out, const char *path,
 
 int mortise_import_graph_run(struct mortise_cli *cli, struct mortise_err *err)
 {
-    return convert(cli, 0, import_graph, check_graph, err);
+    return run_import(cli, 0, import_graph_text, check_imported_graph, err);
 }
 
 int mortise_import_config_run(struct mortise_cli *cli, struct mortise_err *err)
 {
-    int rv = convert(cli, MORTISE_FILE_NEW, mortise_servers_import, NULL, err);
+    int rv =
+        run_import(cli, MORTISE_FILE_NEW, mortise_servers_import, NULL, err);
 
     return rv == MORTISE_EEXISTS
                ? mortise_fail(err, rv,

@@ -1,4 +1,5 @@
-/* foreign.c -- what is said of a foreign graph, and values put into ours. */
+/* foreign.c -- report findings about an imported graph, and set members of the
+ * new one. */
 #include "tools/import/foreign.h"
 
 #include <stdarg.h>
@@ -9,7 +10,7 @@ void mortise_foreign_say(struct foreign *f, const char *code,
                          struct mortise_span at, const char *why,
                          const char *fmt, ...)
 {
-    char words[1024]; /* diag.c shows no more of them */
+    char words[1024]; /* the longest message that diag.c shows */
     struct mortise_diag *d;
     va_list ap;
 

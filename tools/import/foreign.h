@@ -1,5 +1,8 @@
-/* foreign.h -- a file of another system while it is carried over; shared by
- * import.c and the foreign_*.c, and by server.h. */
+/* foreign.h -- the import of a graph file of another system: shared by
+ * import.c, the foreign_*.c and server.h.
+ *
+ * "Source" is the file that is imported, and its system.  In names, `theirs` is
+ * a key or id of the source, and `ours` the one in the new file. */
 #ifndef MORTISE_TOOLS_IMPORT_FOREIGN_H
 #define MORTISE_TOOLS_IMPORT_FOREIGN_H
 
@@ -12,41 +15,41 @@
 struct foreign {
     struct mortise_arena *arena;
     struct mortise_diags *diags;
-    json_t *ids;      /* their id -> ours, of the graph that is carried over */
-    const char *type; /* of the node that is; NULL: none is */
-    struct mortise_schema *state; /* of expressions; NULL: none was seen */
-    /* Of a compiled graph: its voice nodes that say where they lead
-     * (foreign_voice.c), and the nodes to which an edge leads from START, and
-     * from another node: sets of our ids. */
+    json_t *ids;      /* source id -> new id, in the current graph */
+    const char *type; /* of the current node; NULL: none */
+    struct mortise_schema *state; /* of `state`, once made */
+    /* For a compiled graph.  `voices`: the voice nodes that have `edges` of
+     * their own (foreign_voice.c), by new id.  `first` and `fed`: the sets of
+     * nodes (new ids) with an edge from START, and from another node. */
     json_t *voices, *first, *fed;
-    json_t *speakers; /* their ids of all its voice nodes, a set */
+    json_t *speakers; /* all voice nodes: source id -> path of the output */
     bool nomem;
 };
 
-/* What becomes of a field. */
+/* How a field is converted. */
 enum foreign_how {
-    FOREIGN_SAME,   /* its value is ours, and ${ in strings means ${ */
-    FOREIGN_DATA,   /* its value is, to the letter: no template stands there */
-    FOREIGN_FILLED, /* a schema of what is filled step by step */
-    FOREIGN_MS,     /* a duration; 0 and less: none */
-    FOREIGN_ID,     /* a node */
-    FOREIGN_IDS,    /* a list of them; empty: none */
-    FOREIGN_MAP,    /* a mapping, by `inside` */
-    FOREIGN_READ,   /* whoever knows the mapping looks by itself */
-    FOREIGN_RUN     /* of a run, which is no part of a graph */
+    FOREIGN_SAME,   /* copied; `${` in its strings is escaped */
+    FOREIGN_DATA,   /* copied verbatim: the key takes no templates */
+    FOREIGN_FILLED, /* a schema of state (foreign_schema.c) */
+    FOREIGN_MS,     /* milliseconds, to a duration; 0: no field */
+    FOREIGN_ID,     /* the id of a node */
+    FOREIGN_IDS,    /* a list of ids; empty: no field */
+    FOREIGN_MAP,    /* a mapping, converted by `inside` */
+    FOREIGN_READ,   /* known, but converted by other code */
+    FOREIGN_RUN     /* state of a run: reported, not imported */
 };
 
 struct foreign_row {
-    const char *theirs; /* NULL ends a list */
+    const char *theirs; /* NULL ends the table */
     const char *ours;
     enum foreign_how how;
     const struct foreign_row *inside;
 };
 
-/* ---- foreign.c: findings and values -------------------------------------- */
+/* ---- foreign.c: findings and values ------------------------------------- */
 
-/* A finding: what is lost, W1001, or what is wrong, E1001.  The words say what,
- * and `why` (may be NULL) is the help. */
+/* Report a loss (W1001) or an error (E1001).  `why` (may be NULL) is the help
+ * text. */
 void mortise_foreign_say(struct foreign *f, const char *code,
                          struct mortise_span at, const char *why,
                          const char *fmt, ...) MORTISE_PRINTF(5, 6);
@@ -55,74 +58,80 @@ void mortise_foreign_say(struct foreign *f, const char *code,
 #define mortise_foreign_wrong(f, ...)                                          \
     mortise_foreign_say(f, "E1001", __VA_ARGS__)
 
-/* Set a member, whose reference is taken; NULL: out of memory. */
+/* Set a member; takes the reference to v.  v NULL: out of memory, sets
+ * f->nomem. */
 void mortise_foreign_put(struct foreign *f, json_t *into, const char *key,
                          json_t *v);
-/* The same of a list or an object, unless it is empty. */
+/* The same for a list or an object; an empty one is not added. */
 void mortise_foreign_put_some(struct foreign *f, json_t *into, const char *key,
                               json_t *v);
 
-/* ---- foreign_row.c: fields by table -------------------------------------- */
+/* ---- foreign_row.c: fields by table ------------------------------------- */
 
-/* The fields of a mapping, in the order of the table; those that it does not
- * know are left behind.  `what` has them, in words.  A node's are held to what
- * a node of its type takes here.  `into` NULL: whoever calls reads them all,
- * and keys that begin with x- go nowhere. */
+/* Convert the fields of a mapping, in the order of the table.  A key that the
+ * table lacks is reported; the message calls the mapping `what`.  If f->type is
+ * set, a field that nodes of this type do not have here is reported, too.
+ * `into` NULL: only check the keys; each row must be FOREIGN_READ. */
 void mortise_foreign_carry(struct foreign *f, const struct foreign_row *rows,
                            const struct mortise_yaml *map, const char *what,
                            json_t *into);
-/* The field of one row. */
+/* Convert the field of one row, if the mapping has it. */
 void mortise_foreign_carry_one(struct foreign *f, const struct foreign_row *row,
                                const struct mortise_yaml *map, json_t *into);
-/* A schema that nothing was held to while it was filled: without what asks for
- * something to be there already, which is listed.  `what` it is of, in words. */
+/* Copy a schema of state without the keywords that demand values, such as
+ * `required`, and report each of them (foreign_schema.c).  The message calls
+ * the state `what`. */
 json_t *mortise_foreign_filled(struct foreign *f, const char *what,
                                const struct mortise_yaml *schema);
-/* The value as it is written where templates stand, none of its strings being
- * one. */
+/* Copy a value to a place that takes templates, so that none of its strings is
+ * read as a template. */
 json_t *mortise_foreign_literal(struct foreign *f,
                                 const struct mortise_yaml *value);
-/* `ms` as a duration. */
+/* Format `ms` as a duration, such as "5m". */
 json_t *mortise_foreign_duration(uint64_t ms);
-/* Does a node of this type take the key, in this build or a later one? */
+/* Do nodes of this type have the key, in this build or a later one? */
 bool mortise_foreign_takes(const char *type, const char *ours);
-/* Milliseconds, of which there are any. */
+/* Get a positive whole number of milliseconds; false: it is no such number. */
 bool mortise_foreign_ms(const struct mortise_yaml *v, uint64_t *ms);
-/* Is it this string?  (NULL is none.) */
+/* Is it this string?  v may be NULL. */
 bool mortise_foreign_is(const struct mortise_yaml *v, const char *word);
-/* The value of a field that says something: neither absent nor null. */
+/* Get a member; NULL: it is absent or null. */
 const struct mortise_yaml *mortise_foreign_get(const struct mortise_yaml *map,
                                                const char *key);
 
-/* ---- foreign_id.c: ids ---------------------------------------------------- */
+/* ---- foreign_id.c: ids -------------------------------------------------- */
 
-/* `list` has the ids of a graph, each once. */
+/* Fill f->ids with a new id for each id of the list.  The list has no
+ * duplicates. */
 void mortise_foreign_ids(struct foreign *f,
                          const struct mortise_yaml *const *list, size_t n);
-/* The same of nodes that have their `id` in them; false after a finding. */
+/* The same for nodes that contain their `id`; false: an id is invalid, which
+ * was reported. */
 bool mortise_foreign_ids_of(struct foreign *f, const struct mortise_yaml *list);
-/* Ours for a node that theirs names; NULL after a finding. */
+/* Get the new id of a node; NULL: there is no such node, which was reported. */
 const char *mortise_foreign_id(struct foreign *f,
                                const struct mortise_yaml *id);
-/* A name for the file: what cannot be one in `given` becomes a dash. */
+/* Make a valid metadata.name of `given`. */
 json_t *mortise_foreign_name(const char *given, size_t n);
 
-/* ---- foreign_expr.c: conditions ------------------------------------------- */
+/* ---- foreign_expr.c: conditions ----------------------------------------- */
 
 struct foreign_cond; /* tools/import/foreign_cond.h */
 
-/* A condition of theirs, {type, expr}, in the arena.  NULL when it is none that
- * can be carried over, after a finding about `what`. */
+/* Read a condition of the source, {type, expr}, into the arena.  NULL: it
+ * cannot be imported, which was reported; the message calls its owner
+ * `what`. */
 const struct foreign_cond *mortise_foreign_condition(
     struct foreign *f, const struct mortise_yaml *condition, const char *what);
-/* The condition of an edge that is taken when it holds, or gives the id `to`. */
+/* Make the CEL condition of an edge to the node `to`.  The source takes the
+ * edge if the condition is true or gives the id of that node. */
 json_t *mortise_foreign_when(struct foreign *f, const struct foreign_cond *c,
                              const char *to);
-/* The condition of a router.  `targets`: their ids -> ours. */
+/* Make the CEL condition of a router.  `targets`: source id -> new id. */
 json_t *mortise_foreign_choice(struct foreign *f, const struct foreign_cond *c,
                                json_t *targets);
 
-/* ---- foreign_task.c, foreign_exec.c and its parts: the shapes ------------ */
+/* ---- foreign_task.c, foreign_exec.c and its parts ----------------------- */
 
 json_t *mortise_foreign_task(struct foreign *f,
                              const struct mortise_yaml *root);
@@ -130,27 +139,29 @@ json_t *mortise_foreign_task_node(struct foreign *f,
                                   const struct mortise_yaml *root);
 json_t *mortise_foreign_exec(struct foreign *f,
                              const struct mortise_yaml *root);
-/* A node.  `targets`: a router's, their ids -> ours; NULL: it is none.
- * `every_node`: the graph's checkpointPolicy. */
+/* Convert a node.  `targets`: for a router, source id -> new id; otherwise
+ * NULL. `every_node`: the checkpointPolicy of the graph is every_node. */
 json_t *mortise_foreign_node(struct foreign *f, const struct mortise_yaml *node,
                              json_t *targets, bool every_node);
-/* A dotted path of theirs, below `root`, spelled so that it is a path and an
- * expression, too; in the arena, NULL: out of memory. */
+/* Convert a dotted path of the source, below `root`, to a path that is also a
+ * CEL expression.  In the arena; NULL: out of memory. */
 char *mortise_foreign_path(struct foreign *f, const char *root,
                            const char *dotted);
-/* An edge leads there: f->first and f->fed. */
+/* Record an edge in f->first or f->fed. */
 void mortise_foreign_led(struct foreign *f, const char *from, const char *to);
-/* foreign_voice.c: f->voices, of a list of nodes; then each edge, which is there
- * in our words, and at last what has no edge yet. */
+/* foreign_voice.c: edges of voice nodes.  Call mortise_foreign_voices() with
+ * the nodes first, mortise_foreign_exit() for each converted edge, and
+ * mortise_foreign_exits() at the end to add the edges that the source lacks. */
 void mortise_foreign_voices(struct foreign *f,
                             const struct mortise_yaml *nodes);
 void mortise_foreign_exit(struct foreign *f, const struct mortise_yaml *theirs,
                           const char *from, const char *to, json_t *edge);
 void mortise_foreign_exits(struct foreign *f, json_t *edges);
-/* A condition looks where theirs keep what was heard, and ours do not. */
+/* Report a condition that reads the result of a voice node from scratch: here
+ * the result is an artifact. */
 void mortise_foreign_heard(struct foreign *f, const struct mortise_yaml *expr);
-/* The edges; those of routers become their targets instead: `routers` has a
- * member for each (our id -> {}), which gets targets, their ids -> ours. */
+/* Convert the edges.  An edge of a router becomes a target instead: `routers`
+ * has a member for each router, new id -> its targets (source id -> new id). */
 json_t *mortise_foreign_edges(struct foreign *f,
                               const struct mortise_yaml *list, json_t *routers);
 

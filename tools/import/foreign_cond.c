@@ -1,4 +1,4 @@
-/* foreign_cond.c -- conditions of other systems, read by their own grammar.
+/* foreign_cond.c -- parse the conditions of other systems.
  *
  *     choice  = either [ "?" choice ":" choice ]
  *     either  = both { "||" both }
@@ -8,10 +8,10 @@
  *     operand = "(" choice ")" | string | number | word | path
  *     path    = [ "state." ] partition { "." name }
  *
- * A word that is no path and no literal is a string, as theirs are: the ids of
- * nodes may stand without quotes.  What is more than that (arithmetic, a call,
- * an index) is none of it, and NULL: their former releases took it as
- * JavaScript, and whoever calls makes of its text what can be made.
+ * A word that is neither a path nor a literal is a string: ids of nodes need no
+ * quotes.  For all other text (arithmetic, calls, indexes) the result is NULL.
+ * Former releases of the source ran it as JavaScript; foreign_expr.c tries to
+ * use it as CEL.
  */
 #include "tools/import/foreign_cond.h"
 
@@ -26,9 +26,9 @@ struct reader {
     bool nomem;
 };
 
-static struct foreign_cond *choice(struct reader *r);
+static struct foreign_cond *parse_choice(struct reader *r);
 
-/* ---- signs and words -------------------------------------------------------- */
+/* ---- tokens ------------------------------------------------------------- */
 
 static void skip_space(struct reader *r)
 {
@@ -36,7 +36,7 @@ static void skip_space(struct reader *r)
         r->p++;
 }
 
-static bool take(struct reader *r, const char *sign)
+static bool skip_sign(struct reader *r, const char *sign)
 {
     const size_t n = strlen(sign);
 
@@ -47,7 +47,8 @@ static bool take(struct reader *r, const char *sign)
     return true;
 }
 
-static struct foreign_cond *make(struct reader *r, enum foreign_cond_kind kind)
+static struct foreign_cond *make_cond(struct reader *r,
+                                      enum foreign_cond_kind kind)
 {
     struct foreign_cond *c;
 
@@ -61,11 +62,11 @@ static struct foreign_cond *make(struct reader *r, enum foreign_cond_kind kind)
     return c;
 }
 
-static struct foreign_cond *make_text(struct reader *r,
-                                      enum foreign_cond_kind kind,
-                                      const char *text, size_t n)
+static struct foreign_cond *make_text_cond(struct reader *r,
+                                           enum foreign_cond_kind kind,
+                                           const char *text, size_t n)
 {
-    struct foreign_cond *c = make(r, kind);
+    struct foreign_cond *c = make_cond(r, kind);
 
     if (c != NULL) {
         c->text = text;
@@ -74,12 +75,12 @@ static struct foreign_cond *make_text(struct reader *r,
     return c;
 }
 
-static struct foreign_cond *make_two(struct reader *r,
-                                     enum foreign_cond_kind kind,
-                                     struct foreign_cond *a,
-                                     struct foreign_cond *b)
+static struct foreign_cond *make_two_part_cond(struct reader *r,
+                                               enum foreign_cond_kind kind,
+                                               struct foreign_cond *a,
+                                               struct foreign_cond *b)
 {
-    struct foreign_cond *c = b != NULL ? make(r, kind) : NULL;
+    struct foreign_cond *c = b != NULL ? make_cond(r, kind) : NULL;
 
     if (c != NULL) {
         c->part[0] = a;
@@ -88,24 +89,24 @@ static struct foreign_cond *make_two(struct reader *r,
     return c;
 }
 
-static bool is_digit(char c)
+static bool is_cond_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool is_letter(char c)
+static bool is_cond_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is(const char *text, size_t n, const char *word)
+static bool is_text_equal(const char *text, size_t n, const char *word)
 {
     return strlen(word) == n && memcmp(text, word, n) == 0;
 }
 
-/* ---- operands ---------------------------------------------------------------- */
+/* ---- operands ----------------------------------------------------------- */
 
-static struct foreign_cond *quoted(struct reader *r)
+static struct foreign_cond *parse_quoted(struct reader *r)
 {
     const char *from = r->p++;
 
@@ -114,92 +115,93 @@ static struct foreign_cond *quoted(struct reader *r)
     if (r->p >= r->end)
         return NULL;
     r->p++;
-    return make_text(r, FOREIGN_COND_LITERAL, from, (size_t)(r->p - from));
+    return make_text_cond(r, FOREIGN_COND_LITERAL, from, (size_t)(r->p - from));
 }
 
-static void skip_digits(struct reader *r)
+static void skip_cond_digits(struct reader *r)
 {
-    while (r->p < r->end && is_digit(*r->p))
+    while (r->p < r->end && is_cond_digit(*r->p))
         r->p++;
 }
 
-static struct foreign_cond *number(struct reader *r)
+static struct foreign_cond *parse_cond_number(struct reader *r)
 {
     const char *from = r->p;
 
     r->p += *r->p == '-';
-    skip_digits(r);
-    if (r->end - r->p > 1 && *r->p == '.' && is_digit(r->p[1])) {
+    skip_cond_digits(r);
+    if (r->end - r->p > 1 && *r->p == '.' && is_cond_digit(r->p[1])) {
         r->p++;
-        skip_digits(r);
+        skip_cond_digits(r);
     }
-    if (r->p < r->end && (is_letter(*r->p) || *r->p == '.'))
+    if (r->p < r->end && (is_cond_letter(*r->p) || *r->p == '.'))
         return NULL;
-    return make_text(r, FOREIGN_COND_LITERAL, from, (size_t)(r->p - from));
+    return make_text_cond(r, FOREIGN_COND_LITERAL, from, (size_t)(r->p - from));
 }
 
-static size_t skip_state(const char *text, size_t n)
+static size_t get_state_prefix_size(const char *text, size_t n)
 {
     return n > 6 && memcmp(text, "state.", 6) == 0 ? 6 : 0;
 }
 
-static bool is_path(const char *text, size_t n)
+static bool is_state_path(const char *text, size_t n)
 {
     static const char *const partitions[] = {"input", "scratch", "artifacts",
                                              "memory", "diagnostics"};
-    const size_t at = skip_state(text, n);
+    const size_t at = get_state_prefix_size(text, n);
     const char *dot = memchr(text + at, '.', n - at);
     const size_t first = dot != NULL ? (size_t)(dot - text) - at : n - at;
 
     for (size_t i = 0; i < sizeof partitions / sizeof partitions[0]; i++)
-        if (is(text + at, first, partitions[i]))
+        if (is_text_equal(text + at, first, partitions[i]))
             return true;
     return false;
 }
 
-static struct foreign_cond *word(struct reader *r)
+static struct foreign_cond *parse_cond_word(struct reader *r)
 {
     const char *from = r->p;
     bool dotted = false;
     size_t n;
 
-    while (r->p < r->end && (is_letter(*r->p) || is_digit(*r->p) ||
+    while (r->p < r->end && (is_cond_letter(*r->p) || is_cond_digit(*r->p) ||
                              *r->p == '-' || *r->p == '.')) {
         dotted |= *r->p == '.';
         r->p++;
     }
     n = (size_t)(r->p - from);
-    if (is_path(from, n))
+    if (is_state_path(from, n))
         return memchr(from, '-', n) == NULL && from[n - 1] != '.'
-                   ? make_text(r, FOREIGN_COND_PATH, from, n)
+                   ? make_text_cond(r, FOREIGN_COND_PATH, from, n)
                    : NULL;
-    if (is(from, n, "undefined"))
-        return make(r, FOREIGN_COND_UNDEFINED);
-    if (is(from, n, "true") || is(from, n, "false") || is(from, n, "null"))
-        return make_text(r, FOREIGN_COND_LITERAL, from, n);
-    return dotted ? NULL : make_text(r, FOREIGN_COND_WORD, from, n);
+    if (is_text_equal(from, n, "undefined"))
+        return make_cond(r, FOREIGN_COND_UNDEFINED);
+    if (is_text_equal(from, n, "true") || is_text_equal(from, n, "false") ||
+        is_text_equal(from, n, "null"))
+        return make_text_cond(r, FOREIGN_COND_LITERAL, from, n);
+    return dotted ? NULL : make_text_cond(r, FOREIGN_COND_WORD, from, n);
 }
 
-static struct foreign_cond *operand(struct reader *r)
+static struct foreign_cond *parse_operand(struct reader *r)
 {
     struct foreign_cond *c;
 
     skip_space(r);
     if (r->p == r->end)
         return NULL;
-    if (take(r, "(")) {
-        c = choice(r);
-        return c != NULL && take(r, ")") ? c : NULL;
+    if (skip_sign(r, "(")) {
+        c = parse_choice(r);
+        return c != NULL && skip_sign(r, ")") ? c : NULL;
     }
     if (*r->p == '"' || *r->p == '\'')
-        return quoted(r);
-    if (is_digit(*r->p) ||
-        (*r->p == '-' && r->end - r->p > 1 && is_digit(r->p[1])))
-        return number(r);
-    return is_letter(*r->p) ? word(r) : NULL;
+        return parse_quoted(r);
+    if (is_cond_digit(*r->p) ||
+        (*r->p == '-' && r->end - r->p > 1 && is_cond_digit(r->p[1])))
+        return parse_cond_number(r);
+    return is_cond_letter(*r->p) ? parse_cond_word(r) : NULL;
 }
 
-/* ---- operators --------------------------------------------------------------- */
+/* ---- operators ---------------------------------------------------------- */
 
 static const struct {
     const char *sign;
@@ -211,99 +213,103 @@ static const struct {
     {">", FOREIGN_COND_ABOVE},     {"<", FOREIGN_COND_BELOW},
 };
 
-static struct foreign_cond *unary(struct reader *r)
+static struct foreign_cond *parse_cond_unary(struct reader *r)
 {
     struct foreign_cond *of;
 
     skip_space(r);
     if (r->end - r->p < 2 || *r->p != '!' || r->p[1] == '=')
-        return operand(r);
+        return parse_operand(r);
     r->p++;
-    of = r->depth++ < DEPTH_MAX ? unary(r) : NULL;
+    of = r->depth++ < DEPTH_MAX ? parse_cond_unary(r) : NULL;
     r->depth--;
-    return of != NULL ? make_two(r, FOREIGN_COND_NOT, of, of) : NULL;
+    return of != NULL ? make_two_part_cond(r, FOREIGN_COND_NOT, of, of) : NULL;
 }
 
-static bool is_nothing(const struct foreign_cond *c)
+static bool is_null_or_undefined(const struct foreign_cond *c)
 {
     return c->kind == FOREIGN_COND_UNDEFINED ||
-           (c->kind == FOREIGN_COND_LITERAL && is(c->text, c->n, "null"));
+           (c->kind == FOREIGN_COND_LITERAL &&
+            is_text_equal(c->text, c->n, "null"));
 }
 
-/* What is not there is compared with a path, and has no order. */
-static bool is_comparison(const struct foreign_cond *left,
-                          enum foreign_cond_op op,
-                          const struct foreign_cond *right)
+/* null and undefined can only be compared with a path, and only for
+ * equality. */
+static bool is_valid_comparison(const struct foreign_cond *left,
+                                enum foreign_cond_op op,
+                                const struct foreign_cond *right)
 {
     if (left->kind < FOREIGN_COND_PATH || right->kind < FOREIGN_COND_PATH)
         return false;
-    if (!is_nothing(left) && !is_nothing(right))
+    if (!is_null_or_undefined(left) && !is_null_or_undefined(right))
         return true;
     return op < FOREIGN_COND_AT_LEAST && (left->kind == FOREIGN_COND_PATH ||
                                           right->kind == FOREIGN_COND_PATH);
 }
 
-static struct foreign_cond *compare(struct reader *r, struct foreign_cond *left)
+static struct foreign_cond *parse_comparison(struct reader *r,
+                                             struct foreign_cond *left)
 {
     struct foreign_cond *right, *c;
     size_t i = 0;
 
-    while (i < sizeof signs / sizeof signs[0] && !take(r, signs[i].sign))
+    while (i < sizeof signs / sizeof signs[0] && !skip_sign(r, signs[i].sign))
         i++;
     if (i == sizeof signs / sizeof signs[0])
         return left;
-    right = unary(r);
-    if (right == NULL || !is_comparison(left, signs[i].op, right))
+    right = parse_cond_unary(r);
+    if (right == NULL || !is_valid_comparison(left, signs[i].op, right))
         return NULL;
-    c = make_two(r, FOREIGN_COND_COMPARE, left, right);
+    c = make_two_part_cond(r, FOREIGN_COND_COMPARE, left, right);
     if (c != NULL)
         c->op = signs[i].op;
     return c;
 }
 
-static struct foreign_cond *single(struct reader *r)
+static struct foreign_cond *parse_single(struct reader *r)
 {
-    struct foreign_cond *c = unary(r);
+    struct foreign_cond *c = parse_cond_unary(r);
 
-    return c != NULL ? compare(r, c) : NULL;
+    return c != NULL ? parse_comparison(r, c) : NULL;
 }
 
-static struct foreign_cond *both(struct reader *r)
+static struct foreign_cond *parse_both(struct reader *r)
 {
-    struct foreign_cond *c = single(r);
+    struct foreign_cond *c = parse_single(r);
 
-    while (c != NULL && take(r, "&&"))
-        c = make_two(r, FOREIGN_COND_AND, c, single(r));
+    while (c != NULL && skip_sign(r, "&&"))
+        c = make_two_part_cond(r, FOREIGN_COND_AND, c, parse_single(r));
     return c;
 }
 
-static struct foreign_cond *either(struct reader *r)
+static struct foreign_cond *parse_either(struct reader *r)
 {
-    struct foreign_cond *c = both(r);
+    struct foreign_cond *c = parse_both(r);
 
-    while (c != NULL && take(r, "||"))
-        c = make_two(r, FOREIGN_COND_OR, c, both(r));
+    while (c != NULL && skip_sign(r, "||"))
+        c = make_two_part_cond(r, FOREIGN_COND_OR, c, parse_both(r));
     return c;
 }
 
-static struct foreign_cond *choice_of(struct reader *r)
+static struct foreign_cond *parse_choice_parts(struct reader *r)
 {
-    struct foreign_cond *of = either(r), *yes, *c;
+    struct foreign_cond *of = parse_either(r), *yes, *c;
 
-    if (of == NULL || !take(r, "?"))
+    if (of == NULL || !skip_sign(r, "?"))
         return of;
-    yes = choice(r);
-    if (yes == NULL || !take(r, ":"))
+    yes = parse_choice(r);
+    if (yes == NULL || !skip_sign(r, ":"))
         return NULL;
-    c = make_two(r, FOREIGN_COND_CHOICE, yes, choice(r));
+    c = make_two_part_cond(r, FOREIGN_COND_CHOICE, yes, parse_choice(r));
     if (c != NULL)
         c->of = of;
     return c;
 }
 
-static struct foreign_cond *choice(struct reader *r)
+static struct foreign_cond *parse_choice(struct reader *r)
 {
-    struct foreign_cond *c = r->depth++ < DEPTH_MAX ? choice_of(r) : NULL;
+    struct foreign_cond *c =
+        r->depth++ < DEPTH_MAX ? parse_choice_parts(r) : NULL;
 
     r->depth--;
     return c;
@@ -314,7 +320,7 @@ mortise_foreign_cond_read(struct mortise_arena *arena, const char *text,
                           size_t n, bool *nomem)
 {
     struct reader r = {.arena = arena, .p = text, .end = text + n};
-    const struct foreign_cond *c = choice(&r);
+    const struct foreign_cond *c = parse_choice(&r);
 
     skip_space(&r);
     *nomem |= r.nomem;

@@ -1,14 +1,15 @@
-/* foreign_edge.c -- edges of compiled execution graphs.
+/* foreign_edge.c -- convert the edges of compiled execution graphs.
  *
- * A router's edges are ignored by its system once the router has named its
- * target, and a router of ours says itself where it may lead: its edges become
- * its `targets`.  All others stand in `edges`, in their order.
+ * In the source, the router's result selects the next node, and the router's
+ * edges are ignored.  Here a router lists the nodes that it can select: its
+ * edges become its `targets`.  All other edges are written to `edges`, in their
+ * order.
  */
 #include "tools/import/foreign.h"
 
 #include <string.h>
 
-/* `id` says nothing: nothing else names an edge. */
+/* `id` is not imported: nothing refers to the id of an edge. */
 static const struct foreign_row edge_rows[] = {
     {"id", NULL, FOREIGN_READ, NULL},
     {"source", "from", FOREIGN_READ, NULL},
@@ -23,7 +24,7 @@ static const struct foreign_row edge_rows[] = {
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-/* ---- ends ------------------------------------------------------------------ */
+/* ---- ends of edges ------------------------------------------------------ */
 
 void mortise_foreign_led(struct foreign *f, const char *from, const char *to)
 {
@@ -33,7 +34,8 @@ void mortise_foreign_led(struct foreign *f, const char *from, const char *to)
         mortise_foreign_put(f, set, to, json_true());
 }
 
-static const char *source(struct foreign *f, const struct mortise_yaml *edge)
+static const char *get_source_node(struct foreign *f,
+                                   const struct mortise_yaml *edge)
 {
     const struct mortise_yaml *v = mortise_foreign_get(edge, "source");
 
@@ -45,16 +47,17 @@ static const char *source(struct foreign *f, const struct mortise_yaml *edge)
                                               : mortise_foreign_id(f, v);
 }
 
-/* Where it leads is for its condition to say, there. */
-static bool is_placeholder(const struct mortise_yaml *target)
+/* Is the target decided at run time, and this only a placeholder? */
+static bool is_target_placeholder(const struct mortise_yaml *target)
 {
     return mortise_foreign_is(target, "__CONDITIONAL__") ||
            mortise_foreign_is(target, "__DISCOVERY__") ||
            mortise_foreign_is(target, "__PERSONALITY__");
 }
 
-/* NULL: nowhere, after a finding where one is due. */
-static const char *target(struct foreign *f, const struct mortise_yaml *edge)
+/* NULL: no fixed target; an invalid one was reported. */
+static const char *get_target_node(struct foreign *f,
+                                   const struct mortise_yaml *edge)
 {
     const struct mortise_yaml *v = mortise_foreign_get(edge, "target");
 
@@ -62,15 +65,16 @@ static const char *target(struct foreign *f, const struct mortise_yaml *edge)
         mortise_foreign_wrong(f, edge->span, NULL, "an edge needs a 'target'");
         return NULL;
     }
-    if (is_placeholder(v))
+    if (is_target_placeholder(v))
         return NULL;
     return mortise_foreign_is(v, "__END__") ? "END" : mortise_foreign_id(f, v);
 }
 
-/* ---- kinds ------------------------------------------------------------------ */
+/* ---- kinds -------------------------------------------------------------- */
 
-static void add_condition(struct foreign *f, const struct mortise_yaml *edge,
-                          const char *to, json_t *into)
+static void add_edge_condition(struct foreign *f,
+                               const struct mortise_yaml *edge, const char *to,
+                               json_t *into)
 {
     const struct mortise_yaml *v = mortise_foreign_get(edge, "condition");
     const struct foreign_cond *expr = NULL;
@@ -95,8 +99,8 @@ static void add_condition(struct foreign *f, const struct mortise_yaml *edge,
         mortise_foreign_put(f, into, "type", json_string("conditional"));
 }
 
-static void add_same(struct foreign *f, const struct mortise_yaml *edge,
-                     const char *theirs, const char *ours, json_t *into)
+static void copy_edge_field(struct foreign *f, const struct mortise_yaml *edge,
+                            const char *theirs, const char *ours, json_t *into)
 {
     const struct mortise_yaml *v = mortise_foreign_get(edge, theirs);
 
@@ -104,9 +108,11 @@ static void add_same(struct foreign *f, const struct mortise_yaml *edge,
         mortise_foreign_put(f, into, ours, mortise_foreign_literal(f, v));
 }
 
-/* Theirs falls back to the edge's own target, when it names no other node. */
-static void add_discovery(struct foreign *f, const struct mortise_yaml *edge,
-                          const char *from, const char *to, json_t *into)
+/* If a discovery edge of the source names no fallback, its target is the
+ * fallback. */
+static void add_discovery_edge(struct foreign *f,
+                               const struct mortise_yaml *edge,
+                               const char *from, const char *to, json_t *into)
 {
     const struct mortise_yaml *v =
         mortise_foreign_get(edge, "discoveryFallback");
@@ -114,8 +120,8 @@ static void add_discovery(struct foreign *f, const struct mortise_yaml *edge,
     json_t *discovery = json_object();
 
     mortise_foreign_led(f, from, fallback);
-    add_same(f, edge, "discoveryQuery", "query", discovery);
-    add_same(f, edge, "discoveryKind", "kind", discovery);
+    copy_edge_field(f, edge, "discoveryQuery", "query", discovery);
+    copy_edge_field(f, edge, "discoveryKind", "kind", discovery);
     if (fallback != NULL)
         mortise_foreign_put(f, discovery, "fallback", json_string(fallback));
     if (fallback != NULL && to != NULL && strcmp(fallback, to) != 0)
@@ -140,9 +146,10 @@ static const struct foreign_row personality_rows[] = {
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-/* Above and below say where it leads. */
-static void add_personality(struct foreign *f, const struct mortise_yaml *edge,
-                            const char *from, const char *to, json_t *into)
+/* A personality edge leads to `above` or `below`. */
+static void add_personality_edge(struct foreign *f,
+                                 const struct mortise_yaml *edge,
+                                 const char *from, const char *to, json_t *into)
 {
     const struct mortise_yaml *v =
         mortise_foreign_get(edge, "personalityCondition");
@@ -165,7 +172,7 @@ static void add_personality(struct foreign *f, const struct mortise_yaml *edge,
     mortise_foreign_put(f, into, "personality", p);
 }
 
-/* Of an edge, where one payload passes. */
+/* Here, the guardrails of an edge check one value, listed as `input`. */
 static const struct foreign_row policy_rows[] = {
     {"input", "input", FOREIGN_SAME, NULL},
     {"output", "output", FOREIGN_READ, NULL},
@@ -174,26 +181,26 @@ static const struct foreign_row policy_rows[] = {
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static bool is_some(const struct mortise_yaml *list)
+static bool is_nonempty_list(const struct mortise_yaml *list)
 {
     return list != NULL && list->kind == MORTISE_YAML_SEQ && list->n > 0;
 }
 
-static void add_policy(struct foreign *f, const struct mortise_yaml *edge,
-                       const char *from, json_t *into)
+static void add_edge_policy(struct foreign *f, const struct mortise_yaml *edge,
+                            const char *from, json_t *into)
 {
     const struct mortise_yaml *v = mortise_foreign_get(edge, "guardrailPolicy");
     json_t *policy;
 
     if (v == NULL)
         return;
-    if (is_some(mortise_foreign_get(v, "output")))
+    if (is_nonempty_list(mortise_foreign_get(v, "output")))
         mortise_foreign_lost(f, mortise_yaml_key(v, "output")->span,
                              "list its guardrails under 'input'",
                              "'output' is not imported: the guardrails of an "
                              "edge check only one value");
     if (strcmp(from, "START") == 0 ||
-        !is_some(mortise_foreign_get(v, "input"))) {
+        !is_nonempty_list(mortise_foreign_get(v, "input"))) {
         mortise_foreign_lost(f, mortise_yaml_key(edge, "guardrailPolicy")->span,
                              NULL, "'guardrailPolicy' is not imported: %s",
                              strcmp(from, "START") == 0
@@ -206,9 +213,10 @@ static void add_policy(struct foreign *f, const struct mortise_yaml *edge,
     mortise_foreign_put(f, into, "guardrail_policy", policy);
 }
 
-/* What only edges of one type have, on an edge of another. */
-static void check_strays(struct foreign *f, const struct mortise_yaml *edge,
-                         const char *type)
+/* Report fields that only edges of another type use. */
+static void report_unused_fields(struct foreign *f,
+                                 const struct mortise_yaml *edge,
+                                 const char *type)
 {
     static const struct {
         const char *field, *type;
@@ -232,8 +240,9 @@ enum type { STATIC, CONDITIONAL, DISCOVERY, PERSONALITY, N_TYPES };
 static const char *const types[N_TYPES] = {"static", "conditional", "discovery",
                                            "personality"};
 
-/* N_TYPES after a finding. */
-static enum type type_of(struct foreign *f, const struct mortise_yaml *edge)
+/* N_TYPES: the type is invalid, which was reported. */
+static enum type get_edge_type(struct foreign *f,
+                               const struct mortise_yaml *edge)
 {
     const struct mortise_yaml *v = mortise_foreign_get(edge, "type");
     enum type type = STATIC;
@@ -247,10 +256,10 @@ static enum type type_of(struct foreign *f, const struct mortise_yaml *edge)
     return type;
 }
 
-static json_t *edge_of(struct foreign *f, const struct mortise_yaml *edge,
-                       const char *from, const char *to)
+static json_t *convert_edge(struct foreign *f, const struct mortise_yaml *edge,
+                            const char *from, const char *to)
 {
-    const enum type type = type_of(f, edge);
+    const enum type type = get_edge_type(f, edge);
     json_t *into = json_object();
 
     if (type == N_TYPES)
@@ -259,20 +268,19 @@ static json_t *edge_of(struct foreign *f, const struct mortise_yaml *edge,
     if (to != NULL && (type == STATIC || type == CONDITIONAL))
         mortise_foreign_put(f, into, "to", json_string(to));
     if (type == CONDITIONAL)
-        add_condition(f, edge, to, into);
+        add_edge_condition(f, edge, to, into);
     if (type == DISCOVERY)
-        add_discovery(f, edge, from, to, into);
+        add_discovery_edge(f, edge, from, to, into);
     if (type == PERSONALITY)
-        add_personality(f, edge, from, to, into);
-    add_policy(f, edge, from, into);
+        add_personality_edge(f, edge, from, to, into);
+    add_edge_policy(f, edge, from, into);
     mortise_foreign_carry(f, edge_rows, edge, "an edge", into);
-    check_strays(f, edge, types[type]);
+    report_unused_fields(f, edge, types[type]);
     mortise_foreign_exit(f, edge, from, to, into);
     return into;
 }
 
-/* ---- all of them -------------------------------------------------------------
- */
+/* ---- interface ---------------------------------------------------------- */
 
 static const struct foreign_row target_rows[] = {
     {"id", NULL, FOREIGN_READ, NULL},     {"source", NULL, FOREIGN_READ, NULL},
@@ -280,8 +288,9 @@ static const struct foreign_row target_rows[] = {
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static void add_target(struct foreign *f, const struct mortise_yaml *edge,
-                       const char *to, json_t *targets)
+static void add_router_target(struct foreign *f,
+                              const struct mortise_yaml *edge, const char *to,
+                              json_t *targets)
 {
     const struct mortise_yaml *v = mortise_yaml_get(edge, "target");
 
@@ -290,8 +299,8 @@ static void add_target(struct foreign *f, const struct mortise_yaml *edge,
         mortise_foreign_put(f, targets, v->str, json_string(to));
 }
 
-static void read_edge(struct foreign *f, const struct mortise_yaml *edge,
-                      json_t *routers, json_t *list)
+static void import_edge(struct foreign *f, const struct mortise_yaml *edge,
+                        json_t *routers, json_t *list)
 {
     const char *from, *to;
     json_t *targets;
@@ -302,15 +311,15 @@ static void read_edge(struct foreign *f, const struct mortise_yaml *edge,
                               mortise_yaml_kind_name(edge->kind));
         return;
     }
-    from = source(f, edge);
-    to = target(f, edge);
+    from = get_source_node(f, edge);
+    to = get_target_node(f, edge);
     if (from == NULL)
         return;
     mortise_foreign_led(f, from, to);
     targets = json_object_get(routers, from);
     if (targets != NULL)
-        add_target(f, edge, to, targets);
-    else if (json_array_append_new(list, edge_of(f, edge, from, to)) != 0)
+        add_router_target(f, edge, to, targets);
+    else if (json_array_append_new(list, convert_edge(f, edge, from, to)) != 0)
         f->nomem = true;
 }
 
@@ -320,7 +329,7 @@ json_t *mortise_foreign_edges(struct foreign *f,
     json_t *into = json_array();
 
     for (size_t i = 0; i < list->n && !f->nomem; i++)
-        read_edge(f, list->items[i], routers, into);
+        import_edge(f, list->items[i], routers, into);
     mortise_foreign_exits(f, into);
     return into;
 }

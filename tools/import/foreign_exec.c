@@ -1,14 +1,13 @@
-/* foreign_exec.c -- compiled execution graphs: nodes and edges as lists, and
- * what holds for all of them. */
+/* foreign_exec.c -- convert compiled execution graphs: lists of nodes and
+ * edges, and the settings of the graph. */
 #include "tools/import/foreign.h"
 
 #include <string.h>
 
-/* ---- nodes --------------------------------------------------------------------
- */
+/* ---- nodes -------------------------------------------------------------- */
 
-/* An object for each router, by our id. */
-static json_t *routers_of(struct foreign *f, const struct mortise_yaml *list)
+/* Make an empty set of targets for each router, by its new id. */
+static json_t *find_routers(struct foreign *f, const struct mortise_yaml *list)
 {
     json_t *routers = json_object();
 
@@ -22,8 +21,8 @@ static json_t *routers_of(struct foreign *f, const struct mortise_yaml *list)
     return routers;
 }
 
-static json_t *nodes_of(struct foreign *f, const struct mortise_yaml *list,
-                        json_t *routers, bool every_node)
+static json_t *convert_nodes(struct foreign *f, const struct mortise_yaml *list,
+                             json_t *routers, bool every_node)
 {
     json_t *into = json_object();
 
@@ -39,8 +38,7 @@ static json_t *nodes_of(struct foreign *f, const struct mortise_yaml *list,
     return into;
 }
 
-/* ---- the graph ------------------------------------------------------------------
- */
+/* ---- the graph ---------------------------------------------------------- */
 
 static const struct foreign_row state_rows[] = {
     {"input", "input", FOREIGN_DATA, NULL},
@@ -61,8 +59,8 @@ static const struct foreign_row graph_rows[] = {
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static void add_name(struct foreign *f, const struct mortise_yaml *id,
-                     json_t *metadata)
+static void add_graph_name(struct foreign *f, const struct mortise_yaml *id,
+                           json_t *metadata)
 {
     const char *name;
 
@@ -76,16 +74,16 @@ static void add_name(struct foreign *f, const struct mortise_yaml *id,
                          name);
 }
 
-/* Without a name of its own, the file's. */
-static void add_metadata(struct foreign *f, const struct mortise_yaml *root,
-                         json_t *into)
+/* A graph without a name is named after its file (import.c). */
+static void add_graph_metadata(struct foreign *f,
+                               const struct mortise_yaml *root, json_t *into)
 {
     const struct mortise_yaml *id = mortise_foreign_get(root, "id"),
                               *name = mortise_foreign_get(root, "name");
     json_t *metadata = json_object();
 
     if (id != NULL && id->kind == MORTISE_YAML_STRING && id->len > 0)
-        add_name(f, id, metadata);
+        add_graph_name(f, id, metadata);
     if (name != NULL && name->kind == MORTISE_YAML_STRING && name->len > 0)
         mortise_foreign_put(f, metadata, "description",
                             mortise_json_strn(name->str, name->len));
@@ -94,8 +92,8 @@ static void add_metadata(struct foreign *f, const struct mortise_yaml *root,
     json_decref(metadata);
 }
 
-/* The names that both know. */
-static bool is_reducer(const struct mortise_yaml *v)
+/* The reducers that the source and Mortise have in common. */
+static bool is_known_reducer(const struct mortise_yaml *v)
 {
     static const char *const names[] = {"last",  "first", "concat",
                                         "merge", "sum",   "min",
@@ -107,7 +105,7 @@ static bool is_reducer(const struct mortise_yaml *v)
     return false;
 }
 
-/* What is no name of one is a function. */
+/* A reducer that is not a name is a function, which a file cannot contain. */
 static void add_reducers(struct foreign *f, const struct mortise_yaml *root,
                          json_t *into)
 {
@@ -119,7 +117,7 @@ static void add_reducers(struct foreign *f, const struct mortise_yaml *root,
         const char *path = map->keys[i]->str;
         const size_t n = strcspn(path, ".");
 
-        if (!is_reducer(map->items[i]) ||
+        if (!is_known_reducer(map->items[i]) ||
             !((n == 7 && memcmp(path, "scratch", n) == 0) ||
               (n == 9 && memcmp(path, "artifacts", n) == 0)))
             mortise_foreign_lost(
@@ -141,8 +139,8 @@ static void add_reducers(struct foreign *f, const struct mortise_yaml *root,
     json_decref(reducers);
 }
 
-/* What says nothing that would not hold without it. */
-static void drop_defaults(json_t *into)
+/* Remove empty parts of the state: they are the default. */
+static void remove_empty_state(json_t *into)
 {
     static const char *const parts[] = {"input", "scratch", "artifacts"};
     json_t *state = json_object_get(into, "state");
@@ -155,8 +153,8 @@ static void drop_defaults(json_t *into)
         json_object_del(into, "state");
 }
 
-static bool is_default(const struct mortise_yaml *root, const char *field,
-                       const char *word)
+static bool has_field_value(const struct mortise_yaml *root, const char *field,
+                            const char *word)
 {
     return mortise_foreign_is(mortise_yaml_get(root, field), word);
 }
@@ -165,16 +163,17 @@ json_t *mortise_foreign_exec(struct foreign *f, const struct mortise_yaml *root)
 {
     const struct mortise_yaml *nodes = mortise_yaml_get(root, "nodes"),
                               *edges = mortise_foreign_get(root, "edges");
-    const bool every_node = is_default(root, "checkpointPolicy", "every_node");
+    const bool every_node =
+        has_field_value(root, "checkpointPolicy", "every_node");
     json_t *into = json_object(), *routers, *list;
 
-    add_metadata(f, root, into);
+    add_graph_metadata(f, root, into);
     mortise_foreign_carry(f, graph_rows, root, "an execution graph", into);
     if (every_node)
         json_object_del(into, "checkpoint_policy");
-    if (is_default(root, "memoryConsistency", "snapshot"))
+    if (has_field_value(root, "memoryConsistency", "snapshot"))
         json_object_del(into, "memory_consistency");
-    drop_defaults(into);
+    remove_empty_state(into);
     add_reducers(f, root, into);
     if (edges == NULL || edges->kind != MORTISE_YAML_SEQ) {
         mortise_foreign_wrong(f, edges != NULL ? edges->span : root->span, NULL,
@@ -185,11 +184,11 @@ json_t *mortise_foreign_exec(struct foreign *f, const struct mortise_yaml *root)
     f->first = json_object();
     f->fed = json_object();
     if (mortise_foreign_ids_of(f, nodes)) {
-        routers = routers_of(f, nodes);
+        routers = find_routers(f, nodes);
         mortise_foreign_voices(f, nodes);
         list = mortise_foreign_edges(f, edges, routers);
         mortise_foreign_put(f, into, "nodes",
-                            nodes_of(f, nodes, routers, every_node));
+                            convert_nodes(f, nodes, routers, every_node));
         mortise_foreign_put_some(f, into, "edges", list);
         json_decref(routers);
     }

@@ -1,15 +1,14 @@
-/* foreign_expr.c -- conditions of other systems, in CEL.
+/* foreign_expr.c -- convert conditions of other systems to CEL.
  *
- * What is a condition by their grammar (foreign_cond.c) keeps its meaning
- * (foreign_truth.c).  What goes beyond it was JavaScript in former releases:
- * most of that is spelled as in CEL, with `==` for `===`.  Whether it means
- * anything is for the compiler to say, and what it does not take is left
- * behind; what it takes is listed, as it fails where a value is absent.
+ * A condition in the grammar of the source (foreign_cond.c) keeps its meaning
+ * (foreign_truth.c).  Other conditions were JavaScript in former releases of
+ * the source.  Most of this JavaScript is valid CEL if `==` replaces `===`.  If
+ * the CEL compiler rejects a condition, it is not imported.  If the compiler
+ * accepts it, a warning says that it fails if a value is absent.
  *
- * A condition of theirs on an edge may give a bool, or the id of the node to go
- * to; one of a router gives an id.  Those are their ids, so where a node is
- * called otherwise here, it is the result that is translated, and no string
- * inside the expression. */
+ * In the source, the condition of an edge gives a bool, or the id of the next
+ * node; the condition of a router gives an id.  If a node has a new id, the
+ * result of the expression is translated, not the strings inside it. */
 #include "tools/import/foreign.h"
 
 #include <string.h>
@@ -21,10 +20,10 @@ static const char by_hand[] =
     "write it as CEL, or as a router with an operation; until then, `mortise "
     "check` reports an error";
 
-/* ---- compiling ------------------------------------------------------------ */
+/* ---- compiling ---------------------------------------------------------- */
 
-/* Made once for a file. */
-static struct mortise_schema *state_schema(struct foreign *f)
+/* The schema is made once for each file. */
+static struct mortise_schema *make_state_schema(struct foreign *f)
 {
     const struct mortise_schema_world world = {.find = NULL};
     char where[64];
@@ -43,13 +42,14 @@ static struct mortise_schema *state_schema(struct foreign *f)
     return f->state;
 }
 
-/* NULL when it is none: *err says why. */
-static struct mortise_cel *compile(struct foreign *f, const char *text,
-                                   struct mortise_err *err)
+/* NULL: it is not valid CEL; *err has the reason. */
+static struct mortise_cel *
+compile_condition(struct foreign *f, const char *text, struct mortise_err *err)
 {
     const struct mortise_cel_name names[] = {
-        {"input", NULL},  {"scratch", NULL},     {"artifacts", NULL},
-        {"memory", NULL}, {"diagnostics", NULL}, {"state", state_schema(f)},
+        {"input", NULL},       {"scratch", NULL},
+        {"artifacts", NULL},   {"memory", NULL},
+        {"diagnostics", NULL}, {"state", make_state_schema(f)},
     };
     const struct mortise_cel_scope scope = {
         .names = names, .n = sizeof names / sizeof names[0]};
@@ -62,9 +62,9 @@ static struct mortise_cel *compile(struct foreign *f, const char *text,
     return prog;
 }
 
-/* ---- text ----------------------------------------------------------------- */
+/* ---- text --------------------------------------------------------------- */
 
-static const char *kept(struct foreign *f, struct mortise_buf *b)
+static const char *finish_text(struct foreign *f, struct mortise_buf *b)
 {
     const char *s =
         b->failed ? NULL
@@ -75,8 +75,8 @@ static const char *kept(struct foreign *f, struct mortise_buf *b)
     return s;
 }
 
-/* Where the string literal at p ends. */
-static const char *skip_quoted(const char *p, const char *end)
+/* Find the end of the string literal at p. */
+static const char *skip_string_literal(const char *p, const char *end)
 {
     const char quote = *p++;
 
@@ -85,7 +85,8 @@ static const char *skip_quoted(const char *p, const char *end)
     return p < end ? p + 1 : end;
 }
 
-static const char *respelled(struct foreign *f, const struct mortise_yaml *expr)
+static const char *respell_as_cel(struct foreign *f,
+                                  const struct mortise_yaml *expr)
 {
     const char *p = expr->str, *end = p + expr->len;
     struct mortise_buf b;
@@ -96,7 +97,7 @@ static const char *respelled(struct foreign *f, const struct mortise_yaml *expr)
         size_t keep = 1;
 
         if (*p == '"' || *p == '\'') {
-            next = skip_quoted(p, end);
+            next = skip_string_literal(p, end);
             keep = (size_t)(next - p);
         } else if ((*p == '=' || *p == '!') && end - p > 2 && p[1] == '=' &&
                    p[2] == '=') {
@@ -106,10 +107,10 @@ static const char *respelled(struct foreign *f, const struct mortise_yaml *expr)
         mortise_buf_put(&b, p, keep);
         p = next;
     }
-    return kept(f, &b);
+    return finish_text(f, &b);
 }
 
-static void put_literal(struct mortise_buf *b, const char *s)
+static void put_cel_string(struct mortise_buf *b, const char *s)
 {
     mortise_buf_puts(b, "\"");
     for (; *s != '\0'; s++) {
@@ -123,13 +124,14 @@ static void put_literal(struct mortise_buf *b, const char *s)
     mortise_buf_puts(b, "\"");
 }
 
-/* ---- conditions ------------------------------------------------------------ */
+/* ---- conditions --------------------------------------------------------- */
 
-/* What is more than their grammar: respelled, it may be CEL. */
-static const struct foreign_cond *raw(struct foreign *f,
-                                      const struct mortise_yaml *expr)
+/* Make a condition of text that is not in the grammar: it may be CEL after
+ * respelling. */
+static const struct foreign_cond *
+make_raw_condition(struct foreign *f, const struct mortise_yaml *expr)
 {
-    const char *text = respelled(f, expr);
+    const char *text = respell_as_cel(f, expr);
     struct foreign_cond *c = mortise_arena_alloc(f->arena, sizeof *c);
 
     f->nomem |= c == NULL;
@@ -139,8 +141,9 @@ static const struct foreign_cond *raw(struct foreign *f,
     return f->nomem ? NULL : c;
 }
 
-/* As what is written of it is to be read by the compiler. */
-static const char *value_of(struct foreign *f, const struct foreign_cond *c)
+/* Get the CEL text of the condition's value. */
+static const char *get_condition_text(struct foreign *f,
+                                      const struct foreign_cond *c)
 {
     struct mortise_buf b;
 
@@ -148,11 +151,11 @@ static const char *value_of(struct foreign *f, const struct foreign_cond *c)
         return c->text;
     mortise_buf_init(&b, f->arena->mem);
     mortise_foreign_cond_value(&b, f->arena, c);
-    return kept(f, &b);
+    return finish_text(f, &b);
 }
 
-static bool is_expression(const struct mortise_yaml *condition,
-                          const struct mortise_yaml *expr)
+static bool is_expr_condition(const struct mortise_yaml *condition,
+                              const struct mortise_yaml *expr)
 {
     return mortise_foreign_is(mortise_yaml_get(condition, "type"),
                               "expression") &&
@@ -160,7 +163,8 @@ static bool is_expression(const struct mortise_yaml *condition,
 }
 
 static const struct foreign_cond *
-read_expr(struct foreign *f, const struct mortise_yaml *expr, const char *what)
+read_cond_expr(struct foreign *f, const struct mortise_yaml *expr,
+               const char *what)
 {
     const struct foreign_cond *c =
         mortise_foreign_cond_read(f->arena, expr->str, expr->len, &f->nomem);
@@ -168,11 +172,11 @@ read_expr(struct foreign *f, const struct mortise_yaml *expr, const char *what)
     const char *text;
 
     if (c == NULL && !f->nomem)
-        c = raw(f, expr);
-    text = c != NULL ? value_of(f, c) : NULL;
+        c = make_raw_condition(f, expr);
+    text = c != NULL ? get_condition_text(f, c) : NULL;
     if (text == NULL || f->nomem)
         return NULL;
-    if (compile(f, text, &err) == NULL) {
+    if (compile_condition(f, text, &err) == NULL) {
         if (!f->nomem)
             mortise_foreign_lost(f, expr->span, by_hand,
                                  "the condition of %s is not imported: %s",
@@ -200,9 +204,9 @@ const struct foreign_cond *mortise_foreign_condition(
     const struct mortise_yaml *expr = mortise_foreign_get(condition, "expr");
 
     mortise_foreign_carry(f, rows, condition, "a condition", NULL);
-    if (is_expression(condition, expr)) {
+    if (is_expr_condition(condition, expr)) {
         mortise_foreign_heard(f, expr);
-        return read_expr(f, expr, what);
+        return read_cond_expr(f, expr, what);
     }
     mortise_foreign_lost(
         f, condition->span, by_hand,
@@ -211,64 +215,64 @@ const struct foreign_cond *mortise_foreign_condition(
     return NULL;
 }
 
-/* `before(expr)behind to end`, or without the latter three. */
-static const char *around(struct foreign *f, const char *before,
-                          const char *expr, const char *behind, const char *to,
-                          const char *end)
+/* Make `before(expr)behind to end`; the last three parts may be empty. */
+static const char *wrap_expression(struct foreign *f, const char *before,
+                                   const char *expr, const char *behind,
+                                   const char *to, const char *end)
 {
     struct mortise_buf b;
 
     mortise_buf_init(&b, f->arena->mem);
     mortise_buf_printf(&b, "%s(%s)%s%s%s", before, expr, behind, to, end);
-    return kept(f, &b);
+    return finish_text(f, &b);
 }
 
-static const char *literal(struct foreign *f, const char *s)
+static const char *make_cel_string(struct foreign *f, const char *s)
 {
     struct mortise_buf b;
 
     mortise_buf_init(&b, f->arena->mem);
-    put_literal(&b, s);
-    return kept(f, &b);
+    put_cel_string(&b, s);
+    return finish_text(f, &b);
 }
 
-/* Whether it gives a bool or an id the compiler may know: what has a size is no
- * bool.  Where only the run will tell, either will do. */
-static const char *raw_holds(struct foreign *f, const char *expr,
-                             const char *to)
+/* Does the expression give a bool or an id?  The compiler may know: a value
+ * that has a size() is no bool.  If only the run can tell, accept either. */
+static const char *make_raw_edge_test(struct foreign *f, const char *expr,
+                                      const char *to)
 {
-    struct mortise_cel *prog = compile(f, expr, NULL);
-    const char *sized = around(f, "size", expr, "", "", "");
+    struct mortise_cel *prog = compile_condition(f, expr, NULL);
+    const char *sized = wrap_expression(f, "size", expr, "", "", "");
 
     if (prog == NULL || sized == NULL)
         return NULL;
     if (!(mortise_cel_types(prog) & MORTISE_T_BOOL))
-        return around(f, "", expr, " == ", to, "");
-    if (compile(f, sized, NULL) == NULL)
+        return wrap_expression(f, "", expr, " == ", to, "");
+    if (compile_condition(f, sized, NULL) == NULL)
         return expr;
-    return around(f, "", expr, " in [true, ", to, "]");
+    return wrap_expression(f, "", expr, " in [true, ", to, "]");
 }
 
 json_t *mortise_foreign_when(struct foreign *f, const struct foreign_cond *c,
                              const char *to)
 {
-    const char *id = literal(f, to), *text;
+    const char *id = make_cel_string(f, to), *text;
     struct mortise_buf b;
 
     if (id == NULL)
         return NULL;
     if (c->kind == FOREIGN_COND_RAW) {
-        text = raw_holds(f, c->text, id);
+        text = make_raw_edge_test(f, c->text, id);
     } else {
         mortise_buf_init(&b, f->arena->mem);
         mortise_foreign_cond_holds(&b, f->arena, c, id);
-        text = kept(f, &b);
+        text = finish_text(f, &b);
     }
     return text != NULL ? json_string(text) : NULL;
 }
 
-/* Is every id its own translation? */
-static bool are_same(json_t *targets)
+/* Is each new id the same as the source id? */
+static bool are_ids_unchanged(json_t *targets)
 {
     MORTISE_JSON_MEMBERS (theirs, ours, targets)
         if (strcmp(theirs, json_string_value(ours)) != 0)
@@ -279,23 +283,23 @@ static bool are_same(json_t *targets)
 json_t *mortise_foreign_choice(struct foreign *f, const struct foreign_cond *c,
                                json_t *targets)
 {
-    const char *between = "", *expr = value_of(f, c);
+    const char *between = "", *expr = get_condition_text(f, c);
     struct mortise_buf b;
 
     if (expr == NULL)
         return NULL;
-    if (are_same(targets))
+    if (are_ids_unchanged(targets))
         return json_string(expr);
     mortise_buf_init(&b, f->arena->mem);
     mortise_buf_puts(&b, "{");
     MORTISE_JSON_MEMBERS (theirs, ours, targets) {
         mortise_buf_puts(&b, between);
-        put_literal(&b, theirs);
+        put_cel_string(&b, theirs);
         mortise_buf_puts(&b, ": ");
-        put_literal(&b, json_string_value(ours));
+        put_cel_string(&b, json_string_value(ours));
         between = ", ";
     }
     mortise_buf_printf(&b, "}[%s]", expr);
-    expr = kept(f, &b);
+    expr = finish_text(f, &b);
     return expr != NULL ? json_string(expr) : NULL;
 }

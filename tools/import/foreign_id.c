@@ -1,8 +1,8 @@
-/* foreign_id.c -- ids of other systems, as ids that files of ours take.
+/* foreign_id.c -- convert ids of other systems to valid ids.
  *
- * Whoever has an id that is one here, too, keeps it; the others are given names
- * that are still free, in the order in which they stand.  So an id of ours is
- * never two nodes of theirs, and a file that needs no renaming gets none.
+ * A valid id stays the same.  Each other id is replaced by an unused one, in
+ * the order of the file.  So no two nodes get the same id, and a file of valid
+ * ids stays unchanged.
  */
 #include "tools/import/foreign.h"
 
@@ -13,14 +13,14 @@
 
 enum { ID_MAX = 64, NAME_LENGTH = 128 };
 
-static bool is_free(const json_t *taken, const char *id)
+static bool is_id_unused(const json_t *taken, const char *id)
 {
     return json_object_get(taken, id) == NULL && strcmp(id, "START") != 0 &&
            strcmp(id, "END") != 0;
 }
 
-/* What of `given` may stand in an id. */
-static void sketch(char out[ID_MAX + 1], const char *given)
+/* Replace the characters that an id cannot contain. */
+static void make_valid_id(char out[ID_MAX + 1], const char *given)
 {
     size_t n = 0;
 
@@ -28,7 +28,7 @@ static void sketch(char out[ID_MAX + 1], const char *given)
         char two[] = {'a', *given, '\0'};
 
         if (((unsigned char)*given & 0xC0) == 0x80)
-            continue; /* one for a character, not for a byte */
+            continue; /* one '_' for a character, not for each byte */
         if (n == 0 && mortise_node_is_id(two) && !mortise_node_is_id(two + 1))
             out[n++] = '_';
         out[n++] = mortise_node_is_id(two) ? *given : '_';
@@ -40,16 +40,17 @@ static void sketch(char out[ID_MAX + 1], const char *given)
     out[n] = '\0';
 }
 
-/* A free id that begins as `base`; `taken` remembers which number came last
- * behind which beginning, so that a thousand alike cost a thousand steps. */
-static void find_free(struct foreign *f, json_t *taken, char id[ID_MAX + 1])
+/* Find an unused id that begins like `id`.  `taken` stores the last number used
+ * for each beginning, so that n equal ids take n steps. */
+static void find_unused_id(struct foreign *f, json_t *taken,
+                           char id[ID_MAX + 1])
 {
     char base[ID_MAX + 1], end[24];
     json_int_t k;
 
     memcpy(base, id, sizeof base);
     k = json_integer_value(json_object_get(taken, base));
-    while (!is_free(taken, id)) {
+    while (!is_id_unused(taken, id)) {
         size_t room = ID_MAX - (size_t)snprintf(end, sizeof end, "-%lld",
                                                 (long long)++k + 1);
 
@@ -58,14 +59,14 @@ static void find_free(struct foreign *f, json_t *taken, char id[ID_MAX + 1])
     mortise_foreign_put(f, taken, base, json_integer(k));
 }
 
-static void rename_id(struct foreign *f, json_t *taken,
-                      const struct mortise_yaml *theirs)
+static void add_renamed_id(struct foreign *f, json_t *taken,
+                           const struct mortise_yaml *theirs)
 {
     char id[ID_MAX + 1];
     struct mortise_diag *d;
 
-    sketch(id, theirs->str);
-    find_free(f, taken, id);
+    make_valid_id(id, theirs->str);
+    find_unused_id(f, taken, id);
     mortise_foreign_put(f, taken, id, json_integer(0));
     mortise_foreign_put(f, f->ids, theirs->str, json_string(id));
     d = mortise_diag_add(
@@ -78,7 +79,7 @@ static void rename_id(struct foreign *f, json_t *taken,
         "letter or '_'; START and END are reserved");
 }
 
-static bool can_stay(const struct mortise_yaml *id)
+static bool is_valid_node_id(const struct mortise_yaml *id)
 {
     return mortise_node_is_id(id->str) && strcmp(id->str, "START") != 0 &&
            strcmp(id->str, "END") != 0;
@@ -90,14 +91,14 @@ void mortise_foreign_ids(struct foreign *f,
     json_t *taken = json_object();
 
     for (size_t i = 0; i < n; i++)
-        if (can_stay(list[i])) {
+        if (is_valid_node_id(list[i])) {
             mortise_foreign_put(f, taken, list[i]->str, json_integer(0));
             mortise_foreign_put(f, f->ids, list[i]->str,
                                 json_string(list[i]->str));
         }
     for (size_t i = 0; i < n; i++)
-        if (!can_stay(list[i]))
-            rename_id(f, taken, list[i]);
+        if (!is_valid_node_id(list[i]))
+            add_renamed_id(f, taken, list[i]);
     json_decref(taken);
 }
 

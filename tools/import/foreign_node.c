@@ -1,16 +1,15 @@
-/* foreign_node.c -- nodes of compiled execution graphs.
+/* foreign_node.c -- convert the nodes of compiled execution graphs.
  *
- * What a node does stands in its `executorConfig`, whose fields become keys of
- * the node.  Fields that every node of theirs must have (`executionMode`,
- * `effectClass`, `checkpoint`) are carried over where they say more than a
- * node of that type does anyway.
+ * In the source, `executorConfig` says how a node works; its fields become keys
+ * of the node.  `executionMode`, `effectClass` and `checkpoint`, which every
+ * node of the source has, are only written if they differ from the default of
+ * the node's type.
  */
 #include "tools/import/foreign.h"
 
 #include <string.h>
 
-/* ---- what executors have ----------------------------------------------------
- */
+/* ---- fields of executors ------------------------------------------------ */
 
 #define TYPE                                                                   \
     {                                                                          \
@@ -112,8 +111,7 @@ static const struct foreign_row voice_rows[] = {
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-/* ---- what all nodes have ----------------------------------------------------
- */
+/* ---- fields of all nodes ------------------------------------------------ */
 
 static const struct foreign_row retry_rows[] = {
     {"maxAttempts", "max_attempts", FOREIGN_SAME, NULL},
@@ -194,7 +192,7 @@ static const struct foreign_row node_rows[] = {
 static const struct {
     const char *type;
     const struct foreign_row *rows;
-    const char *effects[2]; /* that such a node has anyway */
+    const char *effects[2]; /* its default effect classes */
 } executors[] = {
     {"gmi", gmi_rows, {NULL}},
     {"tool", tool_rows, {NULL}},
@@ -208,10 +206,9 @@ static const struct {
 
 enum { N_EXECUTORS = sizeof executors / sizeof executors[0] };
 
-/* ---- subgraphs ---------------------------------------------------------------
- */
+/* ---- subgraphs ---------------------------------------------------------- */
 
-static bool is_word(const char *s, size_t n)
+static bool is_cel_identifier(const char *s, size_t n)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
@@ -226,9 +223,9 @@ static bool is_word(const char *s, size_t n)
            !(n == 5 && memcmp(s, "false", 5) == 0);
 }
 
-static void put_step(struct mortise_buf *b, const char *step, size_t n)
+static void put_path_step(struct mortise_buf *b, const char *step, size_t n)
 {
-    if (is_word(step, n)) {
+    if (is_cel_identifier(step, n)) {
         mortise_buf_puts(b, ".");
         mortise_buf_put(b, step, n);
     } else {
@@ -238,8 +235,8 @@ static void put_step(struct mortise_buf *b, const char *step, size_t n)
     }
 }
 
-/* What was put together, in the arena; the buffer is given up. */
-static char *taken(struct foreign *f, struct mortise_buf *b)
+/* Finish the buffer and return its text, in the arena. */
+static char *finish_path_text(struct foreign *f, struct mortise_buf *b)
 {
     char *text = b->failed ? NULL : mortise_arena_strndup(f->arena, b->p, b->n);
 
@@ -258,17 +255,19 @@ char *mortise_foreign_path(struct foreign *f, const char *root,
     for (;;) {
         size_t n = strcspn(dotted, ".");
 
-        put_step(&b, dotted, n);
+        put_path_step(&b, dotted, n);
         if (dotted[n] == '\0')
             break;
         dotted += n + 1;
     }
-    return taken(f, &b);
+    return finish_path_text(f, &b);
 }
 
-/* The value there, or null where any step of the path is absent: theirs is
- * nothing then, and ours were an error. */
-static char *value_at(struct foreign *f, const char *root, const char *dotted)
+/* Make an expression for the value at a path; null if a step of the path
+ * is absent.  In the source this value is undefined; in CEL it would be an
+ * error. */
+static char *make_optional_value(struct foreign *f, const char *root,
+                                 const char *dotted)
 {
     const char *between = "", *path = mortise_foreign_path(f, root, dotted);
     struct mortise_buf b, at;
@@ -281,8 +280,8 @@ static char *value_at(struct foreign *f, const char *root, const char *dotted)
         size_t before = at.n;
 
         mortise_buf_puts(&b, between);
-        put_step(&at, dotted, n);
-        if (is_word(dotted, n)) {
+        put_path_step(&at, dotted, n);
+        if (is_cel_identifier(dotted, n)) {
             mortise_buf_puts(&b, "has(");
             mortise_buf_put(&b, at.p, at.n);
             mortise_buf_puts(&b, ")");
@@ -300,14 +299,15 @@ static char *value_at(struct foreign *f, const char *root, const char *dotted)
     b.failed |= at.failed || path == NULL;
     mortise_buf_finish(&at);
     mortise_buf_printf(&b, " ? %s : null", path != NULL ? path : "");
-    return taken(f, &b);
+    return finish_path_text(f, &b);
 }
 
-/* Theirs say where a value goes, ours where it comes from: each line is turned
- * round.  `from` and `to` are the roots of the paths on either side. */
-static void turn(struct foreign *f, const struct mortise_yaml *config,
-                 const char *theirs, const char *ours, const char *from,
-                 const char *to, json_t *into)
+/* The source maps each value to its destination, Mortise each destination
+ * to its value: invert the mapping.  `from` and `to` are the roots of the
+ * paths. */
+static void invert_mapping(struct foreign *f, const struct mortise_yaml *config,
+                           const char *theirs, const char *ours,
+                           const char *from, const char *to, json_t *into)
 {
     const struct mortise_yaml *map = mortise_foreign_get(config, theirs);
     json_t *turned = json_object();
@@ -330,16 +330,16 @@ static void turn(struct foreign *f, const struct mortise_yaml *config,
         if (key != NULL)
             mortise_foreign_put(
                 f, turned, key,
-                json_string(value_at(f, from, map->keys[i]->str)));
+                json_string(make_optional_value(f, from, map->keys[i]->str)));
     }
     mortise_foreign_put_some(f, into, ours, turned);
 }
 
-/* ---- executors ---------------------------------------------------------------
- */
+/* ---- executors ---------------------------------------------------------- */
 
-static void add_choice(struct foreign *f, const struct mortise_yaml *config,
-                       json_t *targets, json_t *into)
+static void add_router_choice(struct foreign *f,
+                              const struct mortise_yaml *config,
+                              json_t *targets, json_t *into)
 {
     const struct mortise_yaml *v = mortise_foreign_get(config, "condition");
     json_t *ids = json_array();
@@ -363,9 +363,10 @@ static void add_choice(struct foreign *f, const struct mortise_yaml *config,
     mortise_foreign_put_some(f, into, "targets", ids);
 }
 
-/* Which guardrails see what was accepted by itself is no part of their file:
- * without any, `false` is what holds here. */
-static void check_override(struct foreign *f, const struct mortise_yaml *config)
+/* The source does not name the guardrails that check answers which were
+ * accepted automatically.  Without guardrails, `false` is the behavior here. */
+static void check_guardrail_override(struct foreign *f,
+                                     const struct mortise_yaml *config)
 {
     const struct mortise_yaml *v =
         mortise_foreign_get(config, "guardrailOverride");
@@ -377,10 +378,10 @@ static void check_override(struct foreign *f, const struct mortise_yaml *config)
             "guardrails");
 }
 
-/* Sound is the session's there, and no part of the file: here it is named by
- * whoever starts the run. */
-static void add_sound(struct foreign *f, const struct mortise_yaml *mode,
-                      json_t *voice)
+/* In the source, the session supplies the audio.  Here the input of the run
+ * names the audio streams. */
+static void add_audio_streams(struct foreign *f,
+                              const struct mortise_yaml *mode, json_t *voice)
 {
     if (!mortise_foreign_is(mode, "speak-only"))
         mortise_foreign_put(f, voice, "audio_in",
@@ -390,9 +391,9 @@ static void add_sound(struct foreign *f, const struct mortise_yaml *mode,
                             json_string("${input.audio_out}"));
 }
 
-/* One reason there, beside which bounds, keywords and the end of the connection
- * hold all the same; here all that may end it are listed. */
-static void list_exits(struct foreign *f, json_t *voice)
+/* In the source, `exitOn` is one reason; the limit of turns, the keywords and a
+ * hangup end the conversation, too.  Here `exit_on` must list all of them. */
+static void list_exit_reasons(struct foreign *f, json_t *voice)
 {
     const json_t *said = json_object_get(voice, "exit_on");
     const char *word = json_string_value(said);
@@ -415,8 +416,8 @@ static void list_exits(struct foreign *f, json_t *voice)
     mortise_foreign_put(f, voice, "exit_on", list);
 }
 
-static void complete_voice(struct foreign *f, const struct mortise_yaml *config,
-                           json_t *into)
+static void add_voice_defaults(struct foreign *f,
+                               const struct mortise_yaml *config, json_t *into)
 {
     const struct mortise_yaml *theirs =
         mortise_foreign_get(config, "voiceConfig");
@@ -424,13 +425,13 @@ static void complete_voice(struct foreign *f, const struct mortise_yaml *config,
 
     if (!json_is_object(voice))
         return;
-    add_sound(f, mortise_foreign_get(theirs, "mode"), voice);
-    list_exits(f, voice);
+    add_audio_streams(f, mortise_foreign_get(theirs, "mode"), voice);
+    list_exit_reasons(f, voice);
 }
 
-/* What theirs returns is put into scratch, member by member. */
-static void check_extension(struct foreign *f,
-                            const struct mortise_yaml *config)
+/* The source writes each member of an extension's result to scratch. */
+static void report_extension_result(struct foreign *f,
+                                    const struct mortise_yaml *config)
 {
     mortise_foreign_lost(
         f, config->span,
@@ -441,9 +442,9 @@ static void check_extension(struct foreign *f,
         "artifact of its node");
 }
 
-/* Theirs are given all of the state; ours its input alone, unless there is a
- * prompt. */
-static void add_prompt(struct foreign *f, const char *id, json_t *into)
+/* A gmi node of the source sees the whole state; here it sees only its input,
+ * unless it has a prompt.  After START the input is all there is. */
+static void add_state_prompt(struct foreign *f, const char *id, json_t *into)
 {
     if (json_object_get(f->first, id) == NULL ||
         json_object_get(f->fed, id) != NULL)
@@ -459,32 +460,34 @@ static void carry_executor(struct foreign *f, const struct foreign_row *rows,
 {
     mortise_foreign_carry(f, rows, config, "executorConfig", into);
     if (rows == router_rows)
-        add_choice(f, config, targets, into);
+        add_router_choice(f, config, targets, into);
     if (rows == human_rows)
-        check_override(f, config);
+        check_guardrail_override(f, config);
     if (rows == extension_rows)
-        check_extension(f, config);
+        report_extension_result(f, config);
     if (rows == voice_rows)
-        complete_voice(f, config, into);
+        add_voice_defaults(f, config, into);
     if (rows != subgraph_rows)
         return;
-    turn(f, config, "inputMapping", "input_mapping", "scratch", "input", into);
-    turn(f, config, "outputMapping", "output_mapping", "artifacts", "scratch",
-         into);
+    invert_mapping(f, config, "inputMapping", "input_mapping", "scratch",
+                   "input", into);
+    invert_mapping(f, config, "outputMapping", "output_mapping", "artifacts",
+                   "scratch", into);
 }
 
-/* ---- fields that every node has ------------------------------------------------
- */
+/* ---- conversion of common fields ---------------------------------------- */
 
-/* A router of theirs calls nothing, and a person is asked and that is all. */
-static bool has_own_class(const char *type)
+/* In the source a router makes no calls, and a human node only asks a
+ * person. */
+static bool has_fixed_effect_class(const char *type)
 {
     return strcmp(type, "human") == 0 || strcmp(type, "router") == 0 ||
            !mortise_foreign_takes(type, "effect_class");
 }
 
-static void carry_class(struct foreign *f, const struct mortise_yaml *node,
-                        const char *const effects[2], json_t *into)
+static void carry_effect_class(struct foreign *f,
+                               const struct mortise_yaml *node,
+                               const char *const effects[2], json_t *into)
 {
     const struct mortise_yaml *v = mortise_foreign_get(node, "effectClass");
 
@@ -493,7 +496,7 @@ static void carry_class(struct foreign *f, const struct mortise_yaml *node,
     for (int i = 0; i < 2; i++)
         if (effects[i] != NULL && strcmp(v->str, effects[i]) == 0)
             return;
-    if (has_own_class(f->type))
+    if (has_fixed_effect_class(f->type))
         mortise_foreign_lost(f, v->span, NULL,
                              "'effectClass' is not imported: nodes of type "
                              "'%s' have a fixed effect class",
@@ -507,9 +510,9 @@ static void carry_class(struct foreign *f, const struct mortise_yaml *node,
         mortise_foreign_put(f, into, "effect_class", json_string(v->str));
 }
 
-/* What calls no model takes one turn by nature. */
-static void carry_mode(struct foreign *f, const struct mortise_yaml *node,
-                       json_t *into)
+/* A node that calls no model always takes one turn. */
+static void carry_execution_mode(struct foreign *f,
+                                 const struct mortise_yaml *node, json_t *into)
 {
     const struct mortise_yaml *v = mortise_foreign_get(node, "executionMode");
 
@@ -530,8 +533,8 @@ static void carry_mode(struct foreign *f, const struct mortise_yaml *node,
             f->type);
 }
 
-/* What is about models is of those that ask one. */
-static bool asks_model(const struct foreign *f, const json_t *into)
+/* Settings of models are only for nodes that call one. */
+static bool is_model_node(const struct foreign *f, const json_t *into)
 {
     const char *mode = json_string_value(
         json_object_get(json_object_get(into, "voice"), "mode"));
@@ -552,7 +555,7 @@ static void carry_model(struct foreign *f, const struct mortise_yaml *node,
         const struct mortise_yaml *v =
             mortise_foreign_get(node, rows[i].theirs);
 
-        if (asks_model(f, into))
+        if (is_model_node(f, into))
             mortise_foreign_carry_one(f, &rows[i], node, into);
         else if (v != NULL)
             mortise_foreign_lost(
@@ -562,7 +565,8 @@ static void carry_model(struct foreign *f, const struct mortise_yaml *node,
     }
 }
 
-/* A person's time is the question's, and not one of an attempt. */
+/* The timeout of a human node limits the wait for the answer, not an
+ * attempt. */
 static void carry_timeout(struct foreign *f, const struct mortise_yaml *node,
                           json_t *into)
 {
@@ -572,8 +576,9 @@ static void carry_timeout(struct foreign *f, const struct mortise_yaml *node,
     mortise_foreign_carry_one(f, &row, node, into);
 }
 
-/* There a policy of every_node adds to what a node says, here a node's word
- * wins: `before` is written `both` then, and `none` is left to the policy. */
+/* In the source, the policy every_node adds to a node's own setting; here the
+ * node's setting overrides the policy.  So `before` becomes `both`, and `after`
+ * and `none` are left to the policy. */
 static void carry_checkpoint(struct foreign *f, const struct mortise_yaml *node,
                              bool every_node, json_t *into)
 {
@@ -617,14 +622,14 @@ static void carry_metadata(struct foreign *f, const struct mortise_yaml *node,
         mortise_foreign_put(f, into, "metadata", rest);
 }
 
-static bool is_class(const char *word)
+static bool is_retry_class(const char *word)
 {
     return strcmp(word, "transient") == 0 || strcmp(word, "timeout") == 0;
 }
 
-/* What theirs look for in a message is no code of ours, unless it has the form of
- * one of a plugin's. */
-static bool is_code(const char *word)
+/* The source searches messages for the items of `retryOn`.  Here an item is an
+ * error code only if it has the form of a plugin's error code. */
+static bool is_plugin_error_code(const char *word)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
     const size_t n = strspn(word, letters);
@@ -634,8 +639,8 @@ static bool is_code(const char *word)
            word[n + 1] != '\0';
 }
 
-static void add_term(struct mortise_buf *when, const char *ahead,
-                     const char *word, const char *behind)
+static void add_when_term(struct mortise_buf *when, const char *ahead,
+                          const char *word, const char *behind)
 {
     if (when->n > 0)
         mortise_buf_puts(when, " || ");
@@ -644,10 +649,10 @@ static void add_term(struct mortise_buf *when, const char *ahead,
     mortise_buf_printf(when, "\"%s", behind);
 }
 
-/* One of theirs, as a term of `when`; and in `codes`, where it is a class or a
- * code.  True: it is a text. */
-static bool carry_one(struct foreign *f, const struct mortise_yaml *v,
-                      json_t *codes, struct mortise_buf *when)
+/* Add one item of `retryOn` to `when`, and to `codes` if it is a class or a
+ * code.  True: it is a text to find in messages. */
+static bool carry_retry_item(struct foreign *f, const struct mortise_yaml *v,
+                             json_t *codes, struct mortise_buf *when)
 {
     if (v->kind != MORTISE_YAML_STRING || strcmp(v->str, "permanent") == 0) {
         mortise_foreign_lost(
@@ -659,19 +664,20 @@ static bool carry_one(struct foreign *f, const struct mortise_yaml *v,
                 : "a value in 'retryOn' is not imported: it is not a string");
         return false;
     }
-    if (!is_class(v->str) && !is_code(v->str)) {
-        add_term(when, "error.message.contains(", v->str, ")");
+    if (!is_retry_class(v->str) && !is_plugin_error_code(v->str)) {
+        add_when_term(when, "error.message.contains(", v->str, ")");
         return true;
     }
     f->nomem |= json_array_append_new(codes, json_string(v->str)) != 0;
-    add_term(when,
-             is_class(v->str) ? "error.class == " : "error.code == ", v->str,
-             "");
+    add_when_term(when,
+                  is_retry_class(v->str) ? "error.class == " : "error.code == ",
+                  v->str, "");
     return false;
 }
 
-/* Whoever looks for a text, looks in errors of these classes. */
-static void list_classes(struct foreign *f, json_t *codes)
+/* A text is only searched for in messages of these classes, so they must be
+ * listed. */
+static void add_retry_classes(struct foreign *f, json_t *codes)
 {
     static const char *const classes[] = {"transient", "timeout"};
 
@@ -700,9 +706,9 @@ static void carry_retry_on(struct foreign *f, const struct mortise_yaml *node,
     codes = json_array();
     mortise_buf_init(&when, f->arena->mem);
     for (size_t i = 0; on->kind == MORTISE_YAML_SEQ && i < on->n; i++)
-        texts |= carry_one(f, on->items[i], codes, &when);
+        texts |= carry_retry_item(f, on->items[i], codes, &when);
     if (texts) {
-        list_classes(f, codes);
+        add_retry_classes(f, codes);
         mortise_foreign_lost(f, on->span,
                              "list the codes of permanent errors as 'retry_on'",
                              "texts in 'retryOn' are compared only with "
@@ -715,9 +721,9 @@ static void carry_retry_on(struct foreign *f, const struct mortise_yaml *node,
     mortise_buf_finish(&when);
 }
 
-/* More than the longest pause of ours unless it is said. */
-static void raise_pause(struct foreign *f, const struct mortise_yaml *node,
-                        const json_t *into)
+/* A delay longer than the default of `max_delay`, 30 s, needs a `max_delay`. */
+static void add_max_delay(struct foreign *f, const struct mortise_yaml *node,
+                          const json_t *into)
 {
     const struct mortise_yaml *policy =
         mortise_foreign_get(node, "retryPolicy");
@@ -731,8 +737,8 @@ static void raise_pause(struct foreign *f, const struct mortise_yaml *node,
                             mortise_foreign_duration(ms));
 }
 
-/* Only a voice node has any of its own (foreign_voice.c). */
-static void check_edges(struct foreign *f, const struct mortise_yaml *node)
+/* Only voice nodes have edges of their own (foreign_voice.c). */
+static void check_node_edges(struct foreign *f, const struct mortise_yaml *node)
 {
     if (mortise_foreign_get(node, "edges") != NULL &&
         strcmp(f->type, "voice") != 0)
@@ -742,11 +748,11 @@ static void check_edges(struct foreign *f, const struct mortise_yaml *node)
                              f->type);
 }
 
-/* ---- nodes --------------------------------------------------------------------
- */
+/* ---- nodes -------------------------------------------------------------- */
 
-/* Its position among the executors; N_EXECUTORS after a finding. */
-static size_t executor_of(struct foreign *f, const struct mortise_yaml *node)
+/* Get the node's index in executors; N_EXECUTORS: invalid, which was
+ * reported. */
+static size_t find_executor(struct foreign *f, const struct mortise_yaml *node)
 {
     const struct mortise_yaml *type = mortise_foreign_get(node, "type"),
                               *config =
@@ -779,7 +785,7 @@ static size_t executor_of(struct foreign *f, const struct mortise_yaml *node)
 json_t *mortise_foreign_node(struct foreign *f, const struct mortise_yaml *node,
                              json_t *targets, bool every_node)
 {
-    const size_t i = executor_of(f, node);
+    const size_t i = find_executor(f, node);
     json_t *into = json_object();
 
     if (i == N_EXECUTORS)
@@ -788,18 +794,18 @@ json_t *mortise_foreign_node(struct foreign *f, const struct mortise_yaml *node,
     mortise_foreign_put(f, into, "type", json_string(f->type));
     carry_executor(f, executors[i].rows,
                    mortise_yaml_get(node, "executorConfig"), targets, into);
-    carry_mode(f, node, into);
-    carry_class(f, node, executors[i].effects, into);
+    carry_execution_mode(f, node, into);
+    carry_effect_class(f, node, executors[i].effects, into);
     carry_timeout(f, node, into);
     carry_checkpoint(f, node, every_node, into);
     carry_model(f, node, into);
     if (strcmp(f->type, "gmi") == 0)
-        add_prompt(f, mortise_foreign_id(f, mortise_yaml_get(node, "id")),
-                   into);
+        add_state_prompt(f, mortise_foreign_id(f, mortise_yaml_get(node, "id")),
+                         into);
     mortise_foreign_carry(f, node_rows, node, "a node", into);
-    check_edges(f, node);
+    check_node_edges(f, node);
     carry_retry_on(f, node, into);
-    raise_pause(f, node, into);
+    add_max_delay(f, node, into);
     carry_metadata(f, node, into);
     f->type = NULL;
     return into;

@@ -1,9 +1,8 @@
-/* foreign_row.c -- fields of other systems, carried over by table.
+/* foreign_row.c -- convert fields of other systems by table.
  *
- * A row says under which key of ours a field goes on.  A node's field is held
- * to the loader's own table (node.c): where a node of that type takes no such
- * key in our language, the field is left behind and not written for `mortise
- * check` to refuse. */
+ * A row names the new key of a field.  For a field of a node, the loader's own
+ * table (node.c) decides whether nodes of this type have the key.  If not, the
+ * field is reported and not imported: `mortise check` would reject it. */
 #include "tools/import/foreign.h"
 
 #include <string.h>
@@ -24,11 +23,11 @@ const struct mortise_yaml *mortise_foreign_get(const struct mortise_yaml *map,
     return v != NULL && v->kind != MORTISE_YAML_NULL ? v : NULL;
 }
 
-/* ---- values -------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------- */
 
 bool mortise_foreign_ms(const struct mortise_yaml *v, uint64_t *ms)
 {
-    static const double most = 9007199254740992.0; /* 2^53: exact */
+    static const double most = 9007199254740992.0; /* 2^53: exact in a double */
 
     if (v == NULL)
         return false;
@@ -42,7 +41,7 @@ bool mortise_foreign_ms(const struct mortise_yaml *v, uint64_t *ms)
     return (double)*ms == v->u.d;
 }
 
-/* In the largest unit that says it exactly. */
+/* Use the largest unit that needs no fraction. */
 json_t *mortise_foreign_duration(uint64_t ms)
 {
     static const struct {
@@ -60,8 +59,8 @@ json_t *mortise_foreign_duration(uint64_t ms)
     return json_sprintf("%llu%s", (unsigned long long)ms, unit);
 }
 
-/* `${` begins a template here and nothing there. */
-static json_t *escaped(struct foreign *f, const char *s, size_t n)
+/* `${` begins a template here, but not in the source: escape it as `$${`. */
+static json_t *escape_templates(struct foreign *f, const char *s, size_t n)
 {
     struct mortise_buf b;
     json_t *v = NULL;
@@ -84,7 +83,7 @@ json_t *mortise_foreign_literal(struct foreign *f,
     json_t *v;
 
     if (value->kind == MORTISE_YAML_STRING)
-        return escaped(f, value->str, value->len);
+        return escape_templates(f, value->str, value->len);
     if (value->kind == MORTISE_YAML_SEQ) {
         v = json_array();
         for (size_t i = 0; i < value->n; i++)
@@ -102,10 +101,10 @@ json_t *mortise_foreign_literal(struct foreign *f,
     return v;
 }
 
-/* ---- one field ----------------------------------------------------------- */
+/* ---- one field ---------------------------------------------------------- */
 
-/* Of a type that this build does not have, the tables know too little to say
- * no. */
+/* The table may be incomplete for a type that this build lacks: then allow each
+ * key of any type. */
 bool mortise_foreign_takes(const char *type, const char *ours)
 {
     const struct mortise_place *node = mortise_node_row.place;
@@ -116,8 +115,8 @@ bool mortise_foreign_takes(const char *type, const char *ours)
     return mortise_place_row_of_types(node, ours) != NULL;
 }
 
-static void carry_ids(struct foreign *f, const char *ours,
-                      const struct mortise_yaml *v, json_t *into)
+static void carry_id_list(struct foreign *f, const char *ours,
+                          const struct mortise_yaml *v, json_t *into)
 {
     json_t *list = json_array();
 
@@ -130,20 +129,20 @@ static void carry_ids(struct foreign *f, const char *ours,
     mortise_foreign_put_some(f, into, ours, list);
 }
 
-static void carry_map(struct foreign *f, const struct foreign_row *row,
-                      const struct mortise_yaml *v, json_t *into)
+static void carry_nested_map(struct foreign *f, const struct foreign_row *row,
+                             const struct mortise_yaml *v, json_t *into)
 {
     const char *type = f->type;
     json_t *map = json_object();
 
-    f->type = NULL; /* what is inside is no key of a node */
+    f->type = NULL; /* the members are no keys of a node */
     mortise_foreign_carry(f, row->inside, v, row->theirs, map);
     f->type = type;
     mortise_foreign_put(f, into, row->ours, map);
 }
 
-static void carry_ms(struct foreign *f, const struct foreign_row *row,
-                     const struct mortise_yaml *v, json_t *into)
+static void carry_duration(struct foreign *f, const struct foreign_row *row,
+                           const struct mortise_yaml *v, json_t *into)
 {
     uint64_t ms;
 
@@ -155,22 +154,22 @@ static void carry_ms(struct foreign *f, const struct foreign_row *row,
                              row->theirs);
 }
 
-static void carry_value(struct foreign *f, const struct foreign_row *row,
-                        const struct mortise_yaml *v, json_t *into)
+static void carry_field_value(struct foreign *f, const struct foreign_row *row,
+                              const struct mortise_yaml *v, json_t *into)
 {
     const bool is_map = v->kind == MORTISE_YAML_MAP;
     const char *id;
 
     if (row->how == FOREIGN_MS) {
-        carry_ms(f, row, v, into);
+        carry_duration(f, row, v, into);
     } else if (row->how == FOREIGN_ID) {
         id = mortise_foreign_id(f, v);
         if (id != NULL)
             mortise_foreign_put(f, into, row->ours, json_string(id));
     } else if (row->how == FOREIGN_IDS && v->kind == MORTISE_YAML_SEQ) {
-        carry_ids(f, row->ours, v, into);
+        carry_id_list(f, row->ours, v, into);
     } else if (row->how == FOREIGN_MAP && is_map) {
-        carry_map(f, row, v, into);
+        carry_nested_map(f, row, v, into);
     } else if (row->how == FOREIGN_DATA) {
         mortise_foreign_put(f, into, row->ours, mortise_yaml_json(v, false));
     } else if (row->how == FOREIGN_FILLED) {
@@ -195,12 +194,12 @@ static void carry_field(struct foreign *f, const struct foreign_row *row,
             "'%s' is not imported: nodes of type '%s' have no '%s'",
             row->theirs, f->type, row->ours);
     else
-        carry_value(f, row, v, into);
+        carry_field_value(f, row, v, into);
 }
 
-/* ---- a mapping ------------------------------------------------------------ */
+/* ---- a mapping ---------------------------------------------------------- */
 
-static bool is_known(const struct foreign_row *rows, const char *key)
+static bool is_known_field(const struct foreign_row *rows, const char *key)
 {
     for (; rows->theirs != NULL; rows++)
         if (strcmp(rows->theirs, key) == 0)
@@ -208,12 +207,14 @@ static bool is_known(const struct foreign_row *rows, const char *key)
     return false;
 }
 
-static void report_unknown(struct foreign *f, const struct foreign_row *rows,
-                           const struct mortise_yaml *map, const char *what)
+static void report_unknown_fields(struct foreign *f,
+                                  const struct foreign_row *rows,
+                                  const struct mortise_yaml *map,
+                                  const char *what)
 {
     for (size_t i = 0; i < map->n; i++)
         if (!mortise_yaml_is_x(map->keys[i]->str) &&
-            !is_known(rows, map->keys[i]->str))
+            !is_known_field(rows, map->keys[i]->str))
             mortise_foreign_lost(
                 f, map->keys[i]->span,
                 "docs/mappings.md lists the known fields",
@@ -234,7 +235,7 @@ void mortise_foreign_carry(struct foreign *f, const struct foreign_row *rows,
                            const struct mortise_yaml *map, const char *what,
                            json_t *into)
 {
-    report_unknown(f, rows, map, what);
+    report_unknown_fields(f, rows, map, what);
     for (const struct foreign_row *row = rows; row->theirs != NULL; row++)
         if (row->how != FOREIGN_READ)
             mortise_foreign_carry_one(f, row, map, into);

@@ -1,43 +1,46 @@
-/* foreign_schema.c -- schemas that nothing was held to.
+/* foreign_schema.c -- convert the schemas of a graph's state.
  *
- * Their state is filled step by step, and its schemas are never looked at.  Here
- * they are, at each commit and at the end: one that asks for what is not there
- * yet would refuse the first step of a graph that ran.
+ * The source never checks these schemas, and the state is filled step by step.
+ * Mortise checks them at each commit.  A keyword such as `required` would
+ * reject the first step of a graph that runs in the source, so it is removed.
  */
 #include "tools/import/foreign.h"
 
-/* Where the schemas inside of one are, and what they hold to is all of it. */
+/* Keywords whose subschemas must all hold.  Other keywords, such as `not` and
+ * `oneOf`, stay as they are: a weaker subschema could make them stricter. */
 static const struct {
     const char *key;
     enum { ONE, LIST, BY_NAME } how;
-} inside[] = {
+} subschema_keys[] = {
     {"properties", BY_NAME},       {"patternProperties", BY_NAME},
     {"additionalProperties", ONE}, {"items", ONE},
     {"prefixItems", LIST},         {"allOf", LIST},
 };
 
-static void fill(struct foreign *f, const char *what,
-                 const struct mortise_yaml *schema, json_t *into);
+static void relax_schema(struct foreign *f, const char *what,
+                         const struct mortise_yaml *schema, json_t *into);
 
-static void fill_inside(struct foreign *f, const char *what, size_t row,
-                        const struct mortise_yaml *schema, json_t *into)
+static void relax_subschemas(struct foreign *f, const char *what, size_t row,
+                             const struct mortise_yaml *schema, json_t *into)
 {
-    const struct mortise_yaml *v = mortise_yaml_get(schema, inside[row].key);
-    json_t *ours = json_object_get(into, inside[row].key);
+    const struct mortise_yaml *v =
+        mortise_yaml_get(schema, subschema_keys[row].key);
+    json_t *ours = json_object_get(into, subschema_keys[row].key);
 
-    if (v == NULL || inside[row].how == ONE) {
-        fill(f, what, v, ours);
+    if (v == NULL || subschema_keys[row].how == ONE) {
+        relax_schema(f, what, v, ours);
         return;
     }
     for (size_t i = 0; i < v->n; i++)
-        if (v->kind == MORTISE_YAML_MAP && inside[row].how == BY_NAME)
-            fill(f, what, v->items[i], json_object_get(ours, v->keys[i]->str));
-        else if (v->kind == MORTISE_YAML_SEQ && inside[row].how == LIST)
-            fill(f, what, v->items[i], json_array_get(ours, i));
+        if (v->kind == MORTISE_YAML_MAP && subschema_keys[row].how == BY_NAME)
+            relax_schema(f, what, v->items[i],
+                         json_object_get(ours, v->keys[i]->str));
+        else if (v->kind == MORTISE_YAML_SEQ && subschema_keys[row].how == LIST)
+            relax_schema(f, what, v->items[i], json_array_get(ours, i));
 }
 
-static void fill(struct foreign *f, const char *what,
-                 const struct mortise_yaml *schema, json_t *into)
+static void relax_schema(struct foreign *f, const char *what,
+                         const struct mortise_yaml *schema, json_t *into)
 {
     static const char *const asks[] = {"required", "minProperties",
                                        "dependentRequired"};
@@ -54,8 +57,9 @@ static void fill(struct foreign *f, const char *what,
                                  asks[i], what);
             json_object_del(into, asks[i]);
         }
-    for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++)
-        fill_inside(f, what, i, schema, into);
+    for (size_t i = 0; i < sizeof subschema_keys / sizeof subschema_keys[0];
+         i++)
+        relax_subschemas(f, what, i, schema, into);
 }
 
 json_t *mortise_foreign_filled(struct foreign *f, const char *what,
@@ -63,6 +67,6 @@ json_t *mortise_foreign_filled(struct foreign *f, const char *what,
 {
     json_t *into = mortise_yaml_json(schema, false);
 
-    fill(f, what, schema, into);
+    relax_schema(f, what, schema, into);
     return into;
 }

@@ -1,12 +1,13 @@
-/* foreign_task.c -- task graphs: a goal, and nodes that depend on each other.
+/* foreign_task.c -- convert task graphs: a goal, and nodes that depend on each
+ * other.
  *
- * They are kept with their nodes by id, and planned as a list of them; a node
- * may stand alone, too.
+ * A stored task graph maps ids to nodes; a planned one has a list of nodes.  A
+ * file can also be a single node.
  *
- * Every node is a leaf unless its `kind` says that it is a team, whose graph
- * stands inside it.  One that fails ends the run there: `failure: fail_fast`.
- * Debates have no like here: such a node keeps its `type: debate`, which
- * `mortise check` refuses, so that nothing else runs in its stead.
+ * A node is a leaf unless its `kind` is a team, which contains a graph.  In the
+ * source a node that fails ends the run, so `failure: fail_fast` is written.
+ * Mortise has no debates.  A debate keeps `type: debate`, which `mortise check`
+ * rejects, so that nothing else runs in its place.
  */
 #include "tools/import/foreign.h"
 
@@ -47,9 +48,10 @@ static const struct foreign_row team_rows[] = {
     {NULL, NULL, FOREIGN_SAME, NULL},
 };
 
-static json_t *graph(struct foreign *f, const struct mortise_yaml *map);
+static json_t *carry_task_graph(struct foreign *f,
+                                const struct mortise_yaml *map);
 
-/* ---- kinds ------------------------------------------------------------------ */
+/* ---- kinds -------------------------------------------------------------- */
 
 static void carry_team(struct foreign *f, const struct mortise_yaml *node,
                        const struct mortise_yaml *team, json_t *into)
@@ -66,7 +68,7 @@ static void carry_team(struct foreign *f, const struct mortise_yaml *node,
     }
     mortise_foreign_carry(f, team_rows, team, "a team", into);
     f->ids = json_object();
-    mortise_foreign_put(f, into, "graph", graph(f, sub));
+    mortise_foreign_put(f, into, "graph", carry_task_graph(f, sub));
     json_decref(f->ids);
     f->ids = ids;
     if (goal != NULL && goal->kind == MORTISE_YAML_STRING &&
@@ -76,8 +78,8 @@ static void carry_team(struct foreign *f, const struct mortise_yaml *node,
             "the 'goal' of the graph inside a team is not imported");
 }
 
-static void carry_kind(struct foreign *f, const struct mortise_yaml *node,
-                       json_t *into)
+static void carry_task_kind(struct foreign *f, const struct mortise_yaml *node,
+                            json_t *into)
 {
     const struct mortise_yaml *kind = mortise_foreign_get(node, "kind"),
                               *team = mortise_foreign_get(kind, "team"),
@@ -106,10 +108,10 @@ static void carry_kind(struct foreign *f, const struct mortise_yaml *node,
         carry_team(f, node, team, into);
 }
 
-/* ---- nodes ------------------------------------------------------------------ */
+/* ---- nodes -------------------------------------------------------------- */
 
-static void check_id(struct foreign *f, const struct mortise_yaml *key,
-                     const struct mortise_yaml *node)
+static void check_task_id(struct foreign *f, const struct mortise_yaml *key,
+                          const struct mortise_yaml *node)
 {
     const struct mortise_yaml *id = mortise_foreign_get(node, "id");
 
@@ -120,8 +122,9 @@ static void check_id(struct foreign *f, const struct mortise_yaml *key,
             "the 'id' of the node differs from its key, '%.100s'", key->str);
 }
 
-/* What names no operation here is for whoever knows which one it was. */
-static void check_tools(struct foreign *f, const struct mortise_yaml *list)
+/* Only the user knows which operation here replaces a tool of the source. */
+static void report_unknown_tools(struct foreign *f,
+                                 const struct mortise_yaml *list)
 {
     for (size_t i = 0; list->kind == MORTISE_YAML_SEQ && i < list->n; i++) {
         const struct mortise_yaml *v = list->items[i];
@@ -136,7 +139,7 @@ static void check_tools(struct foreign *f, const struct mortise_yaml *list)
     }
 }
 
-/* [] is a leaf without tools, and says nothing of any other node. */
+/* `[]` is a leaf without tools; for other nodes it has no meaning. */
 static void carry_tools(struct foreign *f, const struct mortise_yaml *node,
                         json_t *into)
 {
@@ -146,7 +149,7 @@ static void carry_tools(struct foreign *f, const struct mortise_yaml *node,
     if (v == NULL || type == NULL)
         return;
     if (strcmp(type, "leaf") == 0) {
-        check_tools(f, v);
+        report_unknown_tools(f, v);
         mortise_foreign_put(f, into, "tool_allowlist",
                             mortise_yaml_json(v, false));
     } else if (v->n > 0)
@@ -157,7 +160,8 @@ static void carry_tools(struct foreign *f, const struct mortise_yaml *node,
             type);
 }
 
-static void check_status(struct foreign *f, const struct mortise_yaml *node)
+static void check_task_status(struct foreign *f,
+                              const struct mortise_yaml *node)
 {
     const struct mortise_yaml *v = mortise_foreign_get(node, "status");
 
@@ -167,8 +171,9 @@ static void check_status(struct foreign *f, const struct mortise_yaml *node)
                              "'status' is not imported: it belongs to a run");
 }
 
-/* One that is alone: there is none that it could wait for. */
-static void check_alone(struct foreign *f, const struct mortise_yaml *node)
+/* A node that is imported alone has no other node to depend on. */
+static void check_single_node(struct foreign *f,
+                              const struct mortise_yaml *node)
 {
     const struct mortise_yaml *v = mortise_foreign_get(node, "depends_on");
 
@@ -179,7 +184,7 @@ static void check_alone(struct foreign *f, const struct mortise_yaml *node)
             "'depends_on' is not imported: this file has only one node");
 }
 
-/* The catalogue of roles is no part of their file. */
+/* The file does not contain the roles that the source defines. */
 static void carry_role(struct foreign *f, const struct mortise_yaml *node,
                        json_t *into)
 {
@@ -196,8 +201,9 @@ static void carry_role(struct foreign *f, const struct mortise_yaml *node,
             mortise_yaml_kind_name(v->kind));
 }
 
-static json_t *node(struct foreign *f, const struct mortise_yaml *key,
-                    const struct mortise_yaml *map, bool alone)
+static json_t *carry_task_node(struct foreign *f,
+                               const struct mortise_yaml *key,
+                               const struct mortise_yaml *map, bool alone)
 {
     static const struct foreign_row depends = {"depends_on", "depends_on",
                                                FOREIGN_IDS, NULL};
@@ -209,22 +215,23 @@ static json_t *node(struct foreign *f, const struct mortise_yaml *key,
                               mortise_yaml_kind_name(map->kind));
         return into;
     }
-    check_id(f, key, map);
-    carry_kind(f, map, into);
+    check_task_id(f, key, map);
+    carry_task_kind(f, map, into);
     carry_role(f, map, into);
     mortise_foreign_carry(f, node_rows, map, "a node", into);
     if (alone)
-        check_alone(f, map);
+        check_single_node(f, map);
     else
         mortise_foreign_carry_one(f, &depends, map, into);
     carry_tools(f, map, into);
-    check_status(f, map);
+    check_task_status(f, map);
     return into;
 }
 
-/* By id, or, as a plan is written, in a list whose nodes say theirs. */
-static json_t *nodes(struct foreign *f, const struct mortise_yaml *list,
-                     json_t *start)
+/* `list` maps ids to nodes, or, in a plan, lists nodes that contain their ids.
+ * Ids of nodes without dependencies are added to `start`. */
+static json_t *carry_task_nodes(struct foreign *f,
+                                const struct mortise_yaml *list, json_t *start)
 {
     json_t *into = json_object();
 
@@ -239,7 +246,7 @@ static json_t *nodes(struct foreign *f, const struct mortise_yaml *list,
                 ? list->keys[i]
                 : mortise_foreign_get(list->items[i], "id");
         const char *id = mortise_foreign_id(f, key);
-        json_t *v = node(f, key, list->items[i], false);
+        json_t *v = carry_task_node(f, key, list->items[i], false);
 
         if (json_object_get(v, "depends_on") == NULL)
             json_array_append_new(start, json_string(id));
@@ -251,16 +258,17 @@ static json_t *nodes(struct foreign *f, const struct mortise_yaml *list,
     return into;
 }
 
-/* ---- circles ------------------------------------------------------------------ */
+/* ---- cycles ------------------------------------------------------------- */
 
-/* Who waits for whom: `waits`, an id -> how many it waits for yet, `behind`, an
- * id -> those that wait for it, and `ready`, those that wait for none. */
-struct order {
+/* The state of a topological sort.  `waits`: id -> number of unfinished
+ * dependencies.  `behind`: id -> nodes that depend on it.  `ready`: nodes
+ * without unfinished dependencies. */
+struct task_order {
     json_t *waits, *behind, *ready;
 };
 
-static void put_behind(struct foreign *f, struct order *o, const char *id,
-                       const char *follower)
+static void add_dependent(struct foreign *f, struct task_order *o,
+                          const char *id, const char *follower)
 {
     json_t *list = json_object_get(o->behind, id);
 
@@ -271,8 +279,8 @@ static void put_behind(struct foreign *f, struct order *o, const char *id,
     f->nomem |= json_array_append_new(list, json_string(follower)) != 0;
 }
 
-static void put_order(struct foreign *f, struct order *o, const char *id,
-                      const json_t *node)
+static void add_dependencies(struct foreign *f, struct task_order *o,
+                             const char *id, const json_t *node)
 {
     const json_t *others = json_object_get(node, "depends_on");
 
@@ -281,18 +289,18 @@ static void put_order(struct foreign *f, struct order *o, const char *id,
     if (json_array_size(others) == 0)
         f->nomem |= json_array_append_new(o->ready, json_string(id)) != 0;
     MORTISE_JSON_EACH (other, i, others)
-        put_behind(f, o, json_string_value(other), id);
+        add_dependent(f, o, json_string_value(other), id);
 }
 
-/* One that waits for itself, by others or not, contradicts itself: those that
- * are ready are taken away, and with them what they held back. */
-static void check_circle(struct foreign *f, const struct mortise_yaml *list,
-                         const json_t *made)
+/* Report a cycle of dependencies.  Finish the nodes that are ready until none
+ * is left: the others are in a cycle, or depend on one. */
+static void check_task_cycle(struct foreign *f, const struct mortise_yaml *list,
+                             const json_t *made)
 {
-    struct order o = {json_object(), json_object(), json_array()};
+    struct task_order o = {json_object(), json_object(), json_array()};
 
     MORTISE_JSON_MEMBERS (id, one, made)
-        put_order(f, &o, id, one);
+        add_dependencies(f, &o, id, one);
     for (size_t i = 0; i < json_array_size(o.ready) && !f->nomem; i++) {
         const char *id = json_string_value(json_array_get(o.ready, i));
 
@@ -318,9 +326,10 @@ static void check_circle(struct foreign *f, const struct mortise_yaml *list,
     json_decref(o.ready);
 }
 
-/* ---- graphs ------------------------------------------------------------------ */
+/* ---- graphs ------------------------------------------------------------- */
 
-static json_t *graph(struct foreign *f, const struct mortise_yaml *map)
+static json_t *carry_task_graph(struct foreign *f,
+                                const struct mortise_yaml *map)
 {
     const struct mortise_yaml *mode = mortise_foreign_get(map, "hitl_mode"),
                               *list = mortise_foreign_get(map, "nodes");
@@ -339,9 +348,9 @@ static json_t *graph(struct foreign *f, const struct mortise_yaml *map)
         json_decref(start);
         return into;
     }
-    made = nodes(f, list, start);
+    made = carry_task_nodes(f, list, start);
     if (f->diags->n_errors == 0)
-        check_circle(f, list, made);
+        check_task_cycle(f, list, made);
     mortise_foreign_put_some(f, into, "start", start);
     mortise_foreign_put(f, into, "nodes", made);
     return into;
@@ -353,7 +362,7 @@ json_t *mortise_foreign_task(struct foreign *f, const struct mortise_yaml *root)
     json_t *into = json_object(), *made;
 
     f->ids = json_object();
-    made = graph(f, root);
+    made = carry_task_graph(f, root);
     json_decref(f->ids);
     if (goal != NULL)
         mortise_foreign_put(f, into, "goal", mortise_yaml_json(goal, false));
@@ -363,7 +372,7 @@ json_t *mortise_foreign_task(struct foreign *f, const struct mortise_yaml *root)
     return into;
 }
 
-/* A task node alone is a graph of one, which waits for no other. */
+/* A single task node becomes a graph of one node, without dependencies. */
 json_t *mortise_foreign_task_node(struct foreign *f,
                                   const struct mortise_yaml *map)
 {
@@ -380,7 +389,7 @@ json_t *mortise_foreign_task_node(struct foreign *f,
     f->ids = json_object();
     mortise_foreign_ids(f, &key, 1);
     id = mortise_foreign_id(f, key);
-    made = node(f, key, map, true);
+    made = carry_task_node(f, key, map, true);
     mortise_foreign_put(f, into, "failure", json_string("fail_fast"));
     if (id != NULL)
         mortise_foreign_put(f, into, "start", json_string(id));

@@ -1,12 +1,12 @@
-/* foreign_truth.c -- what a condition of another system says, in CEL.
+/* foreign_truth.c -- write conditions of other systems in CEL.
  *
- * Theirs never fail: a value that is absent is unlike any other and in no order
- * with it, and what is not a bool counts as one by being there and neither
- * false, null, 0 nor "".  In CEL to name what is absent is an error, so each
- * path is asked for first, by `has`.
+ * Conditions of the source never fail.  An absent value equals no other value,
+ * and is neither greater nor less.  A value that is not a bool is true if it is
+ * present and not false, null, 0 or "".  In CEL, an absent value is an error,
+ * so `has` tests each path first.
  *
- * A condition becomes a tree of the same kind in which only what CEL has is
- * left: RAW leaves are comparisons and LITERAL ones what binds tighter.
+ * The result is a tree of the same type that contains only operations of CEL.
+ * RAW leaves are comparisons; LITERAL leaves bind tighter.
  */
 #include "tools/import/foreign_cond.h"
 
@@ -22,9 +22,9 @@ struct maker {
     bool nomem;
 };
 
-/* ---- trees ------------------------------------------------------------------ */
+/* ---- trees -------------------------------------------------------------- */
 
-static cond make(struct maker *m, const struct foreign_cond what)
+static cond alloc_cond(struct maker *m, const struct foreign_cond what)
 {
     struct foreign_cond *c = mortise_arena_alloc(m->arena, sizeof *c);
 
@@ -35,27 +35,27 @@ static cond make(struct maker *m, const struct foreign_cond what)
     return c;
 }
 
-/* Of one that is NULL for out of memory, NULL; a NULL that says nothing is left
- * away by those who call. */
-static cond two(struct maker *m, enum foreign_cond_kind kind, cond a, cond b)
+/* NULL if a part is NULL: out of memory. */
+static cond make_pair(struct maker *m, enum foreign_cond_kind kind, cond a,
+                      cond b)
 {
     if (a == NULL || b == NULL)
         return NULL;
-    return make(m, (struct foreign_cond){.kind = kind, .part = {a, b}});
+    return alloc_cond(m, (struct foreign_cond){.kind = kind, .part = {a, b}});
 }
 
-static cond negated(struct maker *m, cond c)
+static cond negate_cond(struct maker *m, cond c)
 {
     if (c != NULL && c->kind == FOREIGN_COND_NOT)
         return c->part[0];
-    return two(m, FOREIGN_COND_NOT, c, c);
+    return make_pair(m, FOREIGN_COND_NOT, c, c);
 }
 
-static cond leaf(struct maker *m, enum foreign_cond_kind kind, const char *fmt,
-                 ...) MORTISE_PRINTF(3, 4);
+static cond make_leaf(struct maker *m, enum foreign_cond_kind kind,
+                      const char *fmt, ...) MORTISE_PRINTF(3, 4);
 
-static cond leaf(struct maker *m, enum foreign_cond_kind kind, const char *fmt,
-                 ...)
+static cond make_leaf(struct maker *m, enum foreign_cond_kind kind,
+                      const char *fmt, ...)
 {
     struct mortise_buf b;
     va_list ap;
@@ -71,79 +71,82 @@ static cond leaf(struct maker *m, enum foreign_cond_kind kind, const char *fmt,
         text = mortise_arena_strndup(m->arena, b.n > 0 ? b.p : "", n);
     mortise_buf_finish(&b);
     m->nomem |= text == NULL;
-    return text != NULL
-               ? make(m,
-                      (struct foreign_cond){.kind = kind, .text = text, .n = n})
-               : NULL;
+    return text != NULL ? alloc_cond(m, (struct foreign_cond){.kind = kind,
+                                                              .text = text,
+                                                              .n = n})
+                        : NULL;
 }
 
-static cond constant(struct maker *m, bool v)
+static cond make_bool(struct maker *m, bool v)
 {
-    return leaf(m, FOREIGN_COND_LITERAL, "%s", v ? "true" : "false");
+    return make_leaf(m, FOREIGN_COND_LITERAL, "%s", v ? "true" : "false");
 }
 
-/* ---- paths ------------------------------------------------------------------ */
+/* ---- paths -------------------------------------------------------------- */
 
-/* Where the name that begins at `at` ends. */
-static size_t name_end(cond path, size_t at)
+/* Find the end of the name that begins at `at`. */
+static size_t find_name_end(cond path, size_t at)
 {
     const char *dot = memchr(path->text + at, '.', path->n - at);
 
     return dot != NULL ? (size_t)(dot - path->text) : path->n;
 }
 
-/* Where the partition ends: one without a member is always there. */
-static size_t partition_end(cond path)
+/* Find the end of the partition.  A partition itself is always present. */
+static size_t find_partition_end(cond path)
 {
     const bool state = path->n > 6 && memcmp(path->text, "state.", 6) == 0;
 
-    return name_end(path, state ? 6 : 0);
+    return find_name_end(path, state ? 6 : 0);
 }
 
-static bool is_sure(cond c)
+static bool is_always_present(cond c)
 {
-    return c->kind != FOREIGN_COND_PATH || partition_end(c) == c->n;
+    return c->kind != FOREIGN_COND_PATH || find_partition_end(c) == c->n;
 }
 
-/* The `length` of a list is none of its members here: where it begins, with
- * the dot; n: it is no length. */
-static size_t length_at(cond path)
+/* `length` is no member of a list here.  Find where `.length` begins, with its
+ * dot; path->n: the path does not end with it. */
+static size_t find_length(cond path)
 {
     static const char length[] = ".length";
     const size_t n = sizeof length - 1;
 
-    return path->n > partition_end(path) + n &&
+    return path->n > find_partition_end(path) + n &&
                    memcmp(path->text + path->n - n, length, n) == 0
                ? path->n - n
                : path->n;
 }
 
-/* Is the member there that ends at `end`, behind one that is, which ends at
- * `from`? */
-static cond has_member(struct maker *m, cond path, size_t from, size_t end)
+/* Test whether the value that ends at `from`, which is present, has the member
+ * that ends at `end`. */
+static cond make_member_test(struct maker *m, cond path, size_t from,
+                             size_t end)
 {
     const char *const text = path->text;
-    cond one = leaf(m, FOREIGN_COND_LITERAL, "has(%.*s)", (int)end, text);
+    cond one = make_leaf(m, FOREIGN_COND_LITERAL, "has(%.*s)", (int)end, text);
 
-    if (end == path->n && from == length_at(path))
-        return leaf(m, FOREIGN_COND_RAW, "type(%.*s) == list", (int)from, text);
-    if (from == partition_end(path))
+    if (end == path->n && from == find_length(path))
+        return make_leaf(m, FOREIGN_COND_RAW, "type(%.*s) == list", (int)from,
+                         text);
+    if (from == find_partition_end(path))
         return one;
-    return two(m, FOREIGN_COND_AND,
-               leaf(m, FOREIGN_COND_RAW, "type(%.*s) == map", (int)from, text),
-               one);
+    return make_pair(
+        m, FOREIGN_COND_AND,
+        make_leaf(m, FOREIGN_COND_RAW, "type(%.*s) == map", (int)from, text),
+        one);
 }
 
-/* Is all of it there? */
-static cond has(struct maker *m, cond path)
+/* Test whether each step of the path is present. */
+static cond make_presence_test(struct maker *m, cond path)
 {
     cond all = NULL;
 
-    for (size_t from = partition_end(path); from < path->n;) {
-        const size_t end = name_end(path, from + 1);
-        cond one = has_member(m, path, from, end);
+    for (size_t from = find_partition_end(path); from < path->n;) {
+        const size_t end = find_name_end(path, from + 1);
+        cond one = make_member_test(m, path, from, end);
 
-        all = all != NULL ? two(m, FOREIGN_COND_AND, all, one) : one;
+        all = all != NULL ? make_pair(m, FOREIGN_COND_AND, all, one) : one;
         if (all == NULL)
             return NULL;
         from = end;
@@ -151,76 +154,86 @@ static cond has(struct maker *m, cond path)
     return all;
 }
 
-/* What holds of a path where it is there. */
-static cond if_there(struct maker *m, cond path, cond what)
+/* Make a condition that is false if the path is absent. */
+static cond require_present(struct maker *m, cond path, cond what)
 {
-    return is_sure(path) ? what : two(m, FOREIGN_COND_AND, has(m, path), what);
-}
-
-static cond unless_there(struct maker *m, cond path, cond what)
-{
-    return is_sure(path)
+    return is_always_present(path)
                ? what
-               : two(m, FOREIGN_COND_OR, negated(m, has(m, path)), what);
+               : make_pair(m, FOREIGN_COND_AND, make_presence_test(m, path),
+                           what);
 }
 
-/* ---- comparisons ------------------------------------------------------------ */
+static cond allow_absent(struct maker *m, cond path, cond what)
+{
+    return is_always_present(path)
+               ? what
+               : make_pair(m, FOREIGN_COND_OR,
+                           negate_cond(m, make_presence_test(m, path)), what);
+}
 
-static cond operand(struct maker *m, cond c)
+/* ---- comparisons -------------------------------------------------------- */
+
+static cond convert_operand(struct maker *m, cond c)
 {
     if (c->kind == FOREIGN_COND_UNDEFINED)
-        return constant(m, false);
-    if (c->kind == FOREIGN_COND_WORD) /* letters: nothing to escape */
-        return leaf(m, FOREIGN_COND_LITERAL, "\"%.*s\"", (int)c->n, c->text);
-    if (c->kind == FOREIGN_COND_PATH && length_at(c) < c->n)
-        return leaf(m, FOREIGN_COND_LITERAL, "size(%.*s)", (int)length_at(c),
-                    c->text);
+        return make_bool(m, false);
+    if (c->kind == FOREIGN_COND_WORD) /* needs no escapes */
+        return make_leaf(m, FOREIGN_COND_LITERAL, "\"%.*s\"", (int)c->n,
+                         c->text);
+    if (c->kind == FOREIGN_COND_PATH && find_length(c) < c->n)
+        return make_leaf(m, FOREIGN_COND_LITERAL, "size(%.*s)",
+                         (int)find_length(c), c->text);
     return c;
 }
 
-static cond compared(struct maker *m, cond left, const char *sign, cond right)
+static cond make_comparison(struct maker *m, cond left, const char *sign,
+                            cond right)
 {
-    left = operand(m, left);
-    right = operand(m, right);
+    left = convert_operand(m, left);
+    right = convert_operand(m, right);
     if (left == NULL || right == NULL)
         return NULL;
-    return leaf(m, FOREIGN_COND_RAW, "%.*s %s %.*s", (int)left->n, left->text,
-                sign, (int)right->n, right->text);
+    return make_leaf(m, FOREIGN_COND_RAW, "%.*s %s %.*s", (int)left->n,
+                     left->text, sign, (int)right->n, right->text);
 }
 
-static bool is_null(cond c)
+static bool is_null_literal(cond c)
 {
     return c->kind == FOREIGN_COND_LITERAL &&
            mortise_foreign_cond_is(c, "null");
 }
 
-/* Is it undefined, or null?  Loosely one is the other. */
-static cond is_nothing(struct maker *m, cond path, cond nothing, bool loose)
+/* Is the path undefined or null?  A loose comparison treats them as equal. */
+static cond make_null_test(struct maker *m, cond path, cond nothing, bool loose)
 {
-    const cond null =
-        leaf(m, FOREIGN_COND_RAW, "%.*s == null", (int)path->n, path->text);
+    const cond null = make_leaf(m, FOREIGN_COND_RAW, "%.*s == null",
+                                (int)path->n, path->text);
 
     if (loose)
-        return unless_there(m, path, null);
-    if (is_null(nothing))
-        return if_there(m, path, null);
-    return is_sure(path) ? constant(m, false) : negated(m, has(m, path));
+        return allow_absent(m, path, null);
+    if (is_null_literal(nothing))
+        return require_present(m, path, null);
+    return is_always_present(path)
+               ? make_bool(m, false)
+               : negate_cond(m, make_presence_test(m, path));
 }
 
-/* Two that are absent are the same. */
-static cond are_same(struct maker *m, cond left, cond right)
+/* Two absent values are equal. */
+static cond make_equality_test(struct maker *m, cond left, cond right)
 {
-    cond both =
-        if_there(m, left, if_there(m, right, compared(m, left, "==", right)));
+    cond both = require_present(
+        m, left,
+        require_present(m, right, make_comparison(m, left, "==", right)));
 
-    if (is_sure(left) || is_sure(right))
+    if (is_always_present(left) || is_always_present(right))
         return both;
-    return two(m, FOREIGN_COND_OR, both,
-               two(m, FOREIGN_COND_AND, negated(m, has(m, left)),
-                   negated(m, has(m, right))));
+    return make_pair(m, FOREIGN_COND_OR, both,
+                     make_pair(m, FOREIGN_COND_AND,
+                               negate_cond(m, make_presence_test(m, left)),
+                               negate_cond(m, make_presence_test(m, right))));
 }
 
-static cond comparison(struct maker *m, cond c)
+static cond convert_comparison(struct maker *m, cond c)
 {
     static const char *const signs[] = {
         [FOREIGN_COND_SAME] = "==",     [FOREIGN_COND_OTHER] = "!=",
@@ -236,22 +249,23 @@ static cond comparison(struct maker *m, cond c)
          path = left->kind == FOREIGN_COND_PATH ? left : right,
          other = path == left ? right : left, made;
 
-    if (other->kind == FOREIGN_COND_UNDEFINED || is_null(other))
-        made = is_nothing(m, path, other, loose);
+    if (other->kind == FOREIGN_COND_UNDEFINED || is_null_literal(other))
+        made = make_null_test(m, path, other, loose);
     else if (other->kind == FOREIGN_COND_PATH && c->op < FOREIGN_COND_AT_LEAST)
-        made = are_same(m, left, right);
+        made = make_equality_test(m, left, right);
     else if (unlike)
-        return unless_there(m, path, compared(m, left, "!=", right));
+        return allow_absent(m, path, make_comparison(m, left, "!=", right));
     else
-        return if_there(
+        return require_present(
             m, left,
-            if_there(m, right, compared(m, left, signs[c->op], right)));
-    return unlike ? negated(m, made) : made;
+            require_present(m, right,
+                            make_comparison(m, left, signs[c->op], right)));
+    return unlike ? negate_cond(m, made) : made;
 }
 
-/* ---- truth and value -------------------------------------------------------- */
+/* ---- truth and value ---------------------------------------------------- */
 
-static bool is_true(cond literal)
+static bool is_truthy_literal(cond literal)
 {
     static const char *const untrue[] = {"false", "null", "\"\"", "''"};
 
@@ -264,104 +278,109 @@ static bool is_true(cond literal)
     return false;
 }
 
-static cond truth(struct maker *m, cond c);
+static cond convert_truth(struct maker *m, cond c);
 
-static cond truth_of_two(struct maker *m, cond c)
+static cond convert_pair_truth(struct maker *m, cond c)
 {
-    return two(m, c->kind, truth(m, c->part[0]), truth(m, c->part[1]));
+    return make_pair(m, c->kind, convert_truth(m, c->part[0]),
+                     convert_truth(m, c->part[1]));
 }
 
-static cond truth_of_not(struct maker *m, cond c)
+static cond convert_not_truth(struct maker *m, cond c)
 {
-    return negated(m, truth(m, c->part[0]));
+    return negate_cond(m, convert_truth(m, c->part[0]));
 }
 
-static cond choice(struct maker *m, cond of, cond yes, cond no)
+static cond make_choice(struct maker *m, cond of, cond yes, cond no)
 {
     if (of == NULL || yes == NULL || no == NULL)
         return NULL;
-    return make(m, (struct foreign_cond){.kind = FOREIGN_COND_CHOICE,
-                                         .of = of,
-                                         .part = {yes, no}});
+    return alloc_cond(m, (struct foreign_cond){.kind = FOREIGN_COND_CHOICE,
+                                               .of = of,
+                                               .part = {yes, no}});
 }
 
-static cond choice_of(struct maker *m, cond c,
-                      cond (*arm)(struct maker *, cond))
+static cond convert_choice(struct maker *m, cond c,
+                           cond (*arm)(struct maker *, cond))
 {
-    return choice(m, truth(m, c->of), arm(m, c->part[0]), arm(m, c->part[1]));
+    return make_choice(m, convert_truth(m, c->of), arm(m, c->part[0]),
+                       arm(m, c->part[1]));
 }
 
-static cond truth_of_choice(struct maker *m, cond c)
+static cond convert_choice_truth(struct maker *m, cond c)
 {
-    return choice_of(m, c, truth);
+    return convert_choice(m, c, convert_truth);
 }
 
-static cond truth_of_path(struct maker *m, cond c)
+static cond convert_path_truth(struct maker *m, cond c)
 {
     static const struct foreign_cond untrue = {
         .kind = FOREIGN_COND_LITERAL,
         .text = "[false, null, 0, \"\"]",
         .n = sizeof "[false, null, 0, \"\"]" - 1};
 
-    if (is_sure(c))
-        return constant(m, true);
-    return if_there(m, c, negated(m, compared(m, c, "in", &untrue)));
+    if (is_always_present(c))
+        return make_bool(m, true);
+    return require_present(
+        m, c, negate_cond(m, make_comparison(m, c, "in", &untrue)));
 }
 
-static cond truth_of_literal(struct maker *m, cond c)
+static cond convert_literal_truth(struct maker *m, cond c)
 {
-    return constant(m, is_true(c));
+    return make_bool(m, is_truthy_literal(c));
 }
 
-static cond truth_of_word(struct maker *m, cond c)
+static cond convert_word_truth(struct maker *m, cond c)
 {
-    return constant(m, c->kind == FOREIGN_COND_WORD);
+    return make_bool(m, c->kind == FOREIGN_COND_WORD);
 }
 
-static cond truth(struct maker *m, cond c)
+static cond convert_truth(struct maker *m, cond c)
 {
     static cond (*const kinds[])(struct maker *, cond) = {
-        [FOREIGN_COND_OR] = truth_of_two,
-        [FOREIGN_COND_AND] = truth_of_two,
-        [FOREIGN_COND_NOT] = truth_of_not,
-        [FOREIGN_COND_COMPARE] = comparison,
-        [FOREIGN_COND_CHOICE] = truth_of_choice,
-        [FOREIGN_COND_PATH] = truth_of_path,
-        [FOREIGN_COND_LITERAL] = truth_of_literal,
-        [FOREIGN_COND_WORD] = truth_of_word,
-        [FOREIGN_COND_UNDEFINED] = truth_of_word,
+        [FOREIGN_COND_OR] = convert_pair_truth,
+        [FOREIGN_COND_AND] = convert_pair_truth,
+        [FOREIGN_COND_NOT] = convert_not_truth,
+        [FOREIGN_COND_COMPARE] = convert_comparison,
+        [FOREIGN_COND_CHOICE] = convert_choice_truth,
+        [FOREIGN_COND_PATH] = convert_path_truth,
+        [FOREIGN_COND_LITERAL] = convert_literal_truth,
+        [FOREIGN_COND_WORD] = convert_word_truth,
+        [FOREIGN_COND_UNDEFINED] = convert_word_truth,
     };
 
     return kinds[c->kind](m, c);
 }
 
-/* One that is absent is "false" to them, which is no node. */
-static cond value(struct maker *m, cond c)
+/* An absent value is the text "false" in the source.  No node has this id, so
+ * the router fails there, too. */
+static cond convert_value(struct maker *m, cond c)
 {
     if (c->kind == FOREIGN_COND_CHOICE)
-        return choice_of(m, c, value);
+        return convert_choice(m, c, convert_value);
     if (c->kind < FOREIGN_COND_PATH)
-        return truth(m, c);
-    return operand(m, c);
+        return convert_truth(m, c);
+    return convert_operand(m, c);
 }
 
-static cond sure_value(struct maker *m, cond c)
+static cond convert_present_value(struct maker *m, cond c)
 {
     if (c->kind == FOREIGN_COND_CHOICE)
-        return choice_of(m, c, sure_value);
-    if (is_sure(c))
-        return value(m, c);
-    return choice(m, has(m, c), operand(m, c), constant(m, false));
+        return convert_choice(m, c, convert_present_value);
+    if (is_always_present(c))
+        return convert_value(m, c);
+    return make_choice(m, make_presence_test(m, c), convert_operand(m, c),
+                       make_bool(m, false));
 }
 
-/* ---- text ------------------------------------------------------------------- */
+/* ---- text --------------------------------------------------------------- */
 
-/* What binds less tightly than what stands around it is put in brackets. */
+/* An expression gets parentheses if it binds less tightly than its context. */
 enum binds { BY_NONE, BY_OR, BY_AND, BY_COMPARISON, BY_NOT };
 
-static void put(struct mortise_buf *b, cond c, enum binds around);
+static void put_cond(struct mortise_buf *b, cond c, enum binds around);
 
-static void put_inside(struct mortise_buf *b, cond c, enum binds by)
+static void put_cond_parts(struct mortise_buf *b, cond c, enum binds by)
 {
     static const char *const between[] = {
         [FOREIGN_COND_OR] = " || ",
@@ -375,20 +394,20 @@ static void put_inside(struct mortise_buf *b, cond c, enum binds by)
     }
     if (c->kind == FOREIGN_COND_NOT) {
         mortise_buf_puts(b, "!");
-        put(b, c->part[0], BY_NOT);
+        put_cond(b, c->part[0], BY_NOT);
         return;
     }
     if (c->kind == FOREIGN_COND_CHOICE) {
         by = BY_OR;
-        put(b, c->of, by);
+        put_cond(b, c->of, by);
         mortise_buf_puts(b, " ? ");
     }
-    put(b, c->part[0], by);
+    put_cond(b, c->part[0], by);
     mortise_buf_puts(b, between[c->kind]);
-    put(b, c->part[1], by);
+    put_cond(b, c->part[1], by);
 }
 
-static void put(struct mortise_buf *b, cond c, enum binds around)
+static void put_cond(struct mortise_buf *b, cond c, enum binds around)
 {
     static const enum binds kinds[] = {
         [FOREIGN_COND_OR] = BY_OR,          [FOREIGN_COND_AND] = BY_AND,
@@ -400,33 +419,33 @@ static void put(struct mortise_buf *b, cond c, enum binds around)
     const bool loose = kinds[c->kind] < around;
 
     mortise_buf_puts(b, loose ? "(" : "");
-    put_inside(b, c, kinds[c->kind]);
+    put_cond_parts(b, c, kinds[c->kind]);
     mortise_buf_puts(b, loose ? ")" : "");
 }
 
-static void put_made(struct mortise_buf *b, const struct maker *m, cond c,
-                     enum binds around)
+static void put_converted(struct mortise_buf *b, const struct maker *m, cond c,
+                          enum binds around)
 {
     if (c != NULL)
-        put(b, c, around);
+        put_cond(b, c, around);
     b->failed |= m->nomem;
 }
 
-/* ---- what others ask for ---------------------------------------------------- */
+/* ---- interface ---------------------------------------------------------- */
 
 void mortise_foreign_cond_value(struct mortise_buf *b,
                                 struct mortise_arena *arena, cond c)
 {
     struct maker m = {.arena = arena};
 
-    put_made(b, &m, value(&m, c), BY_NONE);
+    put_converted(b, &m, convert_value(&m, c), BY_NONE);
 }
 
-/* Is all that it may be a string? */
-static bool is_id(cond c)
+/* Are all possible values of the expression strings? */
+static bool is_string_value(cond c)
 {
     if (c->kind == FOREIGN_COND_CHOICE)
-        return is_id(c->part[0]) && is_id(c->part[1]);
+        return is_string_value(c->part[0]) && is_string_value(c->part[1]);
     return c->kind == FOREIGN_COND_WORD ||
            (c->kind == FOREIGN_COND_LITERAL && strchr("\"'", *c->text) != NULL);
 }
@@ -440,13 +459,15 @@ void mortise_foreign_cond_holds(struct mortise_buf *b,
                path = c->kind == FOREIGN_COND_PATH;
 
     if (bool_alone) {
-        put_made(b, &m, truth(&m, c), BY_NONE);
+        put_converted(b, &m, convert_truth(&m, c), BY_NONE);
         return;
     }
-    if (path && !is_sure(c)) {
-        put_made(b, &m, has(&m, c), BY_AND);
+    if (path && !is_always_present(c)) {
+        put_converted(b, &m, make_presence_test(&m, c), BY_AND);
         mortise_buf_puts(b, " && ");
     }
-    put_made(b, &m, path ? operand(&m, c) : sure_value(&m, c), BY_NOT);
-    mortise_buf_printf(b, is_id(c) ? " == %s" : " in [true, %s]", to);
+    put_converted(b, &m,
+                  path ? convert_operand(&m, c) : convert_present_value(&m, c),
+                  BY_NOT);
+    mortise_buf_printf(b, is_string_value(c) ? " == %s" : " in [true, %s]", to);
 }

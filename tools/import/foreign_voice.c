@@ -1,23 +1,24 @@
-/* foreign_voice.c -- where voice nodes of compiled execution graphs lead.
+/* foreign_voice.c -- convert the edges of voice nodes.
  *
- * A voice node of theirs has `edges` of its own: the reason why it ended -> the
- * node that runs next, in place of all edges that leave it; where no reason fits
- * those edges are taken.  Here each edge says when it is taken:
+ * A voice node of the source can have its own `edges`, a mapping from the
+ * reason for which it ended to the next node.  They replace all other edges of
+ * the node; if no reason matches, the other edges are taken.  Here each edge
+ * gets a condition:
  *
  *     {"hangup": "lost"}, and an edge to "lost" and to "bye"
  *         to lost   when: artifacts.call.exit_reason == "hangup" ||
  *                         !(artifacts.call.exit_reason == "hangup")
  *         to bye    when: !(artifacts.call.exit_reason == "hangup")
  *
- * `keyword:WORD` is two members here, `exit_reason` and `keyword`. */
+ * The reason `keyword:WORD` becomes a test of `exit_reason` and `keyword`. */
 #include "tools/import/foreign.h"
 
 #include <string.h>
 
 static const char keyword[] = "keyword:";
 
-/* Why a voice node of ours may end. */
-static bool is_reason(const char *word)
+/* The reasons for which a voice node ends here. */
+static bool is_exit_reason(const char *word)
 {
     static const char *const reasons[] = {
         "hangup", "silence-timeout", "keyword",     "turns-exhausted",
@@ -29,8 +30,9 @@ static bool is_reason(const char *word)
     return strncmp(word, keyword, strlen(keyword)) == 0;
 }
 
-static const char *output_of(struct foreign *f, const struct mortise_yaml *node,
-                             const char *id)
+static const char *get_output_path(struct foreign *f,
+                                   const struct mortise_yaml *node,
+                                   const char *id)
 {
     const struct mortise_yaml *as =
         mortise_foreign_get(mortise_foreign_get(node, "metadata"), "outputAs");
@@ -41,7 +43,8 @@ static const char *output_of(struct foreign *f, const struct mortise_yaml *node,
                                                                      : id);
 }
 
-static json_t *reasons_of(struct foreign *f, const struct mortise_yaml *map)
+static json_t *convert_exit_reasons(struct foreign *f,
+                                    const struct mortise_yaml *map)
 {
     json_t *reasons = json_object();
 
@@ -50,7 +53,7 @@ static json_t *reasons_of(struct foreign *f, const struct mortise_yaml *map)
         const char *to =
             mortise_foreign_is(v, "__END__") ? "END" : mortise_foreign_id(f, v);
 
-        if (!is_reason(map->keys[i]->str))
+        if (!is_exit_reason(map->keys[i]->str))
             mortise_foreign_lost(
                 f, map->keys[i]->span,
                 "docs/mappings.md lists the reasons for which a voice node "
@@ -76,7 +79,7 @@ void mortise_foreign_voices(struct foreign *f, const struct mortise_yaml *nodes)
             continue;
         id = mortise_foreign_id(f, mortise_yaml_get(node, "id"));
         mortise_foreign_put(f, f->speakers, mortise_yaml_get(node, "id")->str,
-                            json_string(output_of(f, node, id)));
+                            json_string(get_output_path(f, node, id)));
         if (edges == NULL)
             continue;
         if (edges->kind != MORTISE_YAML_MAP) {
@@ -87,8 +90,9 @@ void mortise_foreign_voices(struct foreign *f, const struct mortise_yaml *nodes)
         }
         mortise_foreign_put(f, f->voices, id,
                             json_pack("{s:s, s:o, s:{}}", "output",
-                                      output_of(f, node, id), "reasons",
-                                      reasons_of(f, edges), "covered"));
+                                      get_output_path(f, node, id), "reasons",
+                                      convert_exit_reasons(f, edges),
+                                      "covered"));
     }
 }
 
@@ -108,9 +112,9 @@ void mortise_foreign_heard(struct foreign *f, const struct mortise_yaml *expr)
     }
 }
 
-/* Did it end for that reason? */
-static void put_reason(struct mortise_buf *b, const char *output,
-                       const char *reason)
+/* Append a test for the reason. */
+static void put_reason_test(struct mortise_buf *b, const char *output,
+                            const char *reason)
 {
     size_t n = strlen(keyword);
     bool word = strncmp(reason, keyword, n) == 0;
@@ -128,10 +132,10 @@ static void put_reason(struct mortise_buf *b, const char *output,
     mortise_buf_puts(b, "\"");
 }
 
-/* Did it end for one of the reasons that lead there (NULL: of all of them)?
- * false: there is none. */
-static bool put_reasons(struct mortise_buf *b, const json_t *voice,
-                        const char *to)
+/* Append a test for the reasons that lead to `to`; NULL: all reasons.  False:
+ * there are none. */
+static bool put_reason_tests(struct mortise_buf *b, const json_t *voice,
+                             const char *to)
 {
     const char *output = json_string_value(json_object_get(voice, "output"));
     const char *between = "";
@@ -140,25 +144,28 @@ static bool put_reasons(struct mortise_buf *b, const json_t *voice,
         if (to != NULL && strcmp(json_string_value(leads), to) != 0)
             continue;
         mortise_buf_puts(b, between);
-        put_reason(b, output, reason);
+        put_reason_test(b, output, reason);
         between = " || ";
     }
     return *between != '\0';
 }
 
-/* `else_when`: of an edge that is there; NULL: none is. */
-static json_t *when_of(struct foreign *f, const json_t *voice, const char *to,
-                       bool is_edge, const char *else_when)
+/* Make the condition of an edge to `to`.  `is_edge`: the source has such
+ * an edge, taken if no reason matches; `else_when` is its own condition,
+ * or NULL. */
+static json_t *make_voice_when(struct foreign *f, const json_t *voice,
+                               const char *to, bool is_edge,
+                               const char *else_when)
 {
     struct mortise_buf b;
     json_t *out = NULL;
     bool leads;
 
     mortise_buf_init(&b, f->arena->mem);
-    leads = put_reasons(&b, voice, to);
+    leads = put_reason_tests(&b, voice, to);
     if (is_edge) {
         mortise_buf_puts(&b, leads ? " || !(" : "!(");
-        put_reasons(&b, voice, NULL);
+        put_reason_tests(&b, voice, NULL);
         mortise_buf_puts(&b, ")");
     }
     if (else_when != NULL)
@@ -186,8 +193,8 @@ void mortise_foreign_exit(struct foreign *f, const struct mortise_yaml *theirs,
     }
     mortise_foreign_put(
         f, edge, "when",
-        when_of(f, voice, to, true,
-                json_string_value(json_object_get(edge, "when"))));
+        make_voice_when(f, voice, to, true,
+                        json_string_value(json_object_get(edge, "when"))));
     mortise_foreign_put(f, json_object_get(voice, "covered"), to, json_true());
 }
 
@@ -208,7 +215,7 @@ void mortise_foreign_exits(struct foreign *f, json_t *edges)
                 json_array_append_new(
                     edges,
                     json_pack("{s:s, s:s, s:o}", "from", from, "to", to, "when",
-                              when_of(f, voice, to, false, NULL))) != 0;
+                              make_voice_when(f, voice, to, false, NULL))) != 0;
         }
     }
 }

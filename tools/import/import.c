@@ -1,20 +1,19 @@
-/* import.c -- graphs of other systems, as graph files of ours.
+/* import.c -- convert graphs of other systems to graph files.
  *
- * A foreign file is read as YAML (JSON is that, too), so whatever is said of it
- * has its line and column; what comes out is a JSON value of our own language,
- * written as YAML.  The promises:
+ * The file is parsed as YAML, which includes JSON, so that each finding has a
+ * line and a column.  The result is a JSON value, written as YAML.  Guarantees:
  *
- *   (1) Nothing is dropped in silence.  A field that has no meaning here, or
- *       whose meaning cannot be carried over, is a warning at its place, and a
- *       comment at the head of the file that comes out.
- *   (2) Nothing is made up.  Where a part is missing that decides what runs (a
- *       condition that is a function, a node that debates), what comes out
- *       lacks it too, and `mortise check` refuses it there until somebody has
- *       written it.  It never runs as something else.
- *   (3) What contradicts itself (an edge to a node that is none, a type that is
- *       not its config's) is an error, and nothing comes out.
- *   (4) Values are not judged: `mortise check` does that with what comes out,
- *       by the one table of keys.
+ *   (1) Each loss is reported.  A field that has no meaning here, or whose
+ *       meaning cannot be expressed, is a warning at its place, and a comment
+ *       at the head of the new file.
+ *   (2) Nothing is invented.  If a part that decides what runs cannot be
+ *       imported (a condition that is a function, a debate), the new file lacks
+ *       it, too, and `mortise check` rejects the file until the user has added
+ *       the part.  Nothing else runs in its place.
+ *   (3) A contradiction (an edge to an unknown node, a type that differs from
+ *       the type of its config) is an error, and no file is written.
+ *   (4) Values are not validated.  `mortise check` does this with the new file,
+ *       by the loader's table of keys.
  */
 #include "tools/import/import.h"
 
@@ -25,7 +24,7 @@
 #include "tools/import/foreign.h"
 #include "lang/yaml/write.h"
 
-/* ---- which shape -------------------------------------------------------- */
+/* ---- form of the source ------------------------------------------------- */
 
 enum shape { NEITHER, TASK, NODE, EXEC };
 
@@ -38,7 +37,7 @@ static const struct {
               [NODE] = {"a task node", mortise_foreign_task_node},
               [EXEC] = {"a compiled execution graph", mortise_foreign_exec}};
 
-static enum shape shape_of(struct foreign *f, const struct mortise_yaml *root)
+static enum shape find_shape(struct foreign *f, const struct mortise_yaml *root)
 {
     const struct mortise_yaml *nodes = mortise_yaml_get(root, "nodes");
     const bool has_goal = mortise_yaml_get(root, "goal") != NULL;
@@ -64,10 +63,11 @@ static enum shape shape_of(struct foreign *f, const struct mortise_yaml *root)
     return NEITHER;
 }
 
-/* ---- the file that comes out --------------------------------------------- */
+/* ---- the new file ------------------------------------------------------- */
 
-static json_t *file_of(struct foreign *f, const char *path, enum shape shape,
-                       const struct mortise_yaml *root)
+static json_t *make_graph_file(struct foreign *f, const char *path,
+                               enum shape shape,
+                               const struct mortise_yaml *root)
 {
     const char *slash = strrchr(path, '/'),
                *base = slash != NULL ? slash + 1 : path;
@@ -86,8 +86,8 @@ static json_t *file_of(struct foreign *f, const char *path, enum shape shape,
     return file;
 }
 
-static void put_head(struct mortise_buf *out, enum shape shape,
-                     const struct mortise_diags *diags)
+static void put_import_comment(struct mortise_buf *out, enum shape shape,
+                               const struct mortise_diags *diags)
 {
     mortise_buf_printf(out, "# %s, by `mortise graph import`.\n",
                        shapes[shape].name);
@@ -99,23 +99,23 @@ static void put_head(struct mortise_buf *out, enum shape shape,
                            diags->list[i].span.col, diags->list[i].message);
 }
 
-static int write_file(struct foreign *f, struct mortise_buf *out,
-                      const char *path, const struct mortise_yaml *root)
+static int write_graph_file(struct foreign *f, struct mortise_buf *out,
+                            const char *path, const struct mortise_yaml *root)
 {
-    const enum shape shape = shape_of(f, root);
+    const enum shape shape = find_shape(f, root);
     json_t *file;
     int rv;
 
     if (shape == NEITHER)
         return MORTISE_ECHECK;
-    file = file_of(f, path, shape, root);
+    file = make_graph_file(f, path, shape, root);
     if (f->nomem || f->diags->failed) {
         rv = MORTISE_ENOMEM;
     } else if (f->diags->n_errors > 0) {
         rv = MORTISE_ECHECK;
     } else {
         mortise_diags_sort(f->diags);
-        put_head(out, shape, f->diags);
+        put_import_comment(out, shape, f->diags);
         rv = mortise_yaml_write(out, file, NULL, NULL);
     }
     json_decref(file);
@@ -134,7 +134,7 @@ int mortise_graph_import(struct mortise_buf *out, const char *path,
     mortise_arena_init(&arena, out->mem);
     rv = mortise_yaml_parse(&root, &arena, path, text, n, diags);
     if (rv == MORTISE_OK)
-        rv = write_file(&f, out, path, root);
+        rv = write_graph_file(&f, out, path, root);
     mortise_schema_finish(f.state);
     mortise_arena_finish(&arena);
     if (rv == MORTISE_ENOMEM || diags->failed)

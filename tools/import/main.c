@@ -1,7 +1,7 @@
 /* main.c -- mortise-import: converts files of other systems.
  *
- * `mortise graph import` and `mortise config import` start this program, with the
- * same arguments. */
+ * `mortise graph import` and `mortise config import` start this program, with
+ * the same arguments. */
 #include "tools/import/command.h"
 
 int main(int argc, char **argv)

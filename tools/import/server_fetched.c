@@ -1,10 +1,10 @@
-/* server_fetched.c -- servers of another list that a launcher starts.
+/* server_fetched.c -- servers that a launcher, such as npx or docker, starts.
  *
- * npx and its like fetch what they run, and docker asks a daemon.  A program here
- * has no network to fetch from and reaches no daemon, so such a server does not
- * start.  What npx would run and is installed beside the list (in node_modules) is
- * run by node itself.  All others are left behind: what cannot start is not
- * written. */
+ * npx and similar launchers download the program that they run; docker asks a
+ * daemon.  Sandboxed programs can do neither, so these servers cannot start.
+ * If a package that npx would run is installed in node_modules, beside the
+ * list, node runs it directly.  All other launchers are reported, and their
+ * servers are not imported. */
 #include "tools/import/server.h"
 
 #include <stdio.h>
@@ -14,34 +14,37 @@
 #include "core/base/files.h"
 #include "core/json/value.h"
 
-enum { PACKAGE_MAX = 1 << 20 }; /* bytes of a package.json */
+enum { PACKAGE_MAX = 1 << 20 }; /* the largest package.json, in bytes */
 
-enum fetcher { OF_NODE = 1, OF_PYTHON, OF_CONTAINERS };
+enum launcher_kind { NODE_LAUNCHER = 1, PYTHON_LAUNCHER, CONTAINER_LAUNCHER };
 
 static const struct launcher {
     const char *name;
-    enum fetcher is;
-} launchers[] = {
-    {"npx", OF_NODE},          {"bunx", OF_NODE},        {"pnpx", OF_NODE},
-    {"pnpm", OF_NODE},         {"yarn", OF_NODE},        {"npm", OF_NODE},
-    {"uvx", OF_PYTHON},        {"uv", OF_PYTHON},        {"pipx", OF_PYTHON},
-    {"docker", OF_CONTAINERS}, {"podman", OF_CONTAINERS}};
+    enum launcher_kind is;
+} launchers[] = {{"npx", NODE_LAUNCHER},        {"bunx", NODE_LAUNCHER},
+                 {"pnpx", NODE_LAUNCHER},       {"pnpm", NODE_LAUNCHER},
+                 {"yarn", NODE_LAUNCHER},       {"npm", NODE_LAUNCHER},
+                 {"uvx", PYTHON_LAUNCHER},      {"uv", PYTHON_LAUNCHER},
+                 {"pipx", PYTHON_LAUNCHER},     {"docker", CONTAINER_LAUNCHER},
+                 {"podman", CONTAINER_LAUNCHER}};
 
 static const char *const remedies[] = {
-    [OF_NODE] = "install its package in the directory of the list (npm install "
-                "PACKAGE), and import the list again; for mcp-remote, write "
-                "`url` and `headers` instead",
-    [OF_PYTHON] = "install the package, and name its program: command: "
-                  "[.venv/bin/PROGRAM, ...], with ./.venv in sandbox.fs.read",
-    [OF_CONTAINERS] =
+    [NODE_LAUNCHER] =
+        "install its package in the directory of the list (npm install "
+        "PACKAGE), and import the list again; for mcp-remote, write "
+        "`url` and `headers` instead",
+    [PYTHON_LAUNCHER] =
+        "install the package, and name its program: command: "
+        "[.venv/bin/PROGRAM, ...], with ./.venv in sandbox.fs.read",
+    [CONTAINER_LAUNCHER] =
         "start the container yourself, with a port, and write `url` instead"};
 
-/* NULL: it is none. */
-static const struct launcher *launcher_of(const char *program)
+/* NULL: the program is no launcher. */
+static const struct launcher *find_launcher(const char *program)
 {
     const char *slash = strrchr(program, '/');
     const char *base = slash != NULL ? slash + 1 : program;
-    size_t n = strcspn(base, "."); /* npx.cmd */
+    size_t n = strcspn(base, "."); /* ignore an extension: npx.cmd */
 
     for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++)
         if (strlen(launchers[i].name) == n &&
@@ -50,11 +53,11 @@ static const struct launcher *launcher_of(const char *program)
     return NULL;
 }
 
-/* ---- what npx runs --------------------------------------------------------- */
+/* ---- installed packages ------------------------------------------------- */
 
-/* Which argument is the package; 0: none is, or an option is there that makes it
- * hard to tell. */
-static size_t package_at(const json_t *command)
+/* Get the index of the argument that names the package.  0: there is none, or
+ * an option other than -y makes it uncertain. */
+static size_t find_package_arg(const json_t *command)
 {
     for (size_t i = 1; i < json_array_size(command); i++) {
         const char *arg = json_string_value(json_array_get(command, i));
@@ -67,9 +70,9 @@ static size_t package_at(const json_t *command)
     return 0;
 }
 
-/* Bytes of a package's name: without its version, which "@" begins that is not the
- * first.  0: it is no such name. */
-static size_t name_size(const char *package)
+/* Get the size of the package's name without its "@VERSION".  0: it is not the
+ * name of a package in node_modules. */
+static size_t get_package_name_size(const char *package)
 {
     const char *slash = strchr(package, '/');
     size_t n;
@@ -82,9 +85,10 @@ static size_t name_size(const char *package)
     return n < 200 ? n : 0;
 }
 
-/* The file of the package that is run, by its package.json: `bin` is a path, or
- * has one by the name of the package, or only one.  NULL: it has none. */
-static const char *file_of(const json_t *package)
+/* Get the file that the package runs, from its package.json: `bin` is a path,
+ * or maps names to paths.  The only entry is used, or the one with the
+ * package's name.  NULL: it has none. */
+static const char *get_package_bin(const json_t *package)
 {
     const json_t *bin = json_object_get(package, "bin"), *one = NULL;
     const char *name = mortise_json_text_of(package, "name");
@@ -100,11 +104,11 @@ static const char *file_of(const json_t *package)
     return json_string_value(one);
 }
 
-/* "./node_modules/PACKAGE/FILE", in `out`; false: that is not installed here. */
-static bool find_installed(struct server *s, const char *package, char *out,
-                           size_t size)
+/* Write "./node_modules/PACKAGE/FILE" to `out`.  False: it is not installed. */
+static bool find_installed_package(struct server *s, const char *package,
+                                   char *out, size_t size)
 {
-    size_t n = name_size(package);
+    size_t n = get_package_name_size(package);
     struct mortise_buf text;
     json_t *json = NULL;
     json_error_t why;
@@ -123,7 +127,7 @@ static bool find_installed(struct server *s, const char *package, char *out,
     }
     s->all->f.nomem |= text.failed;
     mortise_buf_finish(&text);
-    file = file_of(json);
+    file = get_package_bin(json);
     found = file != NULL && file[0] != '/' && strstr(file, "..") == NULL &&
             strlen(file) + n + 32 < size;
     if (found)
@@ -133,16 +137,17 @@ static bool find_installed(struct server *s, const char *package, char *out,
     return found;
 }
 
-/* [node, FILE, what is behind the package]; NULL: it is not installed. */
-static json_t *run_by_node(struct server *s, const json_t *command)
+/* Make [node, FILE, the arguments after the package].  NULL: it is not
+ * installed. */
+static json_t *make_node_command(struct server *s, const json_t *command)
 {
-    size_t at = package_at(command);
+    size_t at = find_package_arg(command);
     char file[1024];
     json_t *out;
 
-    if (at == 0 ||
-        !find_installed(s, json_string_value(json_array_get(command, at)), file,
-                        sizeof file))
+    if (at == 0 || !find_installed_package(
+                       s, json_string_value(json_array_get(command, at)), file,
+                       sizeof file))
         return NULL;
     out = json_pack("[s, s]", "node", file);
     for (size_t i = at + 1; out != NULL && i < json_array_size(command); i++)
@@ -152,24 +157,24 @@ static json_t *run_by_node(struct server *s, const json_t *command)
     return out;
 }
 
-/* ---- all of them ------------------------------------------------------------ */
+/* ---- interface ---------------------------------------------------------- */
 
 json_t *mortise_server_installed(struct server *s, json_t *command)
 {
     const struct launcher *l =
-        launcher_of(json_string_value(json_array_get(command, 0)));
+        find_launcher(json_string_value(json_array_get(command, 0)));
     json_t *out;
 
     if (l == NULL)
         return command;
-    out = strcmp(l->name, "npx") == 0 ? run_by_node(s, command) : NULL;
+    out = strcmp(l->name, "npx") == 0 ? make_node_command(s, command) : NULL;
     json_decref(command);
     if (out != NULL)
         return out;
     mortise_foreign_say(
         &s->all->f, "W1003", mortise_yaml_get(s->map, "command")->span,
         remedies[l->is],
-        l->is == OF_CONTAINERS
+        l->is == CONTAINER_LAUNCHER
             ? "server '%.64s' is not imported: %s needs a daemon of this "
               "machine, and sandboxed programs cannot reach one"
             : "server '%.64s' is not imported: %s downloads its program, and "

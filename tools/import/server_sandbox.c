@@ -1,14 +1,18 @@
-/* server_sandbox.c -- what a program of another list may touch here.
+/* server_sandbox.c -- make the sandbox of an imported server.
  *
- * There it may do all that its user may.  Here it may read what its arguments
- * name, where that exists: a directory, or the one that the script is in which
- * an interpreter is told to run (with what belongs to it: the nearest directory
- * above that has a package in it, and for one that is installed below a
- * node_modules all of that, since a package needs its neighbours).  What holds
- * far more than a program is for, or keys, is not granted at all: a finding says
- * so.  It writes nothing, and has the network only if it has a secret that it
- * can hardly be for anything else.  All of it is written out with a comment, for
- * somebody to look at. */
+ * In the source, a server may do all that its user may.  Here it gets:
+ *
+ *   reading  The existing paths that its arguments name.  For a script, the
+ *            directory of its package: the nearest of the script's directory
+ *            and the two above it that contains a package, or else the script's
+ *            directory.  For a program in node_modules, all of node_modules,
+ *            because a package needs the others.  A directory that contains far
+ *            more than a program needs, or keys, is not granted but reported.
+ *   writing  Nothing.
+ *   network  Only if the server has a secret, which is hardly for anything
+ *            else.
+ *
+ * Each part is written with a comment, so that the user can check it. */
 #include "tools/import/server.h"
 
 #include <limits.h>
@@ -19,20 +23,21 @@
 
 #include "core/json/value.h"
 
-/* ---- paths ------------------------------------------------------------------- */
+/* ---- paths -------------------------------------------------------------- */
 
-static bool is_whole(const char *path)
+static bool is_absolute_or_variable(const char *path)
 {
     return path[0] == '/' || strncmp(path, "${", 2) == 0;
 }
 
-/* `path` as it counts from where `dir` does, in the arena; NULL is ".". */
-static const char *join(struct server *s, const char *dir, const char *path)
+/* Join a directory and a path relative to it, in the arena.  NULL is ".". */
+static const char *join_server_path(struct server *s, const char *dir,
+                                    const char *path)
 {
     size_t room;
     char *out;
 
-    if (dir == NULL || strcmp(dir, ".") == 0 || is_whole(path))
+    if (dir == NULL || strcmp(dir, ".") == 0 || is_absolute_or_variable(path))
         return path;
     while (strncmp(path, "./", 2) == 0)
         path += 2;
@@ -50,24 +55,27 @@ static const char *join(struct server *s, const char *dir, const char *path)
 
 const char *mortise_server_from_file(struct server *s, const char *path)
 {
-    return s->all->is_elsewhere ? join(s, s->all->whole, path) : path;
+    return s->all->is_elsewhere ? join_server_path(s, s->all->whole, path)
+                                : path;
 }
 
 const char *mortise_server_at(struct server *s, const char *path)
 {
-    return join(s, s->all->base,
-                mortise_server_meant(s, join(s, s->cwd, path)));
+    return join_server_path(
+        s, s->all->base,
+        mortise_server_meant(s, join_server_path(s, s->cwd, path)));
 }
 
-/* What is there on this machine at an argument's path; false: nothing. */
-static bool look(struct server *s, const char *path, struct stat *st)
+/* Get the status of a path in an argument; false: it does not exist, or is
+ * unknown. */
+static bool stat_argument(struct server *s, const char *path, struct stat *st)
 {
     const char *at = mortise_server_at(s, path);
 
     return strstr(at, "${") == NULL && stat(at, st) == 0;
 }
 
-static const char *above(struct server *s, const char *path)
+static const char *get_directory_above(struct server *s, const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *out;
@@ -81,9 +89,9 @@ static const char *above(struct server *s, const char *path)
     return out != NULL ? out : "";
 }
 
-/* ---- what it may read --------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
-static bool is_script(const char *path)
+static bool is_script_path(const char *path)
 {
     static const char *const ends[] = {".js", ".mjs", ".cjs", ".ts",
                                        ".py", ".rb",  ".php", ".pl"};
@@ -95,36 +103,36 @@ static bool is_script(const char *path)
     return false;
 }
 
-/* Is a package there, of which the script may be a part? */
-static bool is_package(struct server *s, const char *dir)
+/* Does the directory contain a package? */
+static bool has_package_mark(struct server *s, const char *dir)
 {
     static const char *const marks[] = {"package.json", "node_modules",
                                         "pyproject.toml"};
     struct stat st;
 
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
-        if (look(s, join(s, dir, marks[i]), &st))
+        if (stat_argument(s, join_server_path(s, dir, marks[i]), &st))
             return true;
     return false;
 }
 
-/* Where all of a script is. */
-static const char *home_of(struct server *s, const char *script)
+/* Find the directory that a script and its package need. */
+static const char *find_script_home(struct server *s, const char *script)
 {
-    const char *dir = above(s, script), *at = dir;
+    const char *dir = get_directory_above(s, script), *at = dir;
 
     for (unsigned i = 0; i < 3; i++) {
-        if (is_package(s, at))
+        if (has_package_mark(s, at))
             return at;
         if (strrchr(at, '/') == at || strcmp(at, ".") == 0)
             break;
-        at = above(s, at);
+        at = get_directory_above(s, at);
     }
     return dir;
 }
 
-/* Is the whole path `path` at `top`, or (`below`) inside of it? */
-static bool is_at(const char *path, const char *top, bool below)
+/* Is the absolute path `path` equal to `top`, or (`below`) inside it? */
+static bool is_at_or_inside(const char *path, const char *top, bool below)
 {
     size_t n = strlen(top);
 
@@ -135,9 +143,8 @@ static bool is_at(const char *path, const char *top, bool below)
     return path[n] == '\0' || (below && (path[n] == '/' || n == 1));
 }
 
-/* Does it hold the home of whoever is here, or one of the places where keys
- * are? */
-static bool is_of_home(const char *path)
+/* Does the path contain the user's home, or is it in a directory of keys? */
+static bool has_home_or_keys(const char *path)
 {
     static const char *const keys[] = {".ssh", ".gnupg", ".aws"};
     const char *home = getenv("HOME");
@@ -147,19 +154,19 @@ static bool is_of_home(const char *path)
         return false;
     if (realpath(home, whole) == NULL)
         snprintf(whole, sizeof whole, "%s", home);
-    if (is_at(whole, path, true))
+    if (is_at_or_inside(whole, path, true))
         return true;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         snprintf(at, sizeof at, "%s/%s", whole, keys[i]);
-        if (is_at(path, at, true))
+        if (is_at_or_inside(path, at, true))
             return true;
     }
     return false;
 }
 
-/* Is what is there, as it counts from `base`, far more than a program is for, or
- * what keys are in? */
-static bool is_vast(struct server *s, const char *path)
+/* Does a path, relative to `base`, contain far more than a program needs, or
+ * keys? */
+static bool is_too_broad(struct server *s, const char *path)
 {
     static const struct {
         const char *top;
@@ -167,20 +174,21 @@ static bool is_vast(struct server *s, const char *path)
     } all[] = {{"/", false},     {"/boot", false}, {"/dev", true},
                {"/etc", false},  {"/home", false}, {"/proc", true},
                {"/root", false}, {"/sys", true},   {"/var", false}};
-    const char *at = join(s, s->all->base, mortise_server_meant(s, path));
+    const char *at =
+        join_server_path(s, s->all->base, mortise_server_meant(s, path));
     char whole[PATH_MAX];
 
     if (realpath(at, whole) == NULL)
         snprintf(whole, sizeof whole, "%s", at);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (is_at(whole, all[i].top, all[i].below))
+        if (is_at_or_inside(whole, all[i].top, all[i].below))
             return true;
-    return is_of_home(whole);
+    return has_home_or_keys(whole);
 }
 
-/* `path` counts from the new file. */
-static void grant(struct server *s, json_t *read, const char *path,
-                  const char *why)
+/* `path` is relative to the new file. */
+static void grant_read(struct server *s, json_t *read, const char *path,
+                       const char *why)
 {
     char where[64];
 
@@ -193,8 +201,8 @@ static void grant(struct server *s, json_t *read, const char *path,
         s->all->f.nomem = true;
 }
 
-/* Word `i` of the command names more than is granted. */
-static void refuse(struct server *s, size_t i, const char *path)
+/* Report that the path in word `i` of the command is not granted. */
+static void report_broad_path(struct server *s, size_t i, const char *path)
 {
     const struct mortise_yaml *args = mortise_foreign_get(s->map, "args");
     char where[64];
@@ -213,19 +221,19 @@ static void refuse(struct server *s, size_t i, const char *path)
         s->key->str, path);
 }
 
-/* What word `i` of the command names, unless that is too much. */
-static void add_read(struct server *s, json_t *read, size_t i, const char *path,
-                     const char *why)
+/* Grant the path in word `i` of the command, unless it contains too much. */
+static void grant_argument_path(struct server *s, json_t *read, size_t i,
+                                const char *path, const char *why)
 {
-    path = join(s, s->cwd, path);
-    if (is_vast(s, path))
-        refuse(s, i, path);
+    path = join_server_path(s, s->cwd, path);
+    if (is_too_broad(s, path))
+        report_broad_path(s, i, path);
     else
-        grant(s, read, mortise_server_from_file(s, path), why);
+        grant_read(s, read, mortise_server_from_file(s, path), why);
 }
 
-/* The outermost node_modules that a path is in; NULL: in none. */
-static const char *modules_of(struct server *s, const char *path)
+/* Find the outermost node_modules directory in a path; NULL: there is none. */
+static const char *find_node_modules(struct server *s, const char *path)
 {
     static const char name[] = "node_modules";
     const char *at = path;
@@ -245,29 +253,31 @@ static const char *modules_of(struct server *s, const char *path)
     return NULL;
 }
 
-/* A program of a package reads the package, and what that needs. */
-static void read_program(struct server *s, json_t *read, const char *program)
+/* A program in node_modules reads its package and the packages that this one
+ * needs. */
+static void grant_program_modules(struct server *s, json_t *read,
+                                  const char *program)
 {
-    const char *modules = modules_of(s, program);
+    const char *modules = find_node_modules(s, program);
 
     if (modules != NULL)
-        grant(s, read, modules, "the directory of its packages");
+        grant_read(s, read, modules, "the directory of its packages");
 }
 
-static void read_script(struct server *s, json_t *read, size_t i,
-                        const char *path)
+static void grant_script(struct server *s, json_t *read, size_t i,
+                         const char *path)
 {
-    const char *home = home_of(s, path);
+    const char *home = find_script_home(s, path);
 
-    /* What lies in somebody's home itself is read, and not the home. */
-    if (is_vast(s, join(s, s->cwd, home)))
+    /* If its directory is too broad, a script gets only its own file. */
+    if (is_too_broad(s, join_server_path(s, s->cwd, home)))
         home = path;
-    add_read(s, read, i, home, "the directory of its program");
+    grant_argument_path(s, read, i, home, "the directory of its program");
 }
 
-/* One argument: true where it is a path that counts from a directory. */
-static bool read_argument(struct server *s, json_t *read, size_t i,
-                          const char *text)
+/* Grant the path in an argument.  True: the argument has a relative path. */
+static bool grant_argument(struct server *s, json_t *read, size_t i,
+                           const char *text)
 {
     const char *path = text, *sign = strchr(text, '='), *modules;
     struct stat st;
@@ -276,24 +286,26 @@ static bool read_argument(struct server *s, json_t *read, size_t i,
         return false;
     if (sign != NULL && text[0] == '-')
         path = sign + 1;
-    if (path[0] == '\0' || !look(s, path, &st))
+    if (path[0] == '\0' || !stat_argument(s, path, &st))
         return false;
-    modules = modules_of(s, path);
+    modules = find_node_modules(s, path);
     if (modules != NULL)
-        add_read(s, read, i, modules, "the directory of its packages");
+        grant_argument_path(s, read, i, modules,
+                            "the directory of its packages");
     else if (S_ISDIR(st.st_mode))
-        add_read(
+        grant_argument_path(
             s, read, i, path,
             "an argument names it; list the files that it changes in `write`");
-    else if (is_script(path))
-        read_script(s, read, i, path);
+    else if (is_script_path(path))
+        grant_script(s, read, i, path);
     else
-        add_read(s, read, i, path, "an argument names it");
-    return !is_whole(path);
+        grant_argument_path(s, read, i, path, "an argument names it");
+    return !is_absolute_or_variable(path);
 }
 
-/* `python -m NAME` finds the module where it works. */
-static void read_modules(struct server *s, json_t *read, const json_t *command)
+/* `python -m NAME` looks for the module in its working directory. */
+static void grant_python_modules(struct server *s, json_t *read,
+                                 const json_t *command)
 {
     const char *program = json_string_value(json_array_get(command, 0)),
                *first = json_string_value(json_array_get(command, 1)), *base;
@@ -302,12 +314,12 @@ static void read_modules(struct server *s, json_t *read, const json_t *command)
         return;
     base = strrchr(program, '/') != NULL ? strrchr(program, '/') + 1 : program;
     if (strncmp(base, "python", 6) == 0 && strcmp(first, "-m") == 0)
-        add_read(s, read, 1, ".", "the directory of its modules");
+        grant_argument_path(s, read, 1, ".", "the directory of its modules");
 }
 
-/* ---- the sandbox ----------------------------------------------------------------- */
+/* ---- the sandbox -------------------------------------------------------- */
 
-static json_t *net_of(struct server *s)
+static json_t *make_network_grant(struct server *s)
 {
     if (!s->has_secret) {
         mortise_server_note(s, "sandbox/net",
@@ -328,11 +340,11 @@ void mortise_server_sandbox(struct server *s, const json_t *command)
 
     MORTISE_JSON_EACH (arg, i, command) {
         if (i == 0)
-            read_program(s, read, json_string_value(arg));
-        else if (read_argument(s, read, i, json_string_value(arg)))
+            grant_program_modules(s, read, json_string_value(arg));
+        else if (grant_argument(s, read, i, json_string_value(arg)))
             counts = true;
     }
-    read_modules(s, read, command);
+    grant_python_modules(s, read, command);
     if (json_array_size(read) == 0)
         mortise_server_note(s, "sandbox/fs/read",
                             "only the system's programs and libraries");
@@ -344,6 +356,6 @@ void mortise_server_sandbox(struct server *s, const json_t *command)
     mortise_foreign_put(f, fs, "read", read);
     mortise_foreign_put(f, fs, "write", json_array());
     mortise_foreign_put(f, sandbox, "fs", fs);
-    mortise_foreign_put(f, sandbox, "net", net_of(s));
+    mortise_foreign_put(f, sandbox, "net", make_network_grant(s));
     mortise_foreign_put(f, s->into, "sandbox", sandbox);
 }

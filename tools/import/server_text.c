@@ -1,18 +1,19 @@
-/* server_text.c -- the values of servers of other programs, as ours.
+/* server_text.c -- convert the strings of imported servers.
  *
- * Theirs may hold references, which are ours by another name:
+ * A string of the source can contain references, which are converted:
  *
- *     ${env:NAME}, ${NAME}, ${NAME:-default}   a variable of the environment
- *     ${input:ID}                              what a person is asked for: here a
- *                                              variable, too, called as the ID is
+ *     ${env:NAME}, ${NAME}, ${NAME:-default}   ${env:NAME}, with its default
+ *     ${input:ID}, which an editor asks for    ${env:ID}, in capitals
  *     ${userHome}, ~/                          ${env:HOME}
  *     ${workspaceFolder}                       the directory of the list
  *
- * Any other ${ is text.  What may be a secret is told by the name (of the
- * variable, the header, the option) or by how it begins; to take one too many
- * for a secret costs a line, to take one too few is printed.  So in doubt it is
- * one.  Where it came from a variable, that one has it; where it stood there as
- * it is, the variable that is to have it is named after where it stood. */
+ * Any other `${` is text.
+ *
+ * A string is a secret if its name says so (the name of the variable, header or
+ * option), or if it contains a known token prefix or a password.  In doubt it
+ * is a secret: a wrong guess costs a line, but a missed secret is printed.  If
+ * the secret comes from a variable, this variable is kept.  If the list
+ * contains the secret itself, a variable is named after its place. */
 #include "tools/import/server.h"
 
 #include <ctype.h>
@@ -23,56 +24,56 @@
 
 #include "core/json/secret.h"
 
-enum { VARIABLE_MOST = 128, SECRET_MOST = 56 };
+enum { VARIABLE_SIZE = 128, SECRET_NAME_MAX = 56 };
 
-/* A value while it is read. */
+/* A string while it is converted. */
 struct value {
-    struct mortise_buf text;      /* as it is to be written */
-    char variable[VARIABLE_MOST]; /* the last that it refers to */
-    size_t lead, tail; /* bytes of text before and behind the last one */
-    unsigned n;        /* references */
+    struct mortise_buf text;      /* the new text */
+    char variable[VARIABLE_SIZE]; /* name of the last reference */
+    size_t lead, tail;            /* begin and end of that reference */
+    unsigned n;                   /* number of references */
     bool is_secret, has_default;
 };
 
-/* ---- what is a secret ------------------------------------------------------ */
+/* ---- detecting secrets -------------------------------------------------- */
 
-static bool ends_with(const char *s, const char *end)
+static bool has_suffix_nocase(const char *s, const char *end)
 {
     size_t n = strlen(s), k = strlen(end);
 
     return n >= k && strcasecmp(s + n - k, end) == 0;
 }
 
-/* Is that what a secret is called? */
-static bool is_secret_name(const char *name)
+/* Is it the usual name of a secret? */
+static bool is_name_of_secret(const char *name)
 {
     static const char *const words[] = {
         "token", "secret",     "password", "passwd",   "passphrase",
         "key",   "credential", "cookie",   "authoriz", "authentic"};
     static const char *const ends[] = {"_pat", "_pwd", "_auth", "-auth"};
 
-    if (ends_with(name, "file") || ends_with(name, "path") ||
-        ends_with(name, "dir"))
+    if (has_suffix_nocase(name, "file") || has_suffix_nocase(name, "path") ||
+        has_suffix_nocase(name, "dir"))
         return false;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcasestr(name, words[i]) != NULL)
             return true;
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        if (ends_with(name, ends[i]))
+        if (has_suffix_nocase(name, ends[i]))
             return true;
     return false;
 }
 
-/* Though it is called so, the value shows that it is none: a number (of
- * tokens), a word of yes and no, a path. */
-static bool is_harmless(const char *s)
+/* Does the value show that it is no secret, though its name says so?  It is a
+ * number (of tokens), a boolean, or a path. */
+static bool is_harmless_value(const char *s)
 {
     return strspn(s, "0123456789") == strlen(s) || strcasecmp(s, "true") == 0 ||
            strcasecmp(s, "false") == 0 || strncmp(s, "./", 2) == 0 ||
            strncmp(s, "../", 3) == 0;
 }
 
-static bool is_of_url(const char *s, const char *at)
+static bool is_userinfo_end(const char *s, const char *at)
 {
     const char *before = s;
 
@@ -84,8 +85,8 @@ static bool is_of_url(const char *s, const char *at)
     return false;
 }
 
-/* Does how it begins, or a part of it does, say that it is a token? */
-static bool has_token(const char *s)
+/* Does the text contain the usual prefix of a token? */
+static bool has_token_prefix(const char *s)
 {
     static const char *const begins[] = {
         "sk-",  "pk-",   "ghp_",  "gho_",  "ghu_",        "ghs_",
@@ -103,8 +104,8 @@ static bool has_token(const char *s)
     return false;
 }
 
-/* The name that ends before `at`: "api_key" of "?api_key=". */
-static size_t name_before(const char *s, const char *at, char out[64])
+/* Get the name that ends before `at`: "api_key" of "?api_key=". */
+static size_t get_name_before(const char *s, const char *at, char out[64])
 {
     size_t n = 0;
 
@@ -116,61 +117,61 @@ static size_t name_before(const char *s, const char *at, char out[64])
     return n;
 }
 
-/* Is a value named in it (NAME=..., NAME: ...) that is called as secrets are? */
-static bool has_named(const char *s)
+/* Does the text contain NAME=VALUE or NAME:VALUE with the name of a secret? */
+static bool has_named_secret(const char *s)
 {
     char name[64];
 
     for (const char *at = s; (at = strpbrk(at, ":=")) != NULL; at++) {
-        size_t n = name_before(s, at, name);
+        size_t n = get_name_before(s, at, name);
         bool is_host = at - s > (ptrdiff_t)n && *(at - n - 1) == '/';
 
         if (at[1] != '\0' && strncmp(at, "://", 3) != 0 && !is_host &&
-            !is_harmless(at + 1) && is_secret_name(name))
+            !is_harmless_value(at + 1) && is_name_of_secret(name))
             return true;
     }
     return false;
 }
 
-/* Does the text itself say that there is a secret in it? */
-static bool is_secret_text(const char *s)
+/* Does the text itself show that it contains a secret? */
+static bool has_secret_in_text(const char *s)
 {
-    if (has_token(s) || has_named(s))
+    if (has_token_prefix(s) || has_named_secret(s))
         return true;
     for (const char *at = s; (at = strchr(at, '@')) != NULL; at++)
-        if (is_of_url(s, at))
+        if (is_userinfo_end(s, at))
             return true;
     return false;
 }
 
-/* ---- references ------------------------------------------------------------ */
+/* ---- references --------------------------------------------------------- */
 
-static bool is_variable(const char *s, size_t n)
+static bool is_env_name(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (s[i] != '_' && !isalnum((unsigned char)s[i]))
             return false;
-    return n > 0 && n < VARIABLE_MOST && !isdigit((unsigned char)s[0]);
+    return n > 0 && n < VARIABLE_SIZE && !isdigit((unsigned char)s[0]);
 }
 
-/* `given` as the name of a variable, behind what is there of it. */
-static void add_variable(char out[VARIABLE_MOST], const char *given)
+/* Append `given` to a name, in the form of a variable's name. */
+static void append_variable_name(char out[VARIABLE_SIZE], const char *given)
 {
     size_t n = strlen(out);
 
-    if (n > 0 && n + 1 < VARIABLE_MOST)
+    if (n > 0 && n + 1 < VARIABLE_SIZE)
         out[n++] = '_';
     while (*given == '-' || *given == '/')
         given++;
-    for (; *given != '\0' && n + 1 < VARIABLE_MOST; given++)
+    for (; *given != '\0' && n + 1 < VARIABLE_SIZE; given++)
         out[n++] = isalnum((unsigned char)*given)
                        ? (char)toupper((unsigned char)*given)
                        : '_';
     out[n] = '\0';
 }
 
-/* Is a person who is asked for it not to see it? */
-static bool is_asked_in_secret(const struct server *s, const char *id)
+/* Does the editor hide this input while the user types it? */
+static bool is_hidden_input(const struct server *s, const char *id)
 {
     const struct mortise_yaml *list = s->all->inputs, *hidden;
 
@@ -184,8 +185,9 @@ static bool is_asked_in_secret(const struct server *s, const char *id)
     return false;
 }
 
-/* "workspaceFolder" and its like, for which a path stands; NULL: none. */
-static const char *path_for(const struct server *s, const char *word)
+/* Get the path that replaces "workspaceFolder" and similar words; NULL:
+ * none. */
+static const char *get_path_for_word(const struct server *s, const char *word)
 {
     if (strcmp(word, "workspaceFolder") == 0 ||
         strcmp(word, "workspaceRoot") == 0)
@@ -197,12 +199,12 @@ static const char *path_for(const struct server *s, const char *word)
     return NULL;
 }
 
-static void put_variable(struct value *v, const char *name, size_t n,
-                         const char *fallback)
+static void put_variable_reference(struct value *v, const char *name, size_t n,
+                                   const char *fallback)
 {
     v->lead = v->text.n;
     snprintf(v->variable, sizeof v->variable, "%.*s", (int)n, name);
-    v->is_secret |= is_secret_name(v->variable);
+    v->is_secret |= is_name_of_secret(v->variable);
     v->has_default |= fallback != NULL;
     v->n++;
     mortise_buf_printf(&v->text, "${env:%s", v->variable);
@@ -214,36 +216,39 @@ static void put_variable(struct value *v, const char *name, size_t n,
     v->tail = v->text.n;
 }
 
-/* What stands between the braces; false: no reference. */
-static bool put_reference(struct server *s, struct value *v, const char *word)
+/* Append the reference between the braces; false: it is no reference. */
+static bool put_source_reference(struct server *s, struct value *v,
+                                 const char *word)
 {
-    const char *fallback = strstr(word, ":-"), *path = path_for(s, word);
+    const char *fallback = strstr(word, ":-"),
+               *path = get_path_for_word(s, word);
     size_t n = fallback != NULL ? (size_t)(fallback - word) : strlen(word);
-    char made[VARIABLE_MOST] = "";
+    char made[VARIABLE_SIZE] = "";
 
     if (path != NULL) {
         mortise_buf_puts(&v->text, path);
     } else if (strncmp(word, "input:", 6) == 0 && word[6] != '\0') {
-        add_variable(made, word + 6);
+        append_variable_name(made, word + 6);
         if (isdigit((unsigned char)made[0]))
             return false;
-        v->is_secret |= is_asked_in_secret(s, word + 6);
-        put_variable(v, made, strlen(made), NULL);
+        v->is_secret |= is_hidden_input(s, word + 6);
+        put_variable_reference(v, made, strlen(made), NULL);
     } else if (strncmp(word, "env:", 4) == 0 && n > 4 &&
-               is_variable(word + 4, n - 4)) {
-        put_variable(v, word + 4, n - 4,
-                     fallback != NULL ? fallback + 2 : NULL);
-    } else if (is_variable(word, n)) {
-        put_variable(v, word, n, fallback != NULL ? fallback + 2 : NULL);
+               is_env_name(word + 4, n - 4)) {
+        put_variable_reference(v, word + 4, n - 4,
+                               fallback != NULL ? fallback + 2 : NULL);
+    } else if (is_env_name(word, n)) {
+        put_variable_reference(v, word, n,
+                               fallback != NULL ? fallback + 2 : NULL);
     } else {
         return false;
     }
     return true;
 }
 
-/* The "${...}" at `at`: its length, or 0: it is text. */
-static size_t take_reference(struct server *s, struct value *v, const char *at,
-                             struct mortise_span span)
+/* Append the "${...}" at `at`.  Returns its length; 0: it is text. */
+static size_t convert_reference(struct server *s, struct value *v,
+                                const char *at, struct mortise_span span)
 {
     const char *end = strchr(at, '}');
     char word[256];
@@ -253,7 +258,7 @@ static size_t take_reference(struct server *s, struct value *v, const char *at,
         return 0; /* "$${" would be text here */
     if (end != NULL && n < sizeof word) {
         snprintf(word, sizeof word, "%.*s", (int)n, at + 2);
-        if (strstr(word, "${") == NULL && put_reference(s, v, word))
+        if (strstr(word, "${") == NULL && put_source_reference(s, v, word))
             return n + 3;
     }
     mortise_foreign_lost(&s->all->f, span, "the new file has it as text",
@@ -262,8 +267,8 @@ static size_t take_reference(struct server *s, struct value *v, const char *at,
     return 0;
 }
 
-static void read_value(struct server *s, struct value *v,
-                       const struct mortise_yaml *from)
+static void convert_string(struct server *s, struct value *v,
+                           const struct mortise_yaml *from)
 {
     const char *p = from->str;
 
@@ -272,8 +277,9 @@ static void read_value(struct server *s, struct value *v,
         p++;
     }
     while (*p != '\0') {
-        size_t n =
-            strncmp(p, "${", 2) == 0 ? take_reference(s, v, p, from->span) : 0;
+        size_t n = strncmp(p, "${", 2) == 0
+                       ? convert_reference(s, v, p, from->span)
+                       : 0;
 
         if (n == 0 && strncmp(p, "${", 2) == 0)
             mortise_buf_puts(&v->text, "$");
@@ -283,12 +289,12 @@ static void read_value(struct server *s, struct value *v,
     }
 }
 
-/* ---- secrets -------------------------------------------------------------- */
+/* ---- secrets ------------------------------------------------------------ */
 
-/* May `name` be the variable of that secret?  `value` NULL: of whatever it has
- * already. */
-static bool is_free(const struct servers *all, const char *name,
-                    const char *value)
+/* Can the variable `name` hold this secret?  Yes, if it is unused or has the
+ * same value.  `value` NULL: the variable's own value is the secret. */
+static bool is_variable_available(const struct servers *all, const char *name,
+                                  const char *value)
 {
     const json_t *had = json_object_get(all->vars, name);
 
@@ -299,45 +305,46 @@ static bool is_free(const struct servers *all, const char *name,
     return json_is_string(had) && strcmp(json_string_value(had), value) == 0;
 }
 
-/* The variable for a secret that stood there as it is; gives `out`. */
-static const char *variable_for(struct server *s, enum server_place place,
-                                const char *name, const char *value,
-                                char out[VARIABLE_MOST])
+/* Choose a variable for a secret that the list contains; returns `out`. */
+static const char *choose_variable(struct server *s, enum server_place place,
+                                   const char *name, const char *value,
+                                   char out[VARIABLE_SIZE])
 {
-    char base[VARIABLE_MOST - 16] = "";
+    char base[VARIABLE_SIZE - 16] = "";
 
     out[0] = '\0';
-    if (place == SERVER_ENV && is_variable(name, strlen(name)))
-        snprintf(out, VARIABLE_MOST, "%s", name);
-    if (out[0] == '\0' || !is_free(s->all, out, value)) {
+    if (place == SERVER_ENV && is_env_name(name, strlen(name)))
+        snprintf(out, VARIABLE_SIZE, "%s", name);
+    if (out[0] == '\0' || !is_variable_available(s->all, out, value)) {
         out[0] = '\0';
-        add_variable(out, s->ours);
-        add_variable(out, name[0] != '\0'       ? name
-                          : place == SERVER_URL ? "url"
-                                                : "secret");
+        append_variable_name(out, s->ours);
+        append_variable_name(out, name[0] != '\0'       ? name
+                                  : place == SERVER_URL ? "url"
+                                                        : "secret");
     }
     snprintf(base, sizeof base, "%s", out);
-    for (unsigned k = 2; !is_free(s->all, out, value); k++)
-        snprintf(out, VARIABLE_MOST, "%s_%u", base, k);
+    for (unsigned k = 2; !is_variable_available(s->all, out, value); k++)
+        snprintf(out, VARIABLE_SIZE, "%s_%u", base, k);
     return out;
 }
 
-/* The secret that a variable has, made if there is none; gives `out`. */
-static const char *secret_of(struct servers *all, const char *variable,
-                             char out[SECRET_MOST + 16])
+/* Choose the name of the secret that comes from a variable: the existing one,
+ * or an unused name.  Returns `out`. */
+static const char *choose_secret_name(struct servers *all, const char *variable,
+                                      char out[SECRET_NAME_MAX + 16])
 {
-    char base[SECRET_MOST + 1];
+    char base[SECRET_NAME_MAX + 1];
     size_t n = 0;
 
-    for (const char *p = variable; *p != '\0' && n < SECRET_MOST; p++)
+    for (const char *p = variable; *p != '\0' && n < SECRET_NAME_MAX; p++)
         if (*p != '_')
             base[n++] = (char)tolower((unsigned char)*p);
         else if (n > 0)
             base[n++] = '-';
     base[n] = '\0';
-    snprintf(out, SECRET_MOST + 16, "%s", base);
+    snprintf(out, SECRET_NAME_MAX + 16, "%s", base);
     if (n == 0)
-        n = (size_t)snprintf(out, SECRET_MOST + 16, "secret");
+        n = (size_t)snprintf(out, SECRET_NAME_MAX + 16, "secret");
     for (unsigned k = 2;; k++) {
         const json_t *had = json_object_get(all->secrets, out);
         const char *its = json_string_value(json_object_get(had, "env"));
@@ -348,8 +355,8 @@ static const char *secret_of(struct servers *all, const char *variable,
     }
 }
 
-/* It was found: what is to be exported, said where the secret stands. */
-static void note_found(struct servers *all, const char *secret)
+/* Add a comment: the user must set the variable to the value in the list. */
+static void note_unset_variable(struct servers *all, const char *secret)
 {
     char pointer[128];
 
@@ -359,26 +366,28 @@ static void note_found(struct servers *all, const char *secret)
                                     "its value, which was not copied"));
 }
 
-/* A reference to the secret that a variable has, behind n bytes of `lead`. */
-static json_t *refer(struct server *s, const char *variable, const char *value,
-                     const char *lead, size_t n)
+/* Add the secret that comes from a variable, and make a reference to it, after
+ * the first n bytes of `lead`. */
+static json_t *add_secret_reference(struct server *s, const char *variable,
+                                    const char *value, const char *lead,
+                                    size_t n)
 {
     struct servers *all = s->all;
-    char name[SECRET_MOST + 16];
+    char name[SECRET_NAME_MAX + 16];
 
-    secret_of(all, variable, name);
+    choose_secret_name(all, variable, name);
     mortise_foreign_put(&all->f, all->secrets, name,
                         json_pack("{s:s}", "env", variable));
     mortise_foreign_put(&all->f, all->vars, variable,
                         value != NULL ? json_string(value) : json_null());
     if (value != NULL)
-        note_found(all, name);
+        note_unset_variable(all, name);
     return json_sprintf("%.*ssecret://%s", (int)n, lead, name);
 }
 
-/* So many bytes before a secret are a scheme ("Bearer ") and a blank, which may
- * stay; 0: there is none. */
-static size_t scheme(const char *s)
+/* Get the number of bytes of a scheme and its blank ("Bearer ") before a
+ * secret, which can stay in the file.  0: there is none. */
+static size_t get_scheme_size(const char *s)
 {
     size_t n =
         strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
@@ -389,25 +398,26 @@ static size_t scheme(const char *s)
                : 0;
 }
 
-/* Where a reference may stand. */
-static json_t *as_reference(struct server *s, struct value *v,
-                            enum server_place place, const char *name,
-                            const char *theirs)
+/* For environment variables and headers, which take secret:// references. */
+static json_t *make_secret_reference(struct server *s, struct value *v,
+                                     enum server_place place, const char *name,
+                                     const char *theirs)
 {
-    size_t lead = place == SERVER_HEADER ? scheme(v->text.p) : 0;
-    char made[VARIABLE_MOST];
+    size_t lead = place == SERVER_HEADER ? get_scheme_size(v->text.p) : 0;
+    char made[VARIABLE_SIZE];
 
     s->has_secret = true;
     if (v->n == 1 && v->tail == v->text.n && v->lead == lead &&
-        !v->has_default && is_free(s->all, v->variable, NULL))
-        return refer(s, v->variable, NULL, v->text.p, lead);
-    variable_for(s, place, name, theirs, made);
-    return refer(s, made, theirs, theirs, v->n == 0 ? lead : 0);
+        !v->has_default && is_variable_available(s->all, v->variable, NULL))
+        return add_secret_reference(s, v->variable, NULL, v->text.p, lead);
+    choose_variable(s, place, name, theirs, made);
+    return add_secret_reference(s, made, theirs, theirs, v->n == 0 ? lead : 0);
 }
 
-/* Say that a secret stands where others see it, and what is to have it. */
-static void tell_shown(struct server *s, enum server_place place,
-                       struct mortise_span at, const char *variable)
+/* Report a secret in a place that others can see, and the variable that
+ * replaces it. */
+static void report_visible_secret(struct server *s, enum server_place place,
+                                  struct mortise_span at, const char *variable)
 {
     bool url = place == SERVER_URL;
 
@@ -421,9 +431,8 @@ static void tell_shown(struct server *s, enum server_place place,
         url ? "the URL" : "an argument", s->key->str, variable);
 }
 
-/* So many bytes of an argument name what stands behind them: "--key="; 0: none
- * do. */
-static size_t named(const char *s, char option[64])
+/* Get the size of the option before an argument's value: "--key=".  0: none. */
+static size_t get_option_size(const char *s, char option[64])
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -435,31 +444,32 @@ static size_t named(const char *s, char option[64])
     return n + 1;
 }
 
-/* Where none may: the variable itself, which is put in when the file is
- * read. */
-static json_t *as_variable(struct server *s, struct value *v,
-                           enum server_place place, const char *name,
-                           const struct mortise_yaml *theirs)
+/* For arguments and URLs, which take no secret:// references: use ${env:NAME},
+ * which is replaced when the file is loaded. */
+static json_t *make_variable_reference(struct server *s, struct value *v,
+                                       enum server_place place,
+                                       const char *name,
+                                       const struct mortise_yaml *theirs)
 {
-    char option[64], made[VARIABLE_MOST];
+    char option[64], made[VARIABLE_SIZE];
     size_t lead = 0;
 
-    if (v->n > 0 && !v->has_default && !is_secret_text(theirs->str)) {
-        tell_shown(s, place, theirs->span, v->variable);
+    if (v->n > 0 && !v->has_default && !has_secret_in_text(theirs->str)) {
+        report_visible_secret(s, place, theirs->span, v->variable);
         return mortise_json_strn(v->text.p, v->text.n);
     }
     if (place == SERVER_ARG && name[0] == '\0')
-        lead = named(theirs->str, option);
-    variable_for(s, place, lead > 0 ? option : name, theirs->str, made);
+        lead = get_option_size(theirs->str, option);
+    choose_variable(s, place, lead > 0 ? option : name, theirs->str, made);
     mortise_foreign_put(&s->all->f, s->all->vars, made,
                         json_string(theirs->str));
-    tell_shown(s, place, theirs->span, made);
+    report_visible_secret(s, place, theirs->span, made);
     return json_sprintf("%.*s${env:%s}", (int)lead, theirs->str, made);
 }
 
-/* ---- all of it --------------------------------------------------------------- */
+/* ---- interface ---------------------------------------------------------- */
 
-static bool is_text(struct server *s, const struct mortise_yaml *v)
+static bool is_importable_text(struct server *s, const struct mortise_yaml *v)
 {
     bool scalar = v->kind != MORTISE_YAML_NULL && v->kind != MORTISE_YAML_SEQ &&
                   v->kind != MORTISE_YAML_MAP;
@@ -480,20 +490,20 @@ json_t *mortise_server_text(struct server *s, const struct mortise_yaml *v,
     struct value value = {.n = 0};
     json_t *out = NULL;
 
-    if (!is_text(s, v))
+    if (!is_importable_text(s, v))
         return NULL;
     mortise_buf_init(&value.text, s->all->f.arena->mem);
-    read_value(s, &value, v);
-    value.is_secret |= is_secret_text(v->str) ||
-                       (is_secret_name(name) && !is_harmless(v->str));
+    convert_string(s, &value, v);
+    value.is_secret |= has_secret_in_text(v->str) ||
+                       (is_name_of_secret(name) && !is_harmless_value(v->str));
     if (mortise_buf_cstr(&value.text) == NULL)
         out = NULL;
     else if (!value.is_secret)
         out = mortise_json_strn(value.text.p, value.text.n);
     else if (place == SERVER_ENV || place == SERVER_HEADER)
-        out = as_reference(s, &value, place, name, v->str);
+        out = make_secret_reference(s, &value, place, name, v->str);
     else
-        out = as_variable(s, &value, place, name, v);
+        out = make_variable_reference(s, &value, place, name, v);
     s->all->f.nomem |= out == NULL;
     mortise_buf_finish(&value.text);
     return out;
@@ -504,10 +514,10 @@ json_t *mortise_server_path(struct server *s, const struct mortise_yaml *v)
     struct value value = {.n = 0};
     json_t *out = NULL;
 
-    if (!is_text(s, v))
+    if (!is_importable_text(s, v))
         return NULL;
     mortise_buf_init(&value.text, s->all->f.arena->mem);
-    read_value(s, &value, v);
+    convert_string(s, &value, v);
     if (mortise_buf_cstr(&value.text) != NULL)
         out = mortise_json_strn(value.text.p, value.text.n);
     s->all->f.nomem |= out == NULL;
@@ -515,7 +525,7 @@ json_t *mortise_server_path(struct server *s, const struct mortise_yaml *v)
     return out;
 }
 
-/* ---- what it stands for --------------------------------------------------- */
+/* ---- expansion ---------------------------------------------------------- */
 
 const char *mortise_server_meant(struct server *s, const char *text)
 {

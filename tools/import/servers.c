@@ -1,25 +1,24 @@
-/* servers.c -- lists of MCP servers of other programs, as a deployment.
+/* servers.c -- convert lists of MCP servers to Deployment files.
  *
- * Whoever has servers for an assistant or an editor has them in a JSON file:
+ * Assistants and editors keep their servers in a JSON file:
  *
  *     {"mcpServers": {"files": {"command": "npx", "args": [...], "env": {...}},
  *                     "remote": {"type": "http", "url": "...", "headers": {}}}}
  *
- * or with "servers" and "inputs" in the place of "mcpServers", maybe inside of
- * "mcp", maybe with comments.  What comes out is a Deployment file that loads.
- * The promises:
+ * Some use "servers" and "inputs" instead of "mcpServers", may put them inside
+ * "mcp", and allow comments.  The new file is a valid Deployment.  Guarantees:
  *
- *   (1) Nothing is dropped in silence: what has no like here is a warning at its
- *       place, and a comment at the head of the new file.
- *   (2) No secret is printed.  What looks like one becomes a reference to a
- *       secret that a variable of the environment has; where no reference may
- *       stand (an argument, a URL), the variable itself.  Neither findings nor
- *       comments quote values, or lines of the list.
- *   (3) Nothing that the file says is looked for here: a ${ that means nothing
- *       there means nothing here.
- *   (4) A program may touch what its arguments name and no more, and that is
- *       written out, to be looked at.
- *   (5) The same list, in the same directory, gives the same file.
+ *   (1) Each loss is reported: as a warning at its place, and as a comment at
+ *       the head of the new file.
+ *   (2) No secret is printed.  A value that may be a secret becomes a reference
+ *       to a secret, which comes from an environment variable.  Arguments and
+ *       URLs take no such references; they get the variable itself.  Findings
+ *       and comments never quote values or lines of the list.
+ *   (3) Text is never expanded by accident: a `${` without a meaning in the
+ *       source is escaped in the new file.
+ *   (4) A program may use the paths that its arguments name, and no others.
+ *       The new file lists them, so that the user can check them.
+ *   (5) The same list in the same directory gives the same file.
  */
 #include "tools/import/servers.h"
 
@@ -35,9 +34,9 @@
 #include "core/json/value.h"
 #include "lang/yaml/write.h"
 
-enum { NAME_MOST = MORTISE_MCP_NAME };
+enum { SERVER_NAME_MAX = MORTISE_MCP_NAME };
 
-/* ---- what is said -------------------------------------------------------- */
+/* ---- comments in the new file ------------------------------------------- */
 
 void mortise_server_note(struct server *s, const char *where, const char *fmt,
                          ...)
@@ -52,43 +51,44 @@ void mortise_server_note(struct server *s, const char *where, const char *fmt,
     mortise_foreign_put(&s->all->f, s->all->notes, pointer, json_string(words));
 }
 
-static const char *note_of(void *ud, const char *pointer)
+static const char *get_file_comment(void *ud, const char *pointer)
 {
     return json_string_value(json_object_get(ud, pointer));
 }
 
-/* ---- names --------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------- */
 
-static bool may_begin(char c)
+static bool is_server_name_start(char c)
 {
     return c >= 'a' && c <= 'z';
 }
 
-static bool may_stand(char c)
+static bool is_server_name_char(char c)
 {
-    return may_begin(c) || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    return is_server_name_start(c) || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
 }
 
-static bool is_name(const char *s)
+static bool is_server_name(const char *s)
 {
-    if (!may_begin(s[0]) || strlen(s) > NAME_MOST)
+    if (!is_server_name_start(s[0]) || strlen(s) > SERVER_NAME_MAX)
         return false;
-    while (may_stand(*s))
+    while (is_server_name_char(*s))
         s++;
     return *s == '\0';
 }
 
-/* What of `given` may stand in a name. */
-static void sketch(char out[NAME_MOST + 1], const char *given)
+/* Replace the characters that a name cannot contain. */
+static void make_valid_name(char out[SERVER_NAME_MAX + 1], const char *given)
 {
     size_t n = 0;
 
-    for (; *given != '\0' && n < NAME_MOST; given++) {
+    for (; *given != '\0' && n < SERVER_NAME_MAX; given++) {
         char c = *given >= 'A' && *given <= 'Z' ? (char)(*given + 32) : *given;
 
-        if (n == 0 && may_stand(c) && !may_begin(c))
-            n = (size_t)snprintf(out, NAME_MOST, "mcp-");
-        if (may_stand(c))
+        if (n == 0 && is_server_name_char(c) && !is_server_name_start(c))
+            n = (size_t)snprintf(out, SERVER_NAME_MAX, "mcp-");
+        if (is_server_name_char(c))
             out[n++] = c;
         else if (n > 0 && out[n - 1] != '-')
             out[n++] = '-';
@@ -100,29 +100,31 @@ static void sketch(char out[NAME_MOST + 1], const char *given)
         strcpy(out, "server");
 }
 
-static void find_free(const struct servers *all, char name[NAME_MOST + 1])
+static void find_unused_name(const struct servers *all,
+                             char name[SERVER_NAME_MAX + 1])
 {
-    char base[NAME_MOST + 1], end[24];
+    char base[SERVER_NAME_MAX + 1], end[24];
 
     memcpy(base, name, sizeof base);
     for (unsigned k = 2; json_object_get(all->ours, name) != NULL; k++) {
-        int room = NAME_MOST - snprintf(end, sizeof end, "-%u", k);
+        int room = SERVER_NAME_MAX - snprintf(end, sizeof end, "-%u", k);
 
-        snprintf(name, NAME_MOST + 1, "%.*s%s", room, base, end);
+        snprintf(name, SERVER_NAME_MAX + 1, "%.*s%s", room, base, end);
     }
 }
 
-/* Ours for a server; who has a name that is one here keeps it. */
-static const char *name_of(struct servers *all, const struct mortise_yaml *key)
+/* Choose the new name of a server.  A valid name stays the same. */
+static const char *choose_server_name(struct servers *all,
+                                      const struct mortise_yaml *key)
 {
-    char name[NAME_MOST + 1];
+    char name[SERVER_NAME_MAX + 1];
     struct mortise_diag *d;
     const char *out;
 
-    if (is_name(key->str))
+    if (is_server_name(key->str))
         return key->str;
-    sketch(name, key->str);
-    find_free(all, name);
+    make_valid_name(name, key->str);
+    find_unused_name(all, name);
     mortise_foreign_put(&all->f, all->ours, name, json_true());
     d = mortise_diag_add(all->f.diags, "W1002", key->span,
                          "'%.100s' is named '%s', because it is not a valid "
@@ -136,15 +138,17 @@ static const char *name_of(struct servers *all, const struct mortise_yaml *key)
     return out != NULL ? out : "";
 }
 
-/* ---- fields ---------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------- */
 
-static const char *quoted(const struct server *s)
+/* The name in the list: messages use it, and not the new name. */
+static const char *get_source_name(const struct server *s)
 {
     return s->key->str;
 }
 
-static bool is_kind(struct server *s, const char *name,
-                    const struct mortise_yaml *v, enum mortise_yaml_kind kind)
+static bool has_yaml_kind(struct server *s, const char *name,
+                          const struct mortise_yaml *v,
+                          enum mortise_yaml_kind kind)
 {
     struct mortise_yaml like = {.kind = kind};
 
@@ -152,19 +156,19 @@ static bool is_kind(struct server *s, const char *name,
         return true;
     mortise_foreign_wrong(&s->all->f, v->span, NULL,
                           "'%s' of server '%.64s' must be %s, not %s", name,
-                          quoted(s), mortise_yaml_kind_name(like.kind),
+                          get_source_name(s), mortise_yaml_kind_name(like.kind),
                           mortise_yaml_kind_name(v->kind));
     return false;
 }
 
-/* A mapping of names to texts, of variables or headers. */
-static void take_texts(struct server *s, const char *from, const char *to,
-                       enum server_place place)
+/* Convert a mapping of names to strings: variables or headers. */
+static void convert_text_map(struct server *s, const char *from, const char *to,
+                             enum server_place place)
 {
     const struct mortise_yaml *map = mortise_foreign_get(s->map, from);
     json_t *out;
 
-    if (map == NULL || !is_kind(s, from, map, MORTISE_YAML_MAP))
+    if (map == NULL || !has_yaml_kind(s, from, map, MORTISE_YAML_MAP))
         return;
     out = json_object();
     for (size_t i = 0; i < map->n; i++) {
@@ -177,10 +181,10 @@ static void take_texts(struct server *s, const char *from, const char *to,
     mortise_foreign_put_some(&s->all->f, s->into, to, out);
 }
 
-/* ---- a program ------------------------------------------------------------- */
+/* ---- programs ----------------------------------------------------------- */
 
-/* "--api-key" before a value, or before the = in one; "" is none. */
-static const char *option_before(const struct mortise_yaml *args, size_t i)
+/* Get the option, such as "--api-key", before an argument; "": none. */
+static const char *get_option_before(const struct mortise_yaml *args, size_t i)
 {
     const char *before = i > 0 ? args->items[i - 1]->str : NULL;
 
@@ -190,9 +194,9 @@ static const char *option_before(const struct mortise_yaml *args, size_t i)
                : "";
 }
 
-/* The file that is run, as a path from the new file where it is one; NULL: it is
- * left behind. */
-static json_t *program_of(struct server *s)
+/* Get the program; a path becomes relative to the new file.  NULL: not
+ * imported. */
+static json_t *convert_program_path(struct server *s)
 {
     json_t *text =
         mortise_server_path(s, mortise_foreign_get(s->map, "command"));
@@ -207,21 +211,21 @@ static json_t *program_of(struct server *s)
     return out;
 }
 
-/* NULL: its program is left behind. */
-static json_t *command_of(struct server *s)
+/* NULL: the program is not imported. */
+static json_t *convert_command(struct server *s)
 {
     const struct mortise_yaml *args = mortise_foreign_get(s->map, "args");
-    json_t *program = program_of(s), *command;
+    json_t *program = convert_program_path(s), *command;
 
     if (program == NULL)
         return NULL;
     command = json_pack("[o]", program);
     s->all->f.nomem |= command == NULL;
-    if (args == NULL || !is_kind(s, "args", args, MORTISE_YAML_SEQ))
+    if (args == NULL || !has_yaml_kind(s, "args", args, MORTISE_YAML_SEQ))
         return command;
     for (size_t i = 0; i < args->n; i++) {
         json_t *one = mortise_server_text(s, args->items[i], SERVER_ARG,
-                                          option_before(args, i));
+                                          get_option_before(args, i));
 
         if (one != NULL && json_array_append_new(command, one) != 0)
             s->all->f.nomem = true;
@@ -229,8 +233,8 @@ static json_t *command_of(struct server *s)
     return command;
 }
 
-/* Where it is started; NULL: where the list counts from. */
-static const char *cwd_of(struct server *s)
+/* Get the working directory; NULL: the list sets none. */
+static const char *get_server_cwd(struct server *s)
 {
     const struct mortise_yaml *cwd = mortise_foreign_get(s->map, "cwd");
     json_t *text = cwd != NULL ? mortise_server_path(s, cwd) : NULL;
@@ -244,29 +248,30 @@ static const char *cwd_of(struct server *s)
     return out;
 }
 
-static void take_program(struct server *s)
+static void convert_program(struct server *s)
 {
     const struct mortise_yaml *program = mortise_yaml_get(s->map, "command");
     json_t *command;
 
-    if (!is_kind(s, "command", program, MORTISE_YAML_STRING))
+    if (!has_yaml_kind(s, "command", program, MORTISE_YAML_STRING))
         return;
-    s->cwd = cwd_of(s);
-    command = command_of(s);
+    s->cwd = get_server_cwd(s);
+    command = convert_command(s);
     if (command != NULL)
         command = mortise_server_installed(s, command);
     if (command == NULL)
         return;
     mortise_foreign_put(&s->all->f, s->into, "command", json_incref(command));
-    take_texts(s, "env", "env", SERVER_ENV);
+    convert_text_map(s, "env", "env", SERVER_ENV);
     mortise_server_sandbox(s, command);
     json_decref(command);
 }
 
-/* ---- a place on the network -------------------------------------------------- */
+/* ---- remote servers ----------------------------------------------------- */
 
-/* Its URL has several names; NULL: it has none. */
-static const struct mortise_yaml *url_of(const struct mortise_yaml *map)
+/* Get the URL, which has several names; NULL: it has none. */
+static const struct mortise_yaml *
+find_server_url(const struct mortise_yaml *map)
 {
     static const char *const names[] = {"url", "httpUrl", "serverUrl"};
     const struct mortise_yaml *v = NULL;
@@ -276,9 +281,9 @@ static const struct mortise_yaml *url_of(const struct mortise_yaml *map)
     return v;
 }
 
-/* What a URL of http says, others on the way read and change. */
-static void tell_open(struct server *s, const struct mortise_yaml *at,
-                      const char *url)
+/* Others on the network can read and change http. */
+static void report_plain_http(struct server *s, const struct mortise_yaml *at,
+                              const char *url)
 {
     if (strncmp(url, "http://", 7) != 0 || strncmp(url + 7, "${", 2) == 0 ||
         mortise_mcp_is_url(url))
@@ -287,29 +292,29 @@ static void tell_open(struct server *s, const struct mortise_yaml *at,
                         "use its https URL, if it has one",
                         "server '%.64s' cannot be called: its URL is http, and "
                         "not of this machine",
-                        quoted(s));
+                        get_source_name(s));
     mortise_server_note(s, "url", "http is refused: write https");
 }
 
-static void take_place(struct server *s)
+static void convert_remote(struct server *s)
 {
-    const struct mortise_yaml *url = url_of(s->map);
+    const struct mortise_yaml *url = find_server_url(s->map);
     json_t *text;
 
-    if (!is_kind(s, "url", url, MORTISE_YAML_STRING))
+    if (!has_yaml_kind(s, "url", url, MORTISE_YAML_STRING))
         return;
     text = mortise_server_text(s, url, SERVER_URL, "");
     if (text == NULL)
         return;
-    tell_open(s, url, json_string_value(text));
+    report_plain_http(s, url, json_string_value(text));
     mortise_foreign_put(&s->all->f, s->into, "url", text);
-    take_texts(s, "headers", "headers", SERVER_HEADER);
+    convert_text_map(s, "headers", "headers", SERVER_HEADER);
 }
 
-/* ---- one server -------------------------------------------------------------- */
+/* ---- one server --------------------------------------------------------- */
 
 static const struct {
-    const char *name, *why; /* NULL: it is read */
+    const char *name, *why; /* help text; NULL: the field is imported */
 } fields[] = {
     {"command", NULL},
     {"args", NULL},
@@ -336,8 +341,8 @@ static const struct {
     {"auth", "write it as the server's `auth`"},
 };
 
-/* Fields that are passed over (1). */
-static void tell_fields(struct server *s)
+/* Report fields that are not imported (1). */
+static void report_lost_fields(struct server *s)
 {
     for (size_t i = 0; i < s->map->n; i++) {
         const struct mortise_yaml *key = s->map->keys[i];
@@ -352,12 +357,12 @@ static void tell_fields(struct server *s)
         if (why != NULL)
             mortise_foreign_lost(&s->all->f, key->span, why,
                                  "'%.64s' of server '%.64s' is not imported",
-                                 key->str, quoted(s));
+                                 key->str, get_source_name(s));
     }
 }
 
-/* One that says `type` has a word for how it is spoken with. */
-static const struct mortise_yaml *type_of(const struct mortise_yaml *map)
+/* Get the transport; NULL: the list sets none. */
+static const struct mortise_yaml *find_transport(const struct mortise_yaml *map)
 {
     static const char *const names[] = {"type", "transport", "transportType"};
     const struct mortise_yaml *v = NULL;
@@ -367,8 +372,9 @@ static const struct mortise_yaml *type_of(const struct mortise_yaml *map)
     return v;
 }
 
-/* Is that what this build speaks?  Else the server is left behind. */
-static bool is_spoken(struct server *s, const struct mortise_yaml *type)
+/* Is the transport supported?  If not, the server is not imported. */
+static bool is_transport_supported(struct server *s,
+                                   const struct mortise_yaml *type)
 {
     static const char *const words[] = {
         "stdio",           "local",          "http",  "streamable-http",
@@ -385,16 +391,16 @@ static bool is_spoken(struct server *s, const struct mortise_yaml *type)
             "most of these servers also support 'streamable HTTP': use its URL",
             "server '%.64s' is not imported: it uses the old transport, HTTP "
             "with SSE, which is not supported",
-            quoted(s));
+            get_source_name(s));
     else
         mortise_foreign_lost(
             &s->all->f, type->span, "stdio and http are supported",
             "server '%.64s' is not imported: its transport is not supported",
-            quoted(s));
+            get_source_name(s));
     return false;
 }
 
-static bool is_off(struct server *s)
+static bool is_server_disabled(struct server *s)
 {
     const struct mortise_yaml *off = mortise_foreign_get(s->map, "disabled"),
                               *on = mortise_foreign_get(s->map, "enabled");
@@ -405,45 +411,48 @@ static bool is_off(struct server *s)
         mortise_foreign_lost(&s->all->f, s->key->span,
                              "enable it in the list, and import the list again",
                              "server '%.64s' is not imported: it is disabled",
-                             quoted(s));
+                             get_source_name(s));
     return is;
 }
 
-static void take_server(struct server *s)
+static void convert_server(struct server *s)
 {
     bool program = mortise_foreign_get(s->map, "command") != NULL,
-         place = url_of(s->map) != NULL;
+         place = find_server_url(s->map) != NULL;
 
-    if (is_off(s) || !is_spoken(s, type_of(s->map)))
+    if (is_server_disabled(s) ||
+        !is_transport_supported(s, find_transport(s->map)))
         return;
     if (!program && !place) {
         mortise_foreign_wrong(
             &s->all->f, s->key->span,
             "set 'command' for a program, or 'url' for a server on the network",
-            "server '%.64s' has neither 'command' nor 'url'", quoted(s));
+            "server '%.64s' has neither 'command' nor 'url'",
+            get_source_name(s));
         return;
     }
     if (program && place)
-        mortise_foreign_lost(&s->all->f, url_of(s->map)->span, NULL,
+        mortise_foreign_lost(&s->all->f, find_server_url(s->map)->span, NULL,
                              "the URL of server '%.64s' is not imported: the "
                              "server has a command",
-                             quoted(s));
-    tell_fields(s);
+                             get_source_name(s));
+    report_lost_fields(s);
     if (program)
-        take_program(s);
+        convert_program(s);
     else
-        take_place(s);
+        convert_remote(s);
 }
 
-/* ---- the list ------------------------------------------------------------------ */
+/* ---- the list ----------------------------------------------------------- */
 
-/* {NAME: server}, all that are taken. */
-static json_t *take_list(struct servers *all, const struct mortise_yaml *list)
+/* Convert all servers: {NAME: server}. */
+static json_t *convert_server_list(struct servers *all,
+                                   const struct mortise_yaml *list)
 {
     json_t *out = json_object();
 
     for (size_t i = 0; i < list->n; i++)
-        if (is_name(list->keys[i]->str))
+        if (is_server_name(list->keys[i]->str))
             mortise_foreign_put(&all->f, all->ours, list->keys[i]->str,
                                 json_true());
     for (size_t i = 0; i < list->n; i++) {
@@ -455,11 +464,11 @@ static json_t *take_list(struct servers *all, const struct mortise_yaml *list)
         if (s.map->kind != MORTISE_YAML_MAP) {
             mortise_foreign_wrong(&all->f, s.map->span, NULL,
                                   "server '%.64s' must be a mapping, not %s",
-                                  quoted(&s),
+                                  get_source_name(&s),
                                   mortise_yaml_kind_name(s.map->kind));
         } else {
-            s.ours = name_of(all, s.key);
-            take_server(&s);
+            s.ours = choose_server_name(all, s.key);
+            convert_server(&s);
         }
         if (json_object_size(s.into) > 0)
             mortise_foreign_put(&all->f, out, s.ours, s.into);
@@ -469,9 +478,9 @@ static json_t *take_list(struct servers *all, const struct mortise_yaml *list)
     return out;
 }
 
-/* Where the list is in the file, and what else counts for it. */
-static const struct mortise_yaml *list_of(struct servers *all,
-                                          const struct mortise_yaml *root)
+/* Find the list and its inputs in the file. */
+static const struct mortise_yaml *
+find_server_list(struct servers *all, const struct mortise_yaml *root)
 {
     const struct mortise_yaml *in = root, *list;
 
@@ -498,9 +507,10 @@ static const struct mortise_yaml *list_of(struct servers *all,
     return NULL;
 }
 
-/* Whatever else stands beside the list is not looked at in the settings of an
- * editor; in a file of its own there is nothing else. */
-static void tell_rest(struct servers *all, const struct mortise_yaml *root)
+/* Report other keys beside the list, unless the file is the settings of an
+ * editor, whose other keys are not for the import. */
+static void report_other_keys(struct servers *all,
+                              const struct mortise_yaml *root)
 {
     if (mortise_yaml_get(root, "mcp") != NULL)
         return;
@@ -515,10 +525,12 @@ static void tell_rest(struct servers *all, const struct mortise_yaml *root)
     }
 }
 
-/* ---- the file that comes out ------------------------------------------------- */
+/* ---- the new file ------------------------------------------------------- */
 
-/* The variables that must be set for a string to be read. */
-static void note_wanted(struct servers *all, const char *s, json_t *names)
+/* Collect the variables without a default, which must be set to load the
+ * file. */
+static void add_variables_of_text(struct servers *all, const char *s,
+                                  json_t *names)
 {
     struct mortise_outside o;
     char name[256];
@@ -530,22 +542,23 @@ static void note_wanted(struct servers *all, const char *s, json_t *names)
     }
 }
 
-static void find_wanted(struct servers *all, const json_t *v, json_t *names)
+static void find_needed_variables(struct servers *all, const json_t *v,
+                                  json_t *names)
 {
     if (json_is_string(v))
-        note_wanted(all, json_string_value(v), names);
+        add_variables_of_text(all, json_string_value(v), names);
     MORTISE_JSON_EACH (one, i, v)
-        find_wanted(all, one, names);
+        find_needed_variables(all, one, names);
     MORTISE_JSON_MEMBERS (key, one, v)
-        find_wanted(all, one, names);
+        find_needed_variables(all, one, names);
 }
 
-static void put_wanted(struct servers *all, struct mortise_buf *out,
-                       const json_t *servers)
+static void put_needed_variables(struct servers *all, struct mortise_buf *out,
+                                 const json_t *servers)
 {
     json_t *names = json_object();
 
-    find_wanted(all, servers, names);
+    find_needed_variables(all, servers, names);
     if (json_object_size(names) > 0)
         mortise_buf_puts(out, "#\n# Set these variables: their values are "
                               "inserted when this file is read:\n#\n");
@@ -554,8 +567,8 @@ static void put_wanted(struct servers *all, struct mortise_buf *out,
     json_decref(names);
 }
 
-static void put_head(struct servers *all, struct mortise_buf *out,
-                     const json_t *servers, bool is_printed)
+static void put_deployment_comment(struct servers *all, struct mortise_buf *out,
+                                   const json_t *servers, bool is_printed)
 {
     const struct mortise_diags *diags = all->f.diags;
 
@@ -574,7 +587,7 @@ static void put_head(struct servers *all, struct mortise_buf *out,
              "# weaker class: effects: {read: [\"read_*\", \"list_*\"]}.  Then "
              "`mortise doctor`\n"
              "# starts each server, and `mortise mcp pin` pins its tools.\n");
-    put_wanted(all, out, servers);
+    put_needed_variables(all, out, servers);
     if (diags->n > 0)
         mortise_buf_puts(out, "#\n# Differences to the imported list, with its "
                               "lines and columns:\n#\n");
@@ -583,8 +596,8 @@ static void put_head(struct servers *all, struct mortise_buf *out,
                            diags->list[i].span.col, diags->list[i].message);
 }
 
-static int write_file(struct servers *all, struct mortise_buf *out,
-                      json_t *servers, bool is_printed)
+static int write_deployment_file(struct servers *all, struct mortise_buf *out,
+                                 json_t *servers, bool is_printed)
 {
     json_t *file = json_pack("{s:s, s:s, s:{s:s}, s:{s:O}}", "apiVersion",
                              "mortise/v1", "kind", "Deployment", "metadata",
@@ -596,39 +609,39 @@ static int write_file(struct servers *all, struct mortise_buf *out,
                             json_incref(all->secrets));
     if (file != NULL && !all->f.nomem) {
         mortise_diags_sort(all->f.diags);
-        put_head(all, out, servers, is_printed);
-        rv = mortise_yaml_write(out, file, note_of, all->notes);
+        put_deployment_comment(all, out, servers, is_printed);
+        rv = mortise_yaml_write(out, file, get_file_comment, all->notes);
     }
     json_decref(file);
     return rv;
 }
 
-static int import(struct servers *all, struct mortise_buf *out,
-                  const struct mortise_yaml *root, bool is_printed)
+static int import_list(struct servers *all, struct mortise_buf *out,
+                       const struct mortise_yaml *root, bool is_printed)
 {
-    const struct mortise_yaml *list = list_of(all, root);
+    const struct mortise_yaml *list = find_server_list(all, root);
     json_t *servers;
     int rv = MORTISE_ECHECK;
 
     if (list == NULL)
         return rv;
-    tell_rest(all, root);
-    servers = take_list(all, list);
+    report_other_keys(all, root);
+    servers = convert_server_list(all, list);
     if (all->f.nomem || all->f.diags->failed)
         rv = MORTISE_ENOMEM;
     else if (json_object_size(servers) == 0 && all->f.diags->n_errors == 0)
         mortise_foreign_wrong(&all->f, list->span, NULL,
                               "none of these servers can be imported");
     else if (all->f.diags->n_errors == 0)
-        rv = write_file(all, out, servers, is_printed);
+        rv = write_deployment_file(all, out, servers, is_printed);
     json_decref(servers);
     return rv;
 }
 
-/* ---- before it is read --------------------------------------------------------- */
+/* ---- preparation -------------------------------------------------------- */
 
-/* How long the comment is that begins here; 0: none does. */
-static size_t comment_at(const char *p, size_t n)
+/* Get the length of the comment that begins here; 0: none does. */
+static size_t get_comment_length(const char *p, size_t n)
 {
     const char *end;
 
@@ -640,17 +653,17 @@ static size_t comment_at(const char *p, size_t n)
     return (size_t)(end - p) + (p[1] == '*' ? 2 : 0);
 }
 
-/* Editors let comments stand in JSON: blanks in their place, so that places
- * stay.  A file that is no JSON object is left alone. */
+/* Replace the comments that editors allow in JSON by blanks, so that lines and
+ * columns stay the same.  A file that is no JSON object is not changed. */
 static void blank_comments(char *p, size_t n)
 {
     size_t more, begin = strspn(p, " \t\r\n");
     bool in_string = false;
 
-    if (p[begin] != '{' && comment_at(p + begin, n - begin) == 0)
+    if (p[begin] != '{' && get_comment_length(p + begin, n - begin) == 0)
         return;
     for (size_t i = begin; i < n; i += more) {
-        more = in_string ? 0 : comment_at(p + i, n - i);
+        more = in_string ? 0 : get_comment_length(p + i, n - i);
         for (size_t k = i; k < i + more; k++)
             if (p[k] != '\n')
                 p[k] = ' ';
@@ -662,11 +675,11 @@ static void blank_comments(char *p, size_t n)
     }
 }
 
-/* ---- where it is ------------------------------------------------------------------ */
+/* ---- directories -------------------------------------------------------- */
 
-/* The directory of a path, in the arena: that of an editor (.vscode) belongs to
- * the one above it. */
-static const char *base_of(struct mortise_arena *a, const char *path)
+/* Get the directory of the list, in the arena.  If it is an editor's directory,
+ * such as .vscode, use the directory above it. */
+static const char *get_base_directory(struct mortise_arena *a, const char *path)
 {
     const char *slash = strrchr(path, '/'), *last;
     char *dir = slash != NULL && slash != path
@@ -684,7 +697,7 @@ static const char *base_of(struct mortise_arena *a, const char *path)
     return dir;
 }
 
-static bool is_same(const char *a, const char *b)
+static bool has_same_inode(const char *a, const char *b)
 {
     struct stat x, y;
 
@@ -692,8 +705,9 @@ static bool is_same(const char *a, const char *b)
            x.st_ino == y.st_ino;
 }
 
-/* The directory that a new file is in, as it is said. */
-static const char *parent(struct mortise_arena *a, const char *path)
+/* Get the directory of the new file, as the caller named it. */
+static const char *get_target_directory(struct mortise_arena *a,
+                                        const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -703,26 +717,27 @@ static const char *parent(struct mortise_arena *a, const char *path)
                : mortise_arena_strndup(a, path, (size_t)(slash - path));
 }
 
-static bool find_places(struct servers *all, const char *path, const char *to)
+static bool find_directories(struct servers *all, const char *path,
+                             const char *to)
 {
     struct mortise_arena *a = all->f.arena;
-    const char *there = to != NULL ? parent(a, to) : NULL;
+    const char *there = to != NULL ? get_target_directory(a, to) : NULL;
     char *real;
 
-    all->base = base_of(a, path);
+    all->base = get_base_directory(a, path);
     if (all->base == NULL || (to != NULL && there == NULL))
         return false;
     real = realpath(all->base, NULL);
     all->whole = real != NULL ? mortise_arena_strdup(a, real) : all->base;
     free(real);
-    all->is_elsewhere = to != NULL && !is_same(all->base, there);
+    all->is_elsewhere = to != NULL && !has_same_inode(all->base, there);
     return all->whole != NULL;
 }
 
-/* ---- all of it ---------------------------------------------------------------------- */
+/* ---- interface ---------------------------------------------------------- */
 
-/* No finding shows its line, in which there may be a secret (2). */
-static void forget_lines(struct mortise_diags *diags, size_t from)
+/* Findings must not quote lines, which may contain secrets (2). */
+static void remove_source_lines(struct mortise_diags *diags, size_t from)
 {
     for (size_t i = from; i < diags->n; i++)
         diags->list[i].source = NULL;
@@ -745,14 +760,14 @@ int mortise_servers_import(struct mortise_buf *out, const char *path,
 
     mortise_arena_init(&arena, out->mem);
     plain = mortise_arena_alloc(&arena, n + 1);
-    if (plain != NULL && find_places(&all, path, to)) {
+    if (plain != NULL && find_directories(&all, path, to)) {
         memcpy(plain, text, n);
         blank_comments(plain, n);
         rv = mortise_yaml_parse(&root, &arena, path, plain, n, diags);
     }
     if (rv == MORTISE_OK)
-        rv = import(&all, out, root, to == NULL);
-    forget_lines(diags, before);
+        rv = import_list(&all, out, root, to == NULL);
+    remove_source_lines(diags, before);
     json_decref(all.ours);
     json_decref(all.vars);
     json_decref(all.secrets);
