@@ -46,7 +46,7 @@
 #include "core/store/leveldb/logfile.h"
 #include "tools/salvage/salvaging.h"
 
-enum { AT_ONCE = 1000, BYTES_AT_ONCE = 1 << 20, MAX_LOGS = 64 };
+enum { COPY_MAX_RECORDS = 1000, COPY_MAX_BYTES = 1 << 20, MAX_LOGS = 64 };
 
 /* Are records with this tag copied unchanged? */
 static bool is_copied_tag(uint8_t tag)
@@ -141,8 +141,8 @@ static int copy_next_records(struct mortise_ldb *to,
 
     /* the copy does not change the old store (1) */
     assert(to == v->to && to != v->from);
-    for (; rv == MORTISE_OK && leveldb_iter_valid(v->it) && n < AT_ONCE &&
-           bytes < BYTES_AT_ONCE;
+    for (; rv == MORTISE_OK && leveldb_iter_valid(v->it) &&
+           n < COPY_MAX_RECORDS && bytes < COPY_MAX_BYTES;
          leveldb_iter_next(v->it)) {
         size_t key_size, value_size;
         const char *key = leveldb_iter_key(v->it, &key_size);
@@ -181,7 +181,7 @@ static int copy_tables(struct salvage *v, struct mortise_err *err)
     return rv;
 }
 
-/* Put the graphs that the caller supplied, if ours cannot be read. */
+/* Put each graph that the caller supplied, unless the new store has it. */
 static int put_graphs(struct mortise_ldb *to, leveldb_writebatch_t *batch,
                       void *ud, struct mortise_err *err)
 {
@@ -226,7 +226,7 @@ static int parse_batch_ops(struct salvage *v, const struct mortise_buf *record)
 }
 
 /* The newest head of the run v->key in this batch; NULL: none is put. */
-static const struct mortise_logop *head_in_batch(const struct salvage *v)
+static const struct mortise_logop *find_head_in_batch(const struct salvage *v)
 {
     for (size_t i = v->n_ops; i-- > 0;)
         if (mortise_salvage_equals(&v->key, v->ops[i].key, v->ops[i].key_size))
@@ -236,8 +236,8 @@ static const struct mortise_logop *head_in_batch(const struct salvage *v)
 
 /* The number of the run's checkpoints in the batch, from after + 1
  * to `last`. */
-static uint64_t checkpoints_in_batch(struct salvage *v, const void *head,
-                                     size_t n, uint64_t after, uint64_t last)
+static uint64_t count_new_checkpoints(struct salvage *v, const void *head,
+                                      size_t n, uint64_t after, uint64_t last)
 {
     uint64_t found = 0, seq;
 
@@ -253,7 +253,7 @@ static uint64_t checkpoints_in_batch(struct salvage *v, const void *head,
  * run is that of v->key. */
 static int is_next_in_run(struct salvage *v, bool *yes, struct mortise_err *err)
 {
-    const struct mortise_logop *op = head_in_batch(v);
+    const struct mortise_logop *op = find_head_in_batch(v);
     struct mortise_head head;
     uint64_t at, seq;
     int rv;
@@ -266,13 +266,13 @@ static int is_next_in_run(struct salvage *v, bool *yes, struct mortise_err *err)
     rv = mortise_salvage_stored(v, &at, err);
     if (rv != MORTISE_OK)
         return rv;
-    *yes = head.seq > at && checkpoints_in_batch(v, op->key, op->key_size, at,
-                                                 head.seq) == head.seq - at;
+    *yes = head.seq > at && count_new_checkpoints(v, op->key, op->key_size, at,
+                                                  head.seq) == head.seq - at;
     mortise_salvage_run_of(v, op->key, op->key_size, &seq);
     return *yes ? MORTISE_OK : mortise_salvage_add_trouble(v, head.seq, 0, err);
 }
 
-/* Is this change of the batch to be applied? */
+/* Should this change of the batch be applied? */
 static int is_change_applied(struct salvage *v, const struct mortise_logop *op,
                              bool *yes, struct mortise_err *err)
 {
@@ -284,12 +284,12 @@ static int is_change_applied(struct salvage *v, const struct mortise_logop *op,
         return MORTISE_OK;
     if (!*yes || !mortise_salvage_run_of(v, op->key, op->key_size, &seq))
         return MORTISE_OK;
-    if (!op->put && head_in_batch(v) == NULL)
+    if (!op->put && find_head_in_batch(v) == NULL)
         return MORTISE_OK; /* a removed run */
     return is_next_in_run(v, yes, err);
 }
 
-/* The number of the batch; 0: not one of ours. */
+/* The number of the batch; 0: it has none, so no store wrote it. */
 static uint64_t get_batch_number(struct salvage *v)
 {
     for (size_t i = 0; i < v->n_ops; i++) {
@@ -410,7 +410,7 @@ static int apply_logs(struct salvage *v, struct mortise_err *err)
     return rv;
 }
 
-/* ---- all of it ---------------------------------------------------------- */
+/* ---- interface ---------------------------------------------------------- */
 
 /* Find the store's identity (4): in a table, else in the mark, else a new one.
  * The mark of another store is ignored. */

@@ -1,4 +1,5 @@
-/* salvage.h -- copy the readable part of a damaged store into a new one.  [loop] */
+/* salvage.h -- copy the readable part of a damaged store into a new one.
+ * [loop] */
 #ifndef MORTISE_TOOLS_SALVAGE_SALVAGE_H
 #define MORTISE_TOOLS_SALVAGE_SALVAGE_H
 
@@ -6,7 +7,7 @@
 
 struct mortise_salvaged {
     uint64_t runs; /* in the new store */
-    uint64_t cut;  /* runs that are, or may be, without their newest commits */
+    uint64_t cut;  /* runs that lost, or may have lost, their newest commits */
     uint64_t dropped; /* runs that were left out, known by name only */
     uint64_t missing; /* known commits that cannot be read */
     /* parts of tables cannot be read: there may have been other runs */
@@ -33,7 +34,7 @@ struct mortise_salvage_how {
      * status with which the run has ended, or 0. */
     void (*follow)(void *ud, const struct mortise_checkpoint *cp,
                    uint32_t *status);
-    /* A new head has this status and n_pending: set its status and reason. */
+    /* Set the status and reason of a new head by its status and n_pending. */
     void (*stand)(void *ud, struct mortise_head *head);
     /* Append the name of the graph that has these files. */
     void (*name)(void *ud, const struct mortise_source *files, size_t n,

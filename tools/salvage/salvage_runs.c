@@ -28,7 +28,7 @@
 #include "core/base/clock.h"
 #include "tools/salvage/salvaging.h"
 
-enum { AT_ONCE = 1000 };
+enum { SWEEP_MAX_RECORDS = 1000 };
 
 void mortise_salvage_report(struct salvage *v, const char *fmt, ...)
 {
@@ -163,7 +163,8 @@ static int handle_next_records(struct mortise_ldb *to,
     leveldb_iterator_t *it = all->v->it;
     int rv = MORTISE_OK;
 
-    for (size_t i = 0; rv == MORTISE_OK && i < AT_ONCE && has_next_record(all);
+    for (size_t i = 0;
+         rv == MORTISE_OK && i < SWEEP_MAX_RECORDS && has_next_record(all);
          i++, leveldb_iter_next(it)) {
         size_t n;
         const char *key = leveldb_iter_key(it, &n);
@@ -173,8 +174,8 @@ static int handle_next_records(struct mortise_ldb *to,
     return mortise_salvage_write(to, batch, rv, err);
 }
 
-static int each_record(struct salvage *v, uint8_t tag, record_fn *fn,
-                       struct mortise_err *err)
+static int for_each_record(struct salvage *v, uint8_t tag, record_fn *fn,
+                           struct mortise_err *err)
 {
     struct record_walk all = {v, tag, fn};
     const char first = (char)tag;
@@ -200,7 +201,7 @@ static bool has_stored_key(struct salvage *v, const struct mortise_buf *key)
 }
 
 /* Was the run in v->names removed? */
-static bool is_removed(struct salvage *v)
+static bool has_run_tombstone(struct salvage *v)
 {
     mortise_key_tombstone(&v->value, get_tenant_name(v), get_run_name(v));
     return has_stored_key(v, &v->value);
@@ -234,7 +235,7 @@ static int put_run_tombstone(struct salvage *v, leveldb_writebatch_t *batch)
     return mortise_ldb_put_record(to, batch, &mortise_record_tombstone, &t);
 }
 
-/* ---- incomplete runs ----------------------------------------------------- */
+/* ---- incomplete runs ---------------------------------------------------- */
 
 static struct salvage_trouble *find_trouble(const struct salvage *v)
 {
@@ -330,9 +331,10 @@ static int put_new_head(struct salvage *v, leveldb_writebatch_t *batch,
     return rewrite_head(v, batch, head);
 }
 
-/* All commits of v->group have been read: put a new head if need be. */
-static int end_group(struct salvage *v, leveldb_writebatch_t *batch,
-                     struct mortise_err *err)
+/* All commits of v->group have been read: put a new head if the old one does
+ * not match them. */
+static int finish_group(struct salvage *v, leveldb_writebatch_t *batch,
+                        struct mortise_err *err)
 {
     struct salvage_group *g = &v->group;
     uint64_t at, newest;
@@ -343,9 +345,10 @@ static int end_group(struct salvage *v, leveldb_writebatch_t *batch,
     mortise_salvage_run_of(v, g->key.p, g->key.n, &at);
     mortise_buf_clear(&g->key);
     rv = mortise_salvage_stored(v, &at, err);
-    if (rv != MORTISE_OK || (at != 0 && at == g->whole && !is_removed(v)))
+    if (rv != MORTISE_OK ||
+        (at != 0 && at == g->whole && !has_run_tombstone(v)))
         return rv;
-    if (is_removed(v))
+    if (has_run_tombstone(v))
         return mortise_salvage_put(v->to, batch, v->key.p, v->key.n, NULL, 0);
     newest = at > g->newest ? at : g->newest;
     v->out->missing += newest - g->n;
@@ -410,7 +413,7 @@ static int group_checkpoint(struct salvage *v, leveldb_writebatch_t *batch,
     if (!mortise_salvage_run_of(v, key, size, &seq))
         return MORTISE_OK;
     if (!mortise_salvage_equals(&v->group.key, v->key.p, v->key.n)) {
-        rv = end_group(v, batch, err);
+        rv = finish_group(v, batch, err);
         mortise_salvage_run_of(v, key, size, &seq);
         if (rv == MORTISE_OK)
             rv = begin_group(v);
@@ -423,7 +426,7 @@ static int group_checkpoint(struct salvage *v, leveldb_writebatch_t *batch,
 static int end_last_group(struct mortise_ldb *to, leveldb_writebatch_t *batch,
                           void *ud, struct mortise_err *err)
 {
-    return mortise_salvage_write(to, batch, end_group(ud, batch, err), err);
+    return mortise_salvage_write(to, batch, finish_group(ud, batch, err), err);
 }
 
 /* Remove a head without its first commit. */
@@ -440,7 +443,7 @@ static int drop_orphan_head(struct salvage *v, leveldb_writebatch_t *batch,
     if (has_stored_key(v, &v->value))
         return MORTISE_OK;
     rv = mortise_salvage_stored(v, &at, err);
-    if (rv == MORTISE_OK && at > 0 && !is_removed(v)) {
+    if (rv == MORTISE_OK && at > 0 && !has_run_tombstone(v)) {
         v->out->missing += find_trouble(v) == NULL ? at : 0;
         rv = mortise_salvage_add_trouble(v, at, 0, err);
     }
@@ -454,15 +457,15 @@ int mortise_salvage_make_heads(struct salvage *v, struct mortise_err *err)
     int rv;
 
     mortise_buf_clear(&v->group.key);
-    rv = each_record(v, MORTISE_KEY_CHECKPOINT, group_checkpoint, err);
+    rv = for_each_record(v, MORTISE_KEY_CHECKPOINT, group_checkpoint, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_batch(v->to, end_last_group, v, err);
     return rv == MORTISE_OK
-               ? each_record(v, MORTISE_KEY_HEAD, drop_orphan_head, err)
+               ? for_each_record(v, MORTISE_KEY_HEAD, drop_orphan_head, err)
                : rv;
 }
 
-/* ---- usable records ------------------------------------------------------ */
+/* ---- usable records ----------------------------------------------------- */
 
 struct request_search {
     const char *id;
@@ -546,9 +549,10 @@ static int filter_requests(struct salvage *v, leveldb_writebatch_t *batch,
 }
 
 /* Leave out a run without its graph: it can neither resume nor be shown. */
-static int leave_out_graphless(struct salvage *v, leveldb_writebatch_t *batch,
-                               const struct mortise_head *head,
-                               struct mortise_err *err)
+static int drop_run_without_graph(struct salvage *v,
+                                  leveldb_writebatch_t *batch,
+                                  const struct mortise_head *head,
+                                  struct mortise_err *err)
 {
     char digest[MORTISE_DIGEST_HEX];
     int rv = mortise_salvage_add_trouble(v, head->seq, 0, err);
@@ -611,7 +615,7 @@ static int decide_run(struct salvage *v, leveldb_writebatch_t *batch,
         t = NULL; /* a log has the rest of it */
     mortise_key_graph(&v->value, head->graph);
     if (!has_stored_key(v, &v->value))
-        return leave_out_graphless(v, batch, head, err);
+        return drop_run_without_graph(v, batch, head, err);
     note_graph(v, head->graph);
     if (t != NULL || (mortise_salvage_get_lost_count(v) > 0 &&
                       !mortise_status_has_ended((int)head->status)))
@@ -647,9 +651,9 @@ static int decide_head(struct salvage *v, leveldb_writebatch_t *batch,
 }
 
 /* Leave out known runs without a head (1). */
-static int leave_out_headless(struct mortise_ldb *to,
-                              leveldb_writebatch_t *batch, void *ud,
-                              struct mortise_err *err)
+static int drop_runs_without_head(struct mortise_ldb *to,
+                                  leveldb_writebatch_t *batch, void *ud,
+                                  struct mortise_err *err)
 {
     struct salvage *v = ud;
     int rv = MORTISE_OK;
@@ -703,9 +707,9 @@ static int drop_unused_graphs(struct mortise_ldb *to,
     return mortise_salvage_write(to, batch, rv, err);
 }
 
-/* ---- the rest ----------------------------------------------------------- */
+/* ---- other records ------------------------------------------------------ */
 
-/* Is it the deadline of a request that does not exist? */
+/* Does this deadline belong to a request that does not exist? */
 static bool is_stray_deadline(struct salvage *v, const char *key, size_t n)
 {
     size_t size;
@@ -752,8 +756,8 @@ static int restore_deadline(struct salvage *v, leveldb_writebatch_t *batch,
     return mortise_ldb_put_record(to, batch, &mortise_record_deadline, &timer);
 }
 
-/* Remove a record that belongs to no head.  Report its run if it has
- * no other. */
+/* Remove a record of a run without a head, and note this run.  Also remove
+ * commits after the head and deadlines without a request. */
 static int sweep_run_record(struct salvage *v, leveldb_writebatch_t *batch,
                             const char *key, size_t size,
                             struct mortise_err *err)
@@ -768,7 +772,7 @@ static int sweep_run_record(struct salvage *v, leveldb_writebatch_t *batch,
     rv = mortise_salvage_stored(v, &at, err);
     if (rv != MORTISE_OK)
         return rv;
-    if (at == 0 && !is_removed(v) && find_trouble(v) == NULL) {
+    if (at == 0 && !has_run_tombstone(v) && find_trouble(v) == NULL) {
         v->out->missing++;
         rv = mortise_salvage_add_trouble(v, 0, 0, err);
     }
@@ -781,12 +785,12 @@ static int sweep_run_record(struct salvage *v, leveldb_writebatch_t *batch,
 
 int mortise_salvage_leave_out(struct salvage *v, struct mortise_err *err)
 {
-    int rv = each_record(v, MORTISE_KEY_HEAD, decide_head, err);
+    int rv = for_each_record(v, MORTISE_KEY_HEAD, decide_head, err);
 
     if (rv == MORTISE_OK)
-        rv = each_record(v, 0, sweep_run_record, err);
+        rv = for_each_record(v, 0, sweep_run_record, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_batch(v->to, leave_out_headless, v, err);
+        rv = mortise_ldb_batch(v->to, drop_runs_without_head, v, err);
     return rv == MORTISE_OK
                ? mortise_ldb_batch(v->to, drop_unused_graphs, v, err)
                : rv;

@@ -14,8 +14,8 @@ struct salvage_trouble {
     struct salvage_trouble *next; /* in the order of discovery */
     uint64_t known;               /* its highest known commit number */
     uint64_t made;                /* last commit of a new head; 0: none */
-    /* The same if the run had no head, so that it may have had more commits; 0:
-     * it had one. */
+    /* If the run had no head, `made`: it may have had more commits.  0: it had
+     * a head. */
     uint64_t anew;
     bool told; /* it has been reported */
     size_t n;
