@@ -77,7 +77,8 @@ static size_t get_package_name_size(const char *package)
     const char *slash = strchr(package, '/');
     size_t n;
 
-    if (strstr(package, "..") != NULL || strstr(package, "${") != NULL ||
+    if (package[0] == '\0' || strstr(package, "..") != NULL ||
+        strstr(package, "${") != NULL ||
         (slash != NULL &&
          (package[0] != '@' || strchr(slash + 1, '/') != NULL)))
         return 0;

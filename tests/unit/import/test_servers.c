@@ -303,6 +303,10 @@ START_TEST(left_behind)
                      MORTISE_ECHECK);
     expect("W1003", "not imported: npx downloads");
     expect("E1001", "none of these servers can be imported");
+    /* An empty word is no package, and nothing behind its end is read (ASan). */
+    ck_assert_int_eq(import_one("\"command\": \"npx\", \"args\": [\"\"]"),
+                     MORTISE_ECHECK);
+    expect("W1003", "not imported: npx downloads");
     ck_assert_int_eq(import_one("\"command\": \"podman\""), MORTISE_ECHECK);
     expect("W1003", "podman needs");
 }
