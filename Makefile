@@ -14,9 +14,10 @@
 #                   `make check` has 300 and 160
 #   make whole      the suites of which `make check` runs a part, whole
 #   make stress     all suites STRESS=20 times, on a busy machine
-#   make nightly    what takes too long for each change: asan-all, tsan, valgrind,
-#                   spawns, whole, mutants, fuzz, lint, analyze, stress, reproducible,
-#                   cross
+#   make slow       the engine's suites, on a store that answers late
+#   make nightly    what takes too long for each change: asan-all, slow, tsan,
+#                   valgrind, spawns, whole, mutants, fuzz, lint, analyze,
+#                   stress, reproducible, cross
 #   make reproducible   two builds of one source are byte-equal
 #   make cross      a build for arm64, with Debian's packages for it
 #   make mutants    prove the tests: each broken build of tests/mutants must turn
@@ -198,7 +199,7 @@ step = $(eval DONE += x)$(words $(DONE))
 say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh scripts/progress.sh \
     $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
-.PHONY: all runs check check-peers keys rooms writers entries commands patches extend extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross dist deb \
+.PHONY: all runs check check-peers keys rooms writers entries commands patches extend slow extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross dist deb \
         format lint analyze words docs messages install uninstall abi abi-accept clean deps again syntax
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -637,7 +638,7 @@ wire: programs $(B)/wire/mortise $(WIRED)
 	        */test_*) ;; *) ln -sfn $$f . ;; esac; done
 	$(Q)MORTISE_BUILD=$(B)/wire sh scripts/test.sh $(WIRED)
 
-# The engine's suites, on a store that answers each read so many ms late.
+# The engine's suites, on a store that answers each read so many ms late: `make slow`.
 SLOW_MS := 5
 SLOWED_NAMES := api await cache cli_retention control durability engine events \
     hostile_events hostile_followers kv
@@ -648,17 +649,19 @@ SLOWED_OBJ := $(patsubst %.c,$(B)/%.o,$(foreach n,$(SLOWED_NAMES),\
 # What docs/extending.md says is one file and one row is just that: a build in
 # which tests/extend/ has a file and a row more of each, and the rest is as it is.
 # Only what includes one of these lists is compiled again.
-extend: $(B)/mortise plain $(LIB_OBJ) $(SLOWED_OBJ)
+# `make slow` also runs the engine's suites there, on the store of tests/extend.
+slow: SLOWLY = SLOWLY=1
+extend slow: $(B)/mortise plain $(LIB_OBJ) $(SLOWED_OBJ)
 	+$(Q)$(AGAIN) B=$(B)/extend LIKE=$(B) CFLAGS="-O0 -g1" \
-	    VARIANT="-DMORTISE_EXTEND $(TEST_INC)" extended
+	    VARIANT="-DMORTISE_EXTEND $(TEST_INC)" $(SLOWLY) extended
 EXTENDED := $(patsubst %.c,$(B)/%,$(wildcard tests/extend/test_*.c))
 # Of the bundled plugins, those that they use.
 SLOWED_USE := $(B)/plugins/scripted.plugin.yaml.minisig \
     $(B)/trust.d/bundled.yaml
-extended: $(B)/mortise $(EXTENDED) $(SLOWED) $(EXTEND_PLUGINS) \
+extended: $(B)/mortise $(EXTENDED) $(if $(SLOWLY),$(SLOWED)) $(EXTEND_PLUGINS) \
     $(TEST_PLUGINS) $(SLOWED_USE)
 	$(Q)MORTISE_BUILD=$(B) sh scripts/test.sh $(EXTENDED)
-	$(Q)MORTISE_BUILD=$(B) MORTISE_SLOW_STORE=$(SLOW_MS) \
+	$(Q)[ -z "$(SLOWLY)" ] || MORTISE_BUILD=$(B) MORTISE_SLOW_STORE=$(SLOW_MS) \
 	    sh scripts/test.sh $(SLOWED)
 
 spawns:
@@ -738,7 +741,7 @@ stress: programs
 	$(Q)MORTISE_BUILD=$(B) STRESS=$(STRESS) sh scripts/stress.sh $(TESTS)
 
 # What takes too long for each change.  It is run whole before a release.
-NIGHTLY := asan-all tsan valgrind spawns whole mutants fuzz lint analyze stress \
+NIGHTLY := asan-all slow tsan valgrind spawns whole mutants fuzz lint analyze stress \
            reproducible cross
 nightly:
 	+$(Q)$(call stages,$(NIGHTLY))

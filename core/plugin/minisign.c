@@ -424,7 +424,8 @@ static int unpack_secret_key(struct mortise_seckey *sk, uint8_t raw[SECRET_RAW],
         return mortise_fail(err, MORTISE_EDENIED, "wrong password");
     if (!is_key_consistent(sk))
         return mortise_fail(err, MORTISE_EINVAL,
-                            "damaged: its two halves do not match");
+                            "the secret key is damaged: its public part does "
+                            "not belong to its secret part");
     return MORTISE_OK;
 }
 

@@ -241,7 +241,7 @@ static bool call_quote(CEL_PARAMS)
     return true;
 }
 
-/* ---- at a separator ---------------------------------------------------- */
+/* ---- split, join and replace --------------------------------------------- */
 
 /* An iteration over the occurrences of `part` in s.  An empty part occurs
  * before and after each character. */

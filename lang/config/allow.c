@@ -160,7 +160,7 @@ static bool has_remote_model(const struct mortise_yaml *models, const char *dir)
 
 enum rule {
     ALWAYS, /* if the key is set */
-    CONFIG, /* if there are secrets, or a text leads outside */
+    CONFIG, /* if it names secrets, or a file or host outside */
     MODELS, /* the same, and if a model is remote */
     PLACES, /* if a text leads outside */
     TAKES   /* if it contains a ${...} */

@@ -18,8 +18,8 @@
 enum mortise_durability {
     MORTISE_SYNC = 0, /* after it was synced to disk */
     MORTISE_BATCH,    /* after it was stored; it is synced within max_ms */
-    MORTISE_EXIT      /* after it was stored; it is synced when something waits
-                       * for it */
+    MORTISE_EXIT      /* continue once the step is stored; sync it when
+                       * something waits for it */
 };
 
 /* PLUGIN/OPERATION for nodes of a type; NULL: the default. */

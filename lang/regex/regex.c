@@ -262,8 +262,8 @@ struct counter {
     size_t at;     /* position in the text at the last callout */
 };
 
-/* A reference is compared with the text without a callout, for up to this
- * length. */
+/* PCRE2 calls no callout while it compares a back reference: that takes at most
+ * the length of the longest group. */
 static size_t get_longest_group(const pcre2_callout_block *block)
 {
     size_t most = 0;

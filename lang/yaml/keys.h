@@ -32,7 +32,7 @@ enum mortise_value {
     MORTISE_V_IDS,      /* one, or a list of one or more */
     MORTISE_V_EXPR,     /* a scalar with an expression */
     MORTISE_V_TEMPLATE, /* anything, with ${...} in its strings */
-    MORTISE_V_FILLED,   /* a string that contains ${...}, besides other forms */
+    MORTISE_V_FILLED,   /* also a string that contains ${...} */
     MORTISE_V_SCHEMA,   /* a JSON Schema: a mapping or a boolean */
     MORTISE_V_MAP,      /* of `place`, or of any keys with values of the form
                          * `each`; at least `min` of them */

@@ -671,7 +671,7 @@ bool mortise_watch_holds(struct mortise_live *live);
 void mortise_watch_published(struct mortise_live *live, uint64_t seq);
 void mortise_watch_idle(struct mortise_live *live);
 void mortise_watch_lost(struct mortise_live *live, const struct mortise_err *e);
-/* End every watch that waits for something with this error. */
+/* Fail all watches that still wait, with the error err. */
 void mortise_watch_fail_all(struct mortise *m, const struct mortise_err *err);
 /* The store was reopened after an error: the remaining watches continue to
  * read. */

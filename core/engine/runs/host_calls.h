@@ -76,9 +76,9 @@ struct mortise_asked {
                               plugin NULL: none */
     void *made;   /* for the method, from check() on: data found there */
     json_t *told; /* for the method, a reference */
-    /* PUT, set by weigh() for a spawn handle: the change, lent until
-     * mortise_host_call_decided() has returned; and a reference to the
-     * answer. */
+    /* For a method of kind PUT, weigh() sets two things: the change of the spawn
+     * handle, borrowed until mortise_host_call_decided() returns, and an owned
+     * reference to the answer. */
     const struct mortise_spawn_change *spawn;
     json_t *decided;
     json_t *alias; /* TOOL: the name that the model uses; NULL: none */

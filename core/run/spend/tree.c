@@ -278,7 +278,8 @@ void mortise_run_tree_counted(const struct mortise_run *r,
 
 /* ---- for the other runs -------------------------------------------------- */
 
-/* May reservations of this run be released by themselves (3)? */
+/* May the reservations of this run be released separately from its calls (rule 3 at
+ * the head of this file)? */
 static bool is_releasing(const struct mortise_run *r)
 {
     return r->live && r->n_awaited + r->n_questions == 0;

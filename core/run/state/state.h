@@ -855,7 +855,7 @@ struct mortise_run {
     uint64_t sync_asked; /* a sync up to this commit was requested */
     bool stamped;        /* the record begins with the time of its first
                             entry */
-    bool asked;          /* the commit opens a question */
+    bool asked;          /* the commit creates a request to a person */
     /* By commit.c and run.c: */
     uint64_t seq;
     struct mortise_uuid head;

@@ -160,7 +160,8 @@ void mortise_node_check_secrets(struct mortise_loader *ld,
 /* Read ids of guardrails into the field of the row, a struct
  * mortise_guard_list. */
 mortise_key_fn mortise_node_read_guards;
-/* Read into the field of the row; requires the key reroute_target. */
+/* Store the value in the struct field of the key's row; on_violation: reroute also
+ * requires the key reroute_target. */
 mortise_key_fn mortise_node_read_on_violation;
 mortise_key_fn mortise_node_read_reroute_target;
 extern const struct mortise_word mortise_violation_words[];
