@@ -4,8 +4,8 @@
 
 #include "lang/yaml/codes.h"
 
-/* Sorted by code, as in events and `show`.  The codes of the core, its
- * services and the bundled plugins.  An example is lines of a file; NULL:
+/* The codes of the core, its services and the bundled plugins, as in events and
+ * in `mortise show`; sorted by code.  An example is lines of a file; NULL:
  * none. */
 extern const struct mortise_code mortise_error_codes[];
 extern const size_t mortise_n_error_codes;

@@ -10,7 +10,8 @@ struct mortise_watching {
     struct mortise_progress progress;
     uint64_t seq;              /* the newest event shown */
     char run[MORTISE_RUN_MAX]; /* "": not started yet */
-    struct mortise_err err;    /* not MORTISE_OK: signals cannot be watched */
+    /* why signals cannot be watched; MORTISE_OK: they can */
+    struct mortise_err err;
     bool made_graph; /* the command made the graph: omit places in findings */
 };
 
