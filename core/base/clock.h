@@ -1,5 +1,7 @@
-/* clock.h -- the wall clock and the monotonic clock. [any] run/ never calls
- * these: there, each event carries its time. */
+/* clock.h -- the wall clock and the monotonic clock. [any]
+ *
+ * Code in core/run/ never calls these functions: each event of a run carries
+ * its time. */
 #ifndef MORTISE_BASE_CLOCK_H
 #define MORTISE_BASE_CLOCK_H
 

@@ -21,7 +21,8 @@ int mortise_file_read(struct mortise_buf *b, const char *path, uint64_t max,
  * there are more than `max` bytes. */
 int mortise_file_read_rest(struct mortise_buf *b, int fd, uint64_t max);
 
-/* MORTISE_EEXISTS if the name exists, unless that file has the same bytes. */
+/* A flag of mortise_file_write(): MORTISE_EEXISTS if the name exists, unless
+ * that file has the same bytes. */
 #define MORTISE_FILE_NEW 1u
 
 /* Write n bytes atomically: to a temporary file beside `path`, synced, then
@@ -30,8 +31,8 @@ int mortise_file_read_rest(struct mortise_buf *b, int fd, uint64_t max);
 int mortise_file_write(const char *path, const void *p, size_t n, mode_t mode,
                        unsigned flags, struct mortise_err *err);
 
-/* The same for a path that the user gave.  A device or a pipe is written to,
- * not replaced. */
+/* Write n bytes to a path that the user gave, like mortise_file_write() does.
+ * A device or a pipe is written to, not replaced. */
 int mortise_file_output(const char *path, const void *p, size_t n, mode_t mode,
                         unsigned flags, struct mortise_err *err);
 /* Check before long work that mortise_file_output() will be allowed. */

@@ -41,12 +41,14 @@ struct mortise_spelling {
     uint8_t n;
 };
 
-/* A lane reads the text with some spellings decoded. */
+/* A lane reads the text with some spellings decoded.  A text can spell a secret
+ * in several ways, also nested, so several lanes read it at the same time: one
+ * for each supported combination (masking.c lists them). */
 struct mortise_mask_lane {
     unsigned char kinds[2]; /* the spellings that each pass decodes */
     struct mortise_spelling passes[2];
     uint32_t at;   /* the state of the automaton */
-    uint32_t same; /* number of last bytes that are not spelled */
+    uint32_t same; /* how many of the last bytes were written as themselves */
     uint64_t to;   /* offset in the text after the last byte */
     /* per byte of the partial match, its length in the text; from `head` on */
     struct mortise_buf widths;

@@ -26,8 +26,8 @@ void mortise_release_str(const struct mortise_mem *mem, char *s);
 
 void *mortise_grow_full(const struct mortise_mem *mem, void *array, size_t *cap,
                         size_t elem_size);
-/* Make room for one more element of a growing array: doubles `*cap` if `n ==
- * *cap`.  Returns the array, which may have moved, or NULL with the old one
+/* Make room for one more element of a growing array: if `n == *cap`, double
+ * `*cap`.  Returns the array, which may have moved, or NULL with the old one
  * intact. */
 static inline void *mortise_grow(const struct mortise_mem *mem, void *array,
                                  size_t n, size_t *cap, size_t elem_size)

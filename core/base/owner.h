@@ -27,13 +27,13 @@ typedef bool mortise_owner_fault_fn(void *ud,
                                     const struct mortise_owner_fault *f);
 int mortise_owner_check(const char *path, mortise_owner_fault_fn *fault,
                         void *ud, struct mortise_err *err);
-/* The same for a directory and for each file in it whose name has no leading
- * dot. */
+/* Check a directory like mortise_owner_check() does, and also each file in the
+ * directory whose name has no leading dot. */
 int mortise_owner_check_inside(const char *dir, mortise_owner_fault_fn *fault,
                                void *ud, struct mortise_err *err);
 
-/* The same for the file `name` in a directory that is open as `dir` and has the
- * path `path`, without checking that path.  False: *f has the fault.  For a
+/* Check the file `name` in a directory that is open as `dir` and has the path
+ * `path`, without checking that path.  False: *f has the fault.  For a
  * link, its target and the path to that are checked as well.  Anything but a
  * file or a directory is ignored, because nothing reads it. */
 bool mortise_owner_check_entry(int dir, const char *path, const char *name,

@@ -1,5 +1,6 @@
-/* phase.h -- the reasons for which a checkpoint is written (runtime.md 3). run/
- * chooses the phase, store/ stores it, and `history` shows it. */
+/* phase.h -- the reasons for which a checkpoint is written (docs/runtime.md,
+ * section 3).  core/run/ chooses the phase, core/store/ stores it, and
+ * `mortise history` shows it. */
 #ifndef MORTISE_BASE_PHASE_H
 #define MORTISE_BASE_PHASE_H
 

@@ -23,8 +23,8 @@ size_t mortise_real_digits(char *out, size_t size, double v, char letter,
  * number; other spellings (inf, hex) and texts of more than 1000 bytes are not
  * numbers. */
 int mortise_real_parse(double *out, const char *s, size_t n);
-/* The same for any n; `room` is scratch space of n +
- * MORTISE_REAL_ROOM bytes. */
+/* Parse like mortise_real_parse(), but a text of any length.  `room` is scratch
+ * space of n + MORTISE_REAL_ROOM bytes. */
 int mortise_real_read(double *out, char *room, const char *s, size_t n);
 
 #endif

@@ -11,13 +11,14 @@
  * MORTISE_ENOTFOUND: this user has no home.  MORTISE_EDENIED: another user owns
  * it or can write to it. */
 int mortise_userdir(char out[PATH_MAX], struct mortise_err *err);
-/* The same; also checks that it exists or can be made, and can be written to.
- * Makes nothing. */
+/* Get the path like mortise_userdir(), and check that the directory exists or
+ * can be made, and that this user can write to it.  Makes nothing. */
 int mortise_userdir_check(char out[PATH_MAX], struct mortise_err *err);
 /* The path of `name` in that directory; it need not exist. */
 int mortise_userdir_named(char out[PATH_MAX], const char *name,
                           struct mortise_err *err);
-/* The same; makes it and its missing parents (0700). */
+/* Get the path like mortise_userdir_named(), and make the directory and its
+ * missing parents (mode 0700). */
 int mortise_userdir_make(char out[PATH_MAX], const char *name,
                          struct mortise_err *err);
 /* The path of the file about `about` in `dir`.  It is named by a digest of

@@ -14,8 +14,9 @@ size_t mortise_utf8_decode(const char *p, const char *end, uint32_t *cp);
 /* Returns 1 to 4 bytes; 0 if cp is not a scalar value. */
 size_t mortise_utf8_encode(char out[4], uint32_t cp);
 bool mortise_utf8_valid(const char *s, size_t n);
-/* MORTISE_EINVAL, naming `what`, if the text is not UTF-8.  The second also
- * requires 1 to `most` bytes without control characters. */
+/* MORTISE_EINVAL, with a message that names `what`, if the text is not UTF-8.
+ * mortise_utf8_check_line() also requires 1 to `most` bytes without control
+ * characters. */
 int mortise_utf8_check(const char *what, const char *text,
                        struct mortise_err *err);
 int mortise_utf8_check_line(const char *what, const char *text, size_t most,

@@ -16,7 +16,7 @@ struct mortise_zone; /* immutable; allocated in the caller's arena */
 int mortise_zone_read(struct mortise_zone **out, struct mortise_arena *a,
                       const char *name, size_t n, struct mortise_err *err);
 
-/* The same from the bytes of a TZif file (RFC 8536), which are not kept. */
+/* Make a zone from the bytes of a TZif file (RFC 8536), which are not kept. */
 int mortise_zone_parse(struct mortise_zone **out, struct mortise_arena *a,
                        const void *bytes, size_t n, struct mortise_err *err);
 
