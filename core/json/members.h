@@ -53,7 +53,8 @@ int mortise_members_get(const struct mortise_members *m, const json_t *from,
  * a similar name. */
 int mortise_members_check(const struct mortise_members *m, const json_t *from,
                           struct mortise_err *err);
-/* Both.  If `from` is not an object, the message is `shape`. */
+/* Check the members, then read them.  If `from` is not an object, the message
+ * of the error is `shape`. */
 int mortise_members_read(const struct mortise_members *m, const json_t *from,
                          const char *shape, void *into,
                          struct mortise_err *err);

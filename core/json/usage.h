@@ -36,7 +36,8 @@ enum mortise_used {
     MORTISE_USED_N
 };
 
-/* All zero: no usage; then mortise_usage_finish() need not be called. */
+/* The usage of model calls.  A struct with all zeros means no usage, and needs
+ * no mortise_usage_finish(). */
 struct mortise_usage {
     uint64_t amount[MORTISE_USED_N];
     /* distinct names, in order of appearance; NULL: none */

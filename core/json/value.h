@@ -26,12 +26,12 @@ enum {
 int mortise_json_parse(json_t **out, const char *text, size_t n,
                        struct mortise_err *err);
 
-/* The same for one line.  The message of an error lacks the position; *column
- * has it. */
+/* Parse a text of one line like mortise_json_parse() does.  The message of an
+ * error lacks the position: *column has the column. */
 int mortise_json_parse_line(json_t **out, const char *text, size_t n,
                             size_t *column, struct mortise_err *err);
 
-/* The same for text from mortise_json_write(), with the limit
+/* Parse a text that mortise_json_write() made.  The depth limit is
  * MORTISE_JSON_DEPTH_OURS. */
 int mortise_json_read(json_t **out, const char *text, size_t n,
                       struct mortise_err *err);
@@ -43,8 +43,8 @@ json_t *mortise_json_parse_trusted(const char *text);
 /* Append the value in compact form, members in their order.  MORTISE_ENOMEM, or
  * MORTISE_ELIMIT if it is deeper than MORTISE_JSON_DEPTH_OURS. */
 int mortise_json_write(struct mortise_buf *b, const json_t *v);
-/* The same as a NUL-terminated string; free it with mortise_release_str().
- * NULL: either error. */
+/* The text of mortise_json_write() as a NUL-terminated string; free it with
+ * mortise_release_str().  NULL: out of memory, or too deep. */
 char *mortise_json_text(const struct mortise_mem *mem, const json_t *v);
 
 /* Append the canonical form (after RFC 8785): members sorted by UTF-16 code
@@ -68,8 +68,9 @@ static inline json_t *mortise_json_unconst(const json_t *v)
     return (json_t *)(uintptr_t)v;
 }
 
-/* drop: release a reference and set it to NULL. hold: replace a reference by a
- * new one to `value`.  Either may be NULL. */
+/* mortise_json_clear_ref() releases a reference and sets it to NULL.
+ * mortise_json_set_ref() replaces a reference by a new one to `value`.  The old
+ * reference and the value may be NULL. */
 static inline void mortise_json_clear_ref(json_t **ref)
 {
     json_decref(*ref);
