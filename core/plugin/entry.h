@@ -29,7 +29,7 @@ struct entry {
     bool misnamed;            /* stem is not the name in the manifest */
     struct mortise_manifest *manifest; /* owned; pub refers to it */
     struct mortise_signed signature;
-    struct mortise_pubkey key; /* that made the signature */
+    struct mortise_pubkey key; /* the key that made the signature */
     /* Reason, since the trust files changed; or NULL. */
     const char *distrusted;
     size_t dir;
@@ -37,8 +37,9 @@ struct entry {
     const char *problem;     /* found when it was judged */
     const char *quarantined; /* reason, or NULL */
     uint64_t until_ms;       /* end of the quarantine; 0: none */
-    bool given_up; /* quarantined in this process, whatever the file has */
-    bool noted;    /* deaths of it are recorded */
+    /* this process quarantined it, so its quarantine file does not matter */
+    bool given_up;
+    bool noted;                      /* deaths of it are recorded */
     struct mortise_culprit *culprit; /* set at its first start */
     struct mortise_loaded *loaded;   /* while there is an instance */
     const mortise_plugin *plugin;    /* found in `loaded` */
@@ -57,7 +58,7 @@ struct mortise_plugins {
     /* Why no signature is trusted now; MORTISE_OK: none. */
     struct mortise_err no_trust;
     uint8_t print[MORTISE_DIGEST]; /* fingerprint of the trust files as read */
-    uint64_t looked_ns;            /* time of the last check of that */
+    uint64_t looked_ns; /* time of the last check of the fingerprint */
     struct entry *entries;
     size_t n, cap;
     size_t n_distrusted; /* number of entries with `distrusted` */
@@ -88,14 +89,15 @@ int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
 
 /* ---- verification.c ------------------------------------------------------ */
 
-/* Has it an instance? */
+/* Does the plugin have an instance? */
 bool mortise_plugin_is_started(const struct entry *e);
 /* Update `pub` from the entry's state. */
 void mortise_plugin_publish(struct entry *e);
 /* The artifact for this machine; NULL and the reason if there is none. */
 struct mortise_artifact *mortise_plugin_artifact(const struct entry *e,
                                                  struct mortise_err *err);
-/* The path of its object, and a sealed copy of the object's bytes. */
+/* mortise_plugin_object_path() gets the path of the plugin's shared object;
+ * mortise_plugin_open_object() makes a sealed copy of the object's bytes. */
 int mortise_plugin_object_path(const struct entry *e,
                                const struct mortise_artifact *a,
                                char path[PATH_MAX], struct mortise_err *err);

@@ -31,11 +31,11 @@ struct mortise_instance {
     atomic_bool deaf;
     struct mortise_instance *next_leaked; /* list of leaked instances */
     atomic_int outside;
-    pthread_mutex_t lock;       /* guards the fields below */
+    pthread_mutex_t lock;              /* guards the fields below */
     struct mortise_plugin_error words; /* for create() */
-    pthread_cond_t over;        /* `returned` became true */
-    bool returned;              /* the message `last` was handled */
-    mortise_status last_status; /* ... with this status */
+    pthread_cond_t over;               /* `returned` became true */
+    bool returned;                     /* the message `last` was handled */
+    mortise_status last_status;        /* its result, once `returned` is true */
     uint64_t last_by_ns; /* this and `last` are set before the thread starts */
     enum mortise_wire_type last; /* QUIESCE or DESTROY */
 };

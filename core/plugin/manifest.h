@@ -1,5 +1,5 @@
-/* manifest.h -- NAME.plugin.yaml: a plugin's description of itself (plugins.md
- * 2).
+/* manifest.h -- NAME.plugin.yaml: a plugin's description of itself
+ * (docs/plugins.md, section 2).
  *
  * It is parsed only after its bytes were verified, except by `mortise check`
  * and `plugin inspect`, which run no plugin code.  It lives in one arena. */
@@ -30,7 +30,7 @@ struct mortise_manifest_op {
     bool steps; /* `intent: steps`; false: call */
     /* Its place in the file; NULL: absent. */
     const struct mortise_yaml *intent_at;
-    uint64_t timeout_ms;                  /* 0: none */
+    uint64_t timeout_ms; /* 0: none */
     struct mortise_usage_bound usage;
     struct mortise_schema *input, *output; /* NULL: anything */
     struct mortise_secret_places secrets;  /* in `input` */
@@ -127,7 +127,8 @@ uint64_t mortise_manifest_time_limit(const struct mortise_manifest *m);
  * the reason. */
 bool mortise_manifest_is_unsupported(const struct mortise_manifest *m,
                                      char *why, size_t size);
-/* The same as a finding, with MORTISE_ECHECK. */
+/* MORTISE_ECHECK, with the reason as a finding, if this host does not support
+ * the manifest. */
 int mortise_manifest_check_host(const struct mortise_manifest *m,
                                 struct mortise_diags *diags);
 

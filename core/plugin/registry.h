@@ -2,7 +2,7 @@
  *
  * Finding plugins reads manifests and executes nothing.  Only
  * mortise_plugins_start() creates an instance, so only it calls dlopen()
- * (plugins.md 4).  [loop] throughout. */
+ * (docs/plugins.md, section 4).  [loop] throughout. */
 #ifndef MORTISE_PLUGIN_REGISTRY_H
 #define MORTISE_PLUGIN_REGISTRY_H
 

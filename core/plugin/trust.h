@@ -1,5 +1,5 @@
 /* trust.h -- the keys and revocations of trust directories: whose plugins may
- * run here (plugins.md 3).
+ * run here (docs/plugins.md, section 3).
  *
  *   apiVersion: mortise/v1
  *   kind: Trust
