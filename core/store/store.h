@@ -16,8 +16,9 @@
  * Threads    open, close, reopen [loop], while no other call is in progress.
  *            Reads [loop]: the one thread that reads this store.  Everything
  *            else [any]; writes wait for each other.
- * After a failed write the handle is dead (R6b): every call, and every read in
- * flight, fails with MORTISE_ESTATE until mortise_store_reopen(). */
+ * After a failed write the handle is dead (docs/runtime.md, rule R6b): every
+ * call, and every read in flight, fails with MORTISE_ESTATE until
+ * mortise_store_reopen(). */
 #ifndef MORTISE_STORE_STORE_H
 #define MORTISE_STORE_STORE_H
 
@@ -36,8 +37,8 @@ enum {
     MORTISE_STORE_FREE_MIB = 8 /* free disk space that a new run requires */
 };
 
-/* One immutable record (R8). seq counts from 1 in its run and defines the
- * order; time_ms does not. */
+/* One immutable record (docs/runtime.md, rule R8).  `seq` counts from 1 in its
+ * run and defines the order; `time_ms` does not. */
 struct mortise_checkpoint {
     struct mortise_uuid id, parent; /* parent is all zero for seq 1 */
     uint64_t seq;
@@ -381,11 +382,11 @@ void mortise_store_wait(struct mortise_store *s, struct mortise_read *r);
 
 /* ---- writing ------------------------------------------------------------- */
 
-/* Write all commits as one batch (R5, R6).  Sync it with everything written
- * before, unless every commit is lazy.  A commit that conflicts is left out and
- * its `result` set; the others are written.  A batch may have several commits
- * of one run, in order.  After an error the handle is dead and the outcome is
- * unknown.
+/* Write all commits as one batch (docs/runtime.md, rules R5 and R6).  Sync
+ * it with everything written before, unless every commit is lazy.  A commit
+ * that conflicts is left out and its `result` set; the others are written.
+ * A batch may have several commits of one run, in order.  After an error
+ * the handle is dead and the outcome is unknown.
  *
  * Data that is written but not synced is visible to reads and survives the
  * process; a power failure loses the newest of it. */
@@ -421,12 +422,13 @@ int mortise_store_sweep(struct mortise_store *s, bool *more,
                         struct mortise_err *err);
 
 /* Small durable numbers ("plugin:NAME KEY" -> highest seq seen), used when the
- * engine starts.  The default is 0. put only increases a number. */
+ * engine starts.  The default is 0.
+ * mortise_store_mark_put() only increases a number. */
 int mortise_store_mark_get(struct mortise_store *s, const char *name,
                            uint64_t *value, struct mortise_err *err);
 int mortise_store_mark_put(struct mortise_store *s, const char *name,
                            uint64_t value, struct mortise_err *err);
-/* The same, but may decrease it: for a deliberate rollback. */
+/* Set a number to a value that may be lower, for a deliberate rollback. */
 int mortise_store_mark_set(struct mortise_store *s, const char *name,
                            uint64_t value, struct mortise_err *err);
 
