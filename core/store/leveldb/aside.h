@@ -30,8 +30,8 @@ int mortise_aside_restore(int db, const struct mortise_mem *mem,
 
 /* The name without the prefix for files aside, as a pointer into `name`. */
 const char *mortise_aside_name(const char *name);
-/* Is `name` the last link of a table that the database uses?  For when there is
- * no aside.CURRENT. */
+/* Is `name` the last link of a table that the database uses?  Ask only if there
+ * is no aside.CURRENT. */
 bool mortise_aside_is_needed(int db, const char *name,
                              const struct mortise_mem *mem);
 /* Read the tables that the MANIFEST names, or the MANIFEST aside.

@@ -11,7 +11,7 @@
 /* Open STORE, made (0700) if missing; *dir is its descriptor. */
 int mortise_directory_open(int *dir, const char *path, struct mortise_err *err);
 
-/* The same, but it must exist. */
+/* Open STORE, which must exist; *dir is its descriptor. */
 int mortise_directory_find(int *dir, const char *path, struct mortise_err *err);
 
 /* Does it contain any part of a store?  True if that cannot be determined. */
@@ -32,7 +32,7 @@ int mortise_directory_read_stamp(int dir, bool *stamped,
                                  struct mortise_err *err);
 /* Write the stamp atomically and durably. */
 int mortise_directory_write_stamp(int dir, struct mortise_err *err);
-/* The same, with a stamp that marks an unfinished store (unfinished.c). */
+/* Write a stamp that marks an unfinished store (unfinished.c). */
 int mortise_directory_write_unfinished(int dir, struct mortise_err *err);
 bool mortise_directory_is_unfinished(int dir);
 

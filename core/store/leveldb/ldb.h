@@ -54,22 +54,20 @@ struct mortise_ldb {
     struct mortise_store store;    /* first */
     const struct mortise_mem *mem; /* borrowed */
     char *path, *db_path;
-    struct mortise_tempdir
-        /* for a copy that a view reads */
-        scratch;
-    int copied; /* the db/ directory that is copied; -1 */
+    struct mortise_tempdir scratch; /* for the copy that a view reads */
+    int copied;                     /* the db/ directory that is copied; -1 */
     bool looks; /* a view of the copy: skip unreadable data */
     struct mortise_dir_lock dir_lock;
     bool held;
     bool stamped;    /* STORE/format exists */
-    bool unfinished; /* and has the mark of an unfinished store */
+    bool unfinished; /* STORE/format has the mark of an unfinished store */
     leveldb_options_t *options;
     leveldb_readoptions_t *checked; /* verify checksums */
     leveldb_writeoptions_t *synced, *lazy;
-    int db_dir;                     /* STORE/db while it is open; -1 */
-    leveldb_t *db;                  /* NULL after a failed reopen */
-    atomic_bool dead;               /* a write failed (R6b) */
-    atomic_bool refused;            /* ... or ran out of memory before it */
+    int db_dir;                   /* STORE/db while it is open; -1 */
+    leveldb_t *db;                /* NULL after a failed reopen */
+    atomic_bool dead;             /* a write failed (rule R6b) */
+    atomic_bool refused;          /* memory ran out before a write */
     struct mortise_batch opening; /* written with each batch of this opening */
     uint64_t commits;             /* number of the last batch */
     bool identified;              /* the database has the identity */
@@ -106,7 +104,7 @@ static inline struct mortise_ldb *mortise_ldb_of(struct mortise_store *s)
     return (struct mortise_ldb *)s;
 }
 
-/* number of commit records that are kept: R6b */
+/* The number of commit records that are kept (docs/runtime.md, rule R6b). */
 enum { MORTISE_KEPT_COMMITS = 65536 };
 /* The first of the last `many` commit numbers. */
 static inline uint64_t mortise_ldb_first_of(uint64_t many, uint64_t last)
@@ -152,8 +150,8 @@ char *mortise_ldb_join(const struct mortise_mem *mem, const char *dir,
 
 /* ---- functions for the maker's table (leveldb.c) ------------------------- */
 
-/* leveldb_read.c. mortise_ldb_read() calls done() before it returns;
- * _read_now() returns the result instead. */
+/* leveldb_read.c.  mortise_ldb_read() calls done() before it returns;
+ * mortise_ldb_read_now() returns the result instead. */
 void mortise_ldb_read(struct mortise_store *store, struct mortise_read *r);
 int mortise_ldb_read_now(struct mortise_ldb *s, struct mortise_read *r,
                          struct mortise_err *err);
@@ -192,10 +190,11 @@ int mortise_ldb_sweep(struct mortise_store *store, bool *more,
 #define MORTISE_VIEW "view"
 
 enum mortise_ldb_logs {
-    MORTISE_LOGS_NONE, /* only the tables */
-    /* ... and the logs; MORTISE_ECORRUPT if one is not a file */
+    MORTISE_LOGS_NONE, /* copy only the tables */
+    /* copy the tables and the logs; MORTISE_ECORRUPT if a log is not a file */
     MORTISE_LOGS_AS_IS,
-    MORTISE_LOGS_READABLE /* ... and the readable records of the logs */
+    /* copy the tables, and the records of the logs that can be read */
+    MORTISE_LOGS_READABLE
 };
 
 /* Copy the database in the directory `dir` to a new one, s->scratch, and set
@@ -232,8 +231,9 @@ int mortise_ldb_get(struct mortise_ldb *s, const leveldb_readoptions_t *options,
                     const struct mortise_buf *key, char **value, size_t *size,
                     struct mortise_err *err);
 
-/* The same, decoded as a record.  The record borrows from *value, which must be
- * freed in any case.  With `value` NULL, the record must borrow nothing. */
+/* Read one value and decode it as a record.  The record borrows from *value,
+ * which must be freed in any case.  With `value` NULL, the record must borrow
+ * nothing. */
 int mortise_ldb_get_record(struct mortise_ldb *s,
                            const leveldb_readoptions_t *options,
                            const struct mortise_buf *key,
@@ -275,7 +275,9 @@ int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 /* Forget the cached head of a run, which changed. */
 void mortise_ldb_forget_head(struct mortise_ldb *s, const char *tenant,
                              const char *run);
-/* A new run needs the graph: do not sweep it. keep_none: stop the sweep. */
+/* mortise_ldb_keep_graph(): a new run needs the graph, so the sweep must keep
+ * it.  mortise_ldb_keep_cancel(): stop the sweep, which then removes
+ * nothing. */
 void mortise_ldb_keep_graph(struct mortise_ldb *s,
                             const uint8_t digest[MORTISE_DIGEST]);
 void mortise_ldb_keep_cancel(struct mortise_ldb *s);
