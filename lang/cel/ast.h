@@ -12,7 +12,7 @@
 
 enum cel_op {
     CEL_CONST,  /* u.constant */
-    CEL_IDENT,  /* u.name: the checker replaces it by one of: */
+    CEL_IDENT,  /* u.name: the checker replaces it by a NAME or a LOCAL */
     CEL_NAME,   /* u.index: into the scope */
     CEL_LOCAL,  /* u.index: into the evaluation's slots */
     CEL_SELECT, /* [0].name */
