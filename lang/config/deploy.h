@@ -14,7 +14,7 @@
 #include "lang/config/policy.h"
 #include "lang/config/provider.h"
 
-/* When a step may be emitted (runtime.md 3). */
+/* When a step may be emitted (docs/runtime.md, section 3). */
 enum mortise_durability {
     MORTISE_SYNC = 0, /* after it was synced to disk */
     MORTISE_BATCH,    /* after it was stored; it is synced within max_ms */
@@ -65,8 +65,10 @@ struct mortise_deployment {
     /* The file has errors, so values that combine several of its parts may be
      * wrong. */
     bool broken;
-    bool unresolved;    /* its ${...} were not replaced */
-    bool dirs_in_doubt; /* ... so that plugins may be missing */
+    bool unresolved; /* its ${...} were not replaced */
+    /* the directories of plugins or trust could not be read from the broken
+     * file, so plugins may be missing */
+    bool dirs_in_doubt;
 };
 
 /* Read a Deployment file and its lock file. ${env:NAME}, ${env:NAME:-default}

@@ -12,7 +12,8 @@ struct mortise_price {
     double cached, cache_write; /* NAN: the price of other input */
 };
 
-/* The capability that a task needs, by a node's `complexity` (graph.md 4). */
+/* The capability that a task needs, by a node's `complexity` (docs/graph.md,
+ * section 4). */
 enum mortise_tier {
     MORTISE_TIER_LOW,
     MORTISE_TIER_STANDARD,
