@@ -23,9 +23,9 @@ struct mortise_human { /* `own` of its node */
     const char *auto_reason;       /* the reason of auto_reject; may be "" */
     bool trusts_auto_accept;       /* guardrail_override: false */
     enum mortise_on_timeout on_timeout;
-    struct mortise_tmpl *criteria; /* of the judge, */
-    double threshold;              /* and the confidence that it needs, from 0
-                                    * to 1 */
+    struct mortise_tmpl *criteria; /* the judge, a model, decides by them */
+    double threshold;              /* the confidence, from 0 to 1, that the
+                                    * judge needs */
 };
 
 #endif
