@@ -55,8 +55,8 @@ struct mortise_declared {
     bool last;       /* a map's results: the latest remain, unless a reducer is
                       * given */
     bool in_place;   /* the value is sanitized in place: no new value */
-    bool is_output;  /* the output of the node, */
-    bool implied;    /* ... under its own id, by default */
+    bool is_output;  /* the value is the output of the node */
+    bool implied;    /* the output is stored under the node's id, by default */
     uint32_t own_of; /* set by known.c: 1 + the first node of the map's body if
                       * the value belongs to a map element; 0 otherwise */
     const struct mortise_expr *expr; /* NULL: not from an expression */
@@ -185,8 +185,9 @@ struct mortise_loader {
     size_t n_looked, cap_looked;
     uint32_t stands_at;                         /* the node for which `names` is
                                                  * set */
-    const struct mortise_cel_name *inner_names; /* ... or these: the names of a
-                                                 * mapping */
+    const struct mortise_cel_name *inner_names; /* the inner graph's, while
+                                                 * its output_mapping is
+                                                 * read; else NULL */
     const struct mortise_known *known;          /* NULL: not yet, or never */
     const struct mortise_known **known_of; /* per node: the one of its inner
                                             * graph */
@@ -209,8 +210,8 @@ struct mortise_loader {
     /* The names that expressions see; a scope is a prefix of this array. */
     struct mortise_cel_name names[MORTISE_IN_N];
 
-    struct mortise_persona its;         /* the graph's own, */
-    const struct mortise_yaml *persona; /* and its key; NULL: none */
+    struct mortise_persona its;         /* the graph's own persona */
+    const struct mortise_yaml *persona; /* the key `persona`; NULL: none */
     struct mortise_role *roles;         /* the roles of the file */
     size_t n_roles;
     bool diagnoses; /* the file mentions diagnostics */
