@@ -114,9 +114,10 @@ struct mortise_schema {
     unsigned char mark;          /* for compile.c */
 };
 
-/* The longest chain of schemas for the same value: enough for hand-written
- * schemas, and small enough for the stack.  And the largest number of names
- * ($id, $anchor, $dynamicAnchor), which are searched linearly. */
+/* MORTISE_SCHEMA_CHAIN is the longest chain of schemas for the same value:
+ * enough for hand-written schemas, and small enough for the stack.
+ * MORTISE_SCHEMA_NAMES is the largest number of names ($id, $anchor,
+ * $dynamicAnchor), which are searched linearly. */
 enum { MORTISE_SCHEMA_CHAIN = 100, MORTISE_SCHEMA_NAMES = 1000 };
 
 /* The schema of a member in `properties`, or NULL. */

@@ -82,12 +82,13 @@ int mortise_schema_check_partly(const struct mortise_schema *s,
                                 const json_t *value, const json_t *unknown,
                                 struct mortise_err *err);
 
-/* Normalize a value to the types of the schema (graph.md 8): integers become
- * reals if the schema has `number` and not `integer`, and 1.0 becomes 1 if it
- * has `integer` and not `number`.  Returns a new reference; the same value if
- * nothing changes or the schema is NULL; NULL if memory ran out.  `limit` is
- * that of the check that the value passed.  Nested branches check parts again:
- * a part that costs more than a few times the limit is not changed. */
+/* Normalize a value to the types of the schema (docs/graph.md, section 8):
+ * integers become reals if the schema has `number` and not `integer`, and
+ * 1.0 becomes 1 if it has `integer` and not `number`.  Returns a new
+ * reference; the same value if nothing changes or the schema is NULL; NULL
+ * if memory ran out.  `limit` is that of the check that the value passed.
+ * Nested branches check parts again: a part that costs more than a few
+ * times the limit is not changed. */
 json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value,
                               uint64_t limit);
 
@@ -129,7 +130,7 @@ struct mortise_schema_seen {
     bool others; /* others are listed, and no schema allows further members */
     bool open;   /* some schema allows further members */
     const char *near; /* the most similar listed member, or NULL */
-    bool slip;        /* ... and it differs only by a typing error */
+    bool slip;        /* `near` differs only by a typing error */
     /* One of these may apply to it; none: nothing is known. */
     const struct mortise_schema *schemas[MORTISE_SCHEMA_SEEN];
     size_t n;
