@@ -1,4 +1,5 @@
-/* diag.h -- findings about files: collected, sorted, printed (graph.md 2).
+/* diag.h -- findings about files: collected, sorted, printed
+ * (docs/graph.md, section 2).
  *
  *     refund.graph.yaml:18:15: error[E0301]: edge to unknown node 'aprove'
  *        18 |       - to: aprove

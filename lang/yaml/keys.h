@@ -94,10 +94,10 @@ struct mortise_key {
     const struct mortise_key *each;    /* MAP, LIST: a row without a name */
     const struct mortise_key *forms;   /* FORMS: rows without names */
     size_t n_forms;
-    mortise_key_fn *read; /* NULL: the check is sufficient, or */
-    enum mortise_into as; /* the value is stored with this type */
-    size_t at;            /* offset of the field */
-    /* in the struct that this returns; NULL: in `into` itself */
+    mortise_key_fn *read; /* the reader; NULL: only check or store the value */
+    enum mortise_into as; /* without a reader: how the value is stored */
+    size_t at;            /* offset of the field that gets the value */
+    /* Returns the struct that has the field; NULL: `into` has it. */
     void *(*in)(void *into);
 };
 

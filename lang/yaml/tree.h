@@ -1,10 +1,10 @@
 /* tree.h -- YAML files as trees with the position of each value.
  *
- * The events of libyaml are read with the rules of graph.md 1: YAML 1.2 core
- * typing (`no`, `on`, `1:30` are strings), UTF-8, one document, 16 MiB,
- * depth 64, limited aliases (expanded; 100,000 nodes), no merge keys, no
- * tags, no duplicate keys.  A tree is immutable; it and its file are in one
- * arena. [any] */
+ * The events of libyaml are read with the rules of docs/graph.md, section
+ * 1: YAML 1.2 core typing (`no`, `on`, `1:30` are strings), UTF-8, one
+ * document, 16 MiB, depth 64, limited aliases (expanded; 100,000 nodes), no
+ * merge keys, no tags, no duplicate keys.  A tree is immutable; it and its
+ * file are in one arena. [any] */
 #ifndef MORTISE_LANG_YAML_TREE_H
 #define MORTISE_LANG_YAML_TREE_H
 
