@@ -14,8 +14,8 @@ struct salvage_trouble {
     struct salvage_trouble *next; /* in the order of discovery */
     uint64_t known;               /* its highest known commit number */
     uint64_t made;                /* last commit of a new head; 0: none */
-    /* If the run had no head, `made`: it may have had more commits.  0: it had
-     * a head. */
+    /* If the run had no head: the same number as `made`, because the run may
+     * have had more commits than that.  0: the run had a head. */
     uint64_t anew;
     bool told; /* it has been reported */
     size_t n;
@@ -41,12 +41,12 @@ struct salvage {
     uint64_t in_tables;       /* the newest batch in the tables; 0: none */
     /* first and last number of the first gap in the tables; 0: none */
     uint64_t gap, gap_end;
-    uint32_t pinned;          /* bits: supplied graphs that a run uses */
-    bool logged;              /* a batch was read from a log */
-    struct mortise_buf key;   /* of the head of the current run */
-    struct mortise_buf names; /* names in the current key, as C strings */
-    struct mortise_buf id;    /* of the current request */
-    struct mortise_buf value; /* scratch: a key to look up */
+    uint32_t pinned;              /* bits: supplied graphs that a run uses */
+    bool logged;                  /* a batch was read from a log */
+    struct mortise_buf key;       /* of the head of the current run */
+    struct mortise_buf names;     /* names in the current key, as C strings */
+    struct mortise_buf id;        /* of the current request */
+    struct mortise_buf value;     /* scratch: a key to look up */
     struct mortise_buf graph_key; /* of the graph that has `name` */
     struct mortise_buf name;
     struct salvage_group group;
