@@ -17,12 +17,15 @@
  *                    possible only then
  *     opens=         may open files of other users, within read= and write=
  *
- * It always gets a new process group
- * that neither it nor its descendants can leave, so that one signal reaches
- * all of them; no_new_privs; no core files; no descriptors but 0, 1 and 2; no
- * tracing of other processes; no namespaces, mounts, keys or kernel modules;
- * and, if the kernel supports it (Landlock 6), no signals to processes outside
- * its sandbox.
+ * Every program is restricted as follows:
+ *
+ *   - It has a new process group, which neither it nor its descendants can
+ *     leave, so that one signal reaches all of them.
+ *   - It has no_new_privs, and no descriptors but 0, 1 and 2.
+ *   - It cannot write core files, trace other processes, or use namespaces,
+ *     mounts, keys or kernel modules.
+ *   - If the kernel supports it (Landlock 6), it cannot send signals to
+ *     processes outside its sandbox.
  *
  * The process that the engine started stays as supervisor and group leader.
  * When the program exits, the supervisor sends "exit N" or "signal N" on
