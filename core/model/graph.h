@@ -426,7 +426,8 @@ struct mortise_node {
     const struct mortise_model_choice *models;
 
     /* nodes that do something */
-    /* Effective; READ for guardrail, PURE for router and human. */
+    /* The effect that applies to the node; READ for a guardrail, PURE for a
+     * router and a human. */
     enum mortise_effect effect;
     enum mortise_in_doubt on_in_doubt;
     uint64_t timeout_ms;          /* for one attempt; 0: none */

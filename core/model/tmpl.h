@@ -31,7 +31,7 @@ int mortise_tmpl_eval(const struct mortise_tmpl *t,
                       const struct mortise_cel_env *env, json_t **out,
                       struct mortise_err *err);
 
-/* The value as written. */
+/* The template's value as it was written in the file. */
 const struct mortise_yaml *mortise_tmpl_yaml(const struct mortise_tmpl *t);
 
 /* A place in the value that a template fills. */
