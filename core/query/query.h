@@ -74,8 +74,8 @@ bool mortise_query_is_run_blocked(struct mortise *m, const char *tenant,
                                   const char *run,
                                   const struct mortise_head *h);
 
-/* For query.c and those files: answer with a value, which is consumed, or with
- * an error. */
+/* For query.c, find.c and newest.c: answer the query with a value, which is
+ * consumed, or with an error. */
 void mortise_query_answer(struct mortise_query *q, json_t *value);
 void mortise_query_fail(struct mortise_query *q, int rv,
                         const struct mortise_err *err);
