@@ -82,7 +82,8 @@ int mortise_frame_follow_start(struct mortise_run *r, const struct exec *start,
  * `rest`.  Finishes x's item and applies everything that follows. */
 int mortise_frame_follow(struct mortise_run *r, struct exec *x,
                          enum edge_state rest, struct mortise_err *err);
-/* Queue a decided edge; _spread() informs the targets of all queued edges. */
+/* Queue a decided edge. mortise_frame_process_queue() updates the targets of
+ * all queued edges. */
 int mortise_frame_queue_edge(struct mortise_run *r, struct frame *home,
                              uint32_t edge, struct mortise_err *err);
 int mortise_frame_process_queue(struct mortise_run *r, struct mortise_err *err);
@@ -140,7 +141,7 @@ struct final_dues {
     size_t n, cap;
 };
 /* Find the due finalizers of graph `top`, in which nothing is active.  Always
- * release them with _found(). */
+ * release them with mortise_final_dues_finish(). */
 int mortise_final_find(struct mortise_run *r, const struct frame *top,
                        struct final_dues *out, struct mortise_err *err);
 void mortise_final_dues_finish(const struct mortise_run *r,
@@ -150,7 +151,7 @@ void mortise_final_dues_finish(const struct mortise_run *r,
 bool mortise_final_is_current(const struct frame *f);
 /* Does the reason for which `top` was halted allow finalizers? */
 bool mortise_final_is_allowed(const struct frame *top);
-/* Mark x as a finalizer. */
+/* Mark x as a finalizer: it runs although its graph was stopped. */
 void mortise_final_begin(struct mortise_run *r, struct exec *x);
 /* Is x active, and a finalizer if its graph is stopped now for a reason that
  * allows them? */
@@ -159,12 +160,14 @@ bool mortise_final_can_become(const struct exec *x);
 void mortise_final_cancelled(struct mortise_run *r);
 /* Limit the time of finalizers that were active when they were marked. */
 int mortise_final_bind(struct mortise_run *r, struct mortise_err *err);
-/* Is a finalizer active?  _give_up(): a second cancel gives them up; _forget()
- * clears that. */
+/* mortise_final_is_at_work(): is a finalizer active?
+ *
+ * mortise_final_give_up(): a second cancel arrived, so the run no longer waits
+ * for finalizers. mortise_final_forget() clears that. */
 bool mortise_final_is_at_work(const struct mortise_run *r);
 void mortise_final_give_up(struct mortise_run *r);
 void mortise_final_forget(struct mortise_run *r);
-/* x is retried or waits again: it is no finalizer any more. */
+/* x is retried or waits again: it is not a finalizer any more. */
 void mortise_final_clear(struct exec *x);
 
 /* ---- reopen.c ---- */
@@ -188,8 +191,9 @@ int mortise_regraph_check(const struct mortise_run *r,
                           struct mortise_err *err);
 /* The graph that follows the run's; NULL: none is known. */
 struct mortise_graph *mortise_regraph_next(const struct mortise_run *r);
-/* Has nothing of the run started, and nothing been written?  Then any graph can
- * replace the run's, which _replace() does. */
+/* mortise_regraph_may_replace(): has nothing of the run started, and has
+ * nothing been written?  Then any graph can replace the run's.
+ * mortise_regraph_replace() does this. */
 bool mortise_regraph_may_replace(const struct mortise_run *r);
 int mortise_regraph_replace(struct mortise_run *r, struct mortise_graph *to,
                             struct mortise_err *err);
@@ -217,13 +221,16 @@ void mortise_race_mark(struct exec *x, enum loss why);
 int mortise_race_lose_element(struct mortise_run *r, struct frame *f,
                               const struct frame *in, bool finish,
                               struct mortise_err *err);
-/* The `discard` of executions that start in an item of f; _enter() sets it. */
+/* mortise_race_discard(): the `discard` of executions that start in an item of
+ * f. mortise_race_enter() sets it in x. */
 uint32_t mortise_race_discard(const struct frame *f, const struct item *it);
 void mortise_race_enter(struct exec *x, const struct frame *f,
                         const struct item *it);
-/* _may_return(): was x stopped by something that a resume can undo?
- * _may_come_back(): and has nothing around it lost finally?  The latter is also
- * true if nothing was stopped. */
+/* mortise_race_may_return(): was x stopped by something that a resume can undo?
+ *
+ * mortise_race_may_come_back(): does a resume continue x, because each loss of
+ * x and of the executions around it can be undone?  Also true if nothing was
+ * stopped. */
 bool mortise_race_may_return(const struct exec *x);
 /* Did f's graph reach END, so that only earlier failures are retried in it? */
 static inline bool mortise_race_at_end(const struct frame *f)
@@ -247,15 +254,15 @@ int mortise_sub_begin(struct mortise_run *r, struct exec *x, json_t *input,
 /* f, the frame of a graph, has nothing left to do: its owner will end. */
 int mortise_sub_over(struct mortise_run *r, struct frame *f,
                      struct mortise_err *err);
-/* Continue x inside; x ends soon if its inner graph has ended. */
+/* Continue the inner graph of x.  If that graph has ended, x ends soon. */
 int mortise_sub_continue(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err);
 /* Did the graph of f fail? */
 bool mortise_sub_failed(const struct frame *f);
 /* The graph inside x succeeded and does not run again. */
 void mortise_sub_done(struct exec *x);
-/* Set x->child_state (taken; NULL: clear).  _recall() computes it from the
- * finished inner graph, with these artifacts. */
+/* Set x->child_state (takes `state`; NULL: clear it). mortise_sub_recall()
+ * computes the state from the finished inner graph, with these artifacts. */
 void mortise_sub_set_state(struct exec *x, json_t *state);
 int mortise_sub_recall(struct mortise_run *r, struct exec *x, json_t *artifacts,
                        struct mortise_err *err);
