@@ -80,8 +80,9 @@ void mortise_budget_call_ended(struct mortise_run *r, struct exec *x);
 void mortise_budget_call_suspended(struct mortise_run *r, struct exec *x);
 void mortise_budget_cut_off(struct mortise_run *r, struct exec *x);
 void mortise_budget_not_called(struct exec *x);
-/* Does `in` have a budget.wall?  Set its used time, from an entry.  It is used
- * up. */
+/* mortise_budget_is_walled(): does `in` have a budget.wall?
+ * mortise_budget_wall(): set the used time of that budget, from an entry.
+ * mortise_budget_wall_over(): that time is used up. */
 bool mortise_budget_is_walled(const struct scope *in);
 int mortise_budget_wall(struct mortise_run *r, struct scope *in, uint64_t used,
                         struct mortise_err *err);
@@ -92,10 +93,13 @@ bool mortise_budget_is_short(const struct mortise_run *r, const struct exec *x);
 /* Executions that wait for reservations become READY again, if any reservation
  * was released. */
 int mortise_budget_try_again(struct mortise_run *r, struct mortise_err *err);
-/* ... or other runs of its tree released some. */
+/* Other runs of the spawn tree released reservations, so executions that wait
+ * for reservations must check again. */
 void mortise_budget_moved(struct mortise_run *r);
-/* Does `in`, which is halted and quiet, continue at the target of its
- * on_exceeded?  Record that it does; mark that it did. */
+/* For `in`, a scope that is halted and has nothing active.
+ * mortise_budget_has_goto(): does it continue at the target of its on_exceeded?
+ * mortise_budget_start_goto(): record that it does.
+ * mortise_budget_set_goto_done(): store that it did. */
 bool mortise_budget_has_goto(const struct scope *in);
 int mortise_budget_start_goto(struct mortise_run *r, struct scope *in,
                               struct mortise_err *err);
@@ -163,8 +167,8 @@ void mortise_tree_raised(struct mortise_run *r);
 /* At the end of a step that is committed: record the amounts that the tree
  * counts for this run. */
 int mortise_tree_count(struct mortise_run *r, struct mortise_err *err);
-/* The same for a run that waits for others and has less than the tree counts:
- * commit it with this step. */
+/* Like mortise_tree_count(), for a run that waits for other runs and has less
+ * than the tree counts: commit the amounts with this step. */
 int mortise_tree_give_back(struct mortise_run *r, struct mortise_err *err);
 /* The change of the tree's purse for the next commit; it is reset. */
 struct mortise_spawn_spend mortise_tree_take_spend(struct mortise_run *r);
@@ -177,7 +181,8 @@ int mortise_clock_store(struct mortise_run *r, struct mortise_err *err);
 /* How long `in` was active, in its owner's newest attempt. */
 uint64_t mortise_clock_active_ms(const struct mortise_run *r,
                                  const struct scope *in);
-/* The used part of the budget.wall of `in`; and record it. */
+/* mortise_clock_wall_ms(): the used part of the budget.wall of `in`.
+ * mortise_clock_store_wall(): record it. */
 uint64_t mortise_clock_wall_ms(const struct mortise_run *r,
                                const struct scope *in);
 int mortise_clock_store_wall(struct mortise_run *r, struct scope *in,
