@@ -61,8 +61,9 @@ int mortise_command_tree_changed(struct mortise_run *r,
                                  struct mortise_err *err);
 
 /* ---- command.c ---- */
-/* Does the list contain a command of this kind?  _restarts(): one that
- * continues an ended run? */
+/* mortise_command_has(): does the list contain a command of this kind?
+ * mortise_command_restarts(): does it contain a command that continues an ended
+ * run? */
 bool mortise_command_has(const struct mortise_command_list *h, uint32_t kind);
 bool mortise_command_restarts(const struct mortise_command_list *h);
 /* Does the list replace the plugin that n calls? */
@@ -72,8 +73,8 @@ bool mortise_command_replaces(const struct mortise_command_list *h,
  * flight have stopped. */
 int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,
                          struct mortise_err *err);
-/* Apply the held list if nothing is in flight any more; _drop_held(): discard
- * it. */
+/* mortise_command_apply_held(): apply the held list if nothing is in flight any
+ * more. mortise_command_drop_held(): discard it. */
 int mortise_command_apply_held(struct mortise_run *r, struct mortise_err *err);
 void mortise_command_drop_held(struct mortise_run *r);
 /* A replayed run continues from its head, unless a person paused it. */
