@@ -231,16 +231,16 @@ int mortise_leaving_store_ready(struct mortise_run *r, struct exec *x,
                                 struct mortise_err *err);
 
 /* ---- sought.c ---- */
-/* Is the call of x one for a discovery edge?  _settle(): the call ended, or
- * (late) timed out. */
+/* mortise_sought_is_out(): is the call of x in flight for a discovery edge?
+ * mortise_sought_settle(): that call ended, or (late) timed out. */
 bool mortise_sought_is_out(const struct exec *x);
 int mortise_sought_settle(struct mortise_run *r, struct exec *x,
                           const struct mortise_result_in *in, bool late,
                           struct mortise_err *err);
 
 /* ---- arguments.c ---- */
-/* Evaluate the arguments of x's call into x->body.  _eval() requires x->view;
- * _find() computes it first. */
+/* Evaluate the arguments of x's call into x->body. mortise_arguments_eval()
+ * requires x->view; mortise_arguments_find() computes the view first. */
 int mortise_arguments_find(struct mortise_run *r, struct exec *x,
                            struct mortise_err *why, struct mortise_err *err);
 int mortise_arguments_eval(struct mortise_run *r, struct exec *x,
@@ -452,8 +452,8 @@ void mortise_doubt_paused(struct exec *x);
 int mortise_doubt_forget_cause(struct mortise_run *r, struct exec *x,
                                struct mortise_err *err);
 
-/* x has lost.  _outlives(): must a doubt be settled before x ends?
- * _is_asked(): is it being settled? */
+/* For x, which has lost. mortise_doubt_must_settle(): must its doubt be settled
+ * before x ends? mortise_doubt_is_asked(): is the doubt being settled? */
 bool mortise_doubt_must_settle(const struct mortise_run *r,
                                const struct exec *x);
 bool mortise_doubt_is_asked(const struct exec *x);
@@ -461,13 +461,16 @@ bool mortise_doubt_is_asked(const struct exec *x);
 int mortise_doubt_record_left(struct mortise_run *r, struct exec *x,
                               struct mortise_err *err);
 
-/* x is over.  _is_kept(): did it end in doubt?  _may_go_on(): can a resume
- * still continue it? */
+/* For x, which has ended. mortise_doubt_is_kept(): did it end in doubt?
+ * mortise_doubt_may_go_on(): can a resume still continue it?
+ * mortise_doubt_is_any_kept(): did any execution end in doubt? */
 bool mortise_doubt_is_kept(const struct mortise_run *r, const struct exec *x);
 bool mortise_doubt_may_go_on(const struct exec *x);
 bool mortise_doubt_is_any_kept(const struct mortise_run *r);
-/* An ended run was resumed: settle the doubt of each execution that ended with
- * one.  _has_returned(): is one not settled yet?  _leave(): stop settling. */
+/* mortise_doubt_reopen_kept(): an ended run was resumed, so settle the doubt of
+ * each execution that ended in doubt. mortise_doubt_is_any_reopened(): is such
+ * a doubt not settled yet? mortise_doubt_stop_settling(): stop settling
+ * them. */
 int mortise_doubt_reopen_kept(struct mortise_run *r, struct mortise_err *err);
 bool mortise_doubt_is_any_reopened(const struct mortise_run *r);
 void mortise_doubt_stop_settling(struct mortise_run *r);
@@ -476,8 +479,9 @@ void mortise_doubt_at_failure(struct exec *x, bool in_doubt);
 /* A cancel of the run stopped x; false: something else did, or it no longer
  * matters. */
 void mortise_doubt_set_cancelled(struct exec *x, bool by_cancel);
-/* Restore the end that x had before its doubt was settled; _all_over(): for all
- * of them. */
+/* mortise_doubt_restore_end(): restore the end that x had before its doubt was
+ * settled. mortise_doubt_restore_all_ends(): do this for all such
+ * executions. */
 void mortise_doubt_restore_end(struct mortise_run *r, struct exec *x);
 void mortise_doubt_restore_all_ends(struct mortise_run *r);
 
@@ -591,8 +595,9 @@ int mortise_doubt_settle(struct mortise_run *r, struct exec *x,
 int mortise_doubt_of_result(struct mortise_run *r, struct exec *x,
                             const struct mortise_err *why,
                             struct mortise_err *err);
-/* The effect did not happen.  _refuted(): the plugin says so.  _denied(): a
- * person does, and x is READY.  _of_loser_refuted(): x has lost and ends. */
+/* The effect did not happen. mortise_doubt_refuted(): the plugin reports this.
+ * mortise_doubt_denied_by_person(): a person decided this, and x is READY.
+ * mortise_doubt_of_loser_refuted(): x has lost, and ends. */
 int mortise_doubt_refuted(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err);
 int mortise_doubt_denied_by_person(struct mortise_run *r, struct exec *x,
@@ -643,7 +648,8 @@ int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err);
 
 /* ---- settle.c ---- */
-/* A call ended; _unresponsive(): it was cancelled and never returned. */
+/* mortise_settle_result(): a call ended. mortise_settle_unresponsive(): a call
+ * was cancelled and never returned. */
 int mortise_settle_result(struct mortise_run *r,
                           const struct mortise_result_in *in,
                           struct mortise_err *err);
