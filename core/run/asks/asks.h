@@ -77,8 +77,9 @@ bool mortise_step_is_kept(const struct exec *x);
 json_t *mortise_step_name(const struct step *s);
 /* The step of x with the pending request of this id; NULL: none. */
 struct step *mortise_step_requested(const struct exec *x, const char *id);
-/* The generation of x ends: withdraw its requests and remove its journal;
- * _rest(): withdraw its requests, but keep its journal. */
+/* The generation of x ends. mortise_step_clear() withdraws its requests and
+ * removes its journal. mortise_step_withdraw_requests() withdraws its requests
+ * and keeps its journal. */
 int mortise_step_clear(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err);
 int mortise_step_withdraw_requests(struct mortise_run *r, struct exec *x,
@@ -100,8 +101,9 @@ int mortise_step_resolved(struct mortise_run *r, struct exec *x,
 const char *mortise_step_get_correctable(const struct mortise_run *r,
                                          const struct exec *x, const char *id);
 
-/* An entry starts a tool for x: open its step, and make it an effect if the
- * tool has one (`effect`).  _runs(): set the execution that runs it. */
+/* An entry starts a tool for x. mortise_step_begin_tool() opens its step, and
+ * makes the step an effect if the tool has one (`effect`).
+ * mortise_step_set_tool_exec() sets the execution that runs the tool. */
 int mortise_step_begin_tool(struct mortise_run *r, struct exec *x,
                             const struct mortise_entry *e, bool effect,
                             struct step **out, struct mortise_err *err);
@@ -188,8 +190,9 @@ struct exec *mortise_tool_earlier(const struct exec *x,
 /* Did a person reject y, a tool of x, or declare it failed, in the current
  * generation of x?  Then its step is answered with that error. */
 bool mortise_tool_is_refused(const struct exec *x, const struct exec *y);
-/* {error: {code, class, message, exit_code?, status?}}: for that case, and for
- * any y that failed.  NULL: memory ran out. */
+/* A new object {error: {code, class, message, exit_code?, status?}}; NULL:
+ * memory ran out. mortise_tool_refusal(): for a y that a person rejected, as in
+ * mortise_tool_is_refused(). mortise_tool_error(): for any y that failed. */
 json_t *mortise_tool_refusal(const struct mortise_run *r, const struct exec *y);
 json_t *mortise_tool_error(const struct mortise_run *r, const struct exec *y);
 /* A person rejected x, or declared its effect failed. */
@@ -240,7 +243,8 @@ void mortise_generation_compacted(struct exec *x, json_t *told);
 int mortise_generation_approved_by(struct exec *x,
                                    const struct mortise_entry *e,
                                    struct mortise_err *err);
-/* ... the arguments are these, instead of the template's. */
+/* Use `body` as the arguments of x, instead of those from the template of its
+ * node. */
 void mortise_generation_set_given_body(struct exec *x, json_t *body);
 /* Set the arguments of a tool that continues in its next generation. */
 void mortise_generation_set_tool_body(struct exec *x, json_t *body);
@@ -253,12 +257,14 @@ void mortise_generation_decide(struct exec *x, json_t *decision);
  * out). */
 int mortise_generation_refuse(struct exec *x, json_t *refusal,
                               struct mortise_err *err);
-/* x fails, possibly because of a decision; and the run was paused or resumed
- * since then. */
+/* mortise_generation_refused(): x fails; if a decision is the cause, mark that.
+ * mortise_generation_clear_refused(): the run was paused or resumed, so clear
+ * all these marks. */
 void mortise_generation_refused(struct exec *x);
 void mortise_generation_clear_refused(struct mortise_run *r);
-/* Set x->child_again and x->child_asks: x continues in its failed child graph,
- * or starts a new one. */
+/* Set x->child_again (x continues in its failed child graph, instead of
+ * starting a new one) and x->child_asks (it does so only if the child's input
+ * is unchanged). */
 void mortise_generation_go_on(struct exec *x, bool again, bool asks);
 /* x made another request in this generation. */
 void mortise_generation_asked(struct exec *x);
