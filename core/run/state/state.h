@@ -1041,7 +1041,8 @@ struct artifact *mortise_exec_artifact(struct mortise_run *r,
                                        const struct exec *x);
 /* Do guardrails that may block its output check x, or a node around x? */
 bool mortise_exec_is_held(const struct mortise_run *r, const struct exec *x);
-/* ... a node around x only */
+/* Like mortise_exec_is_held(), but only for the guardrails of the nodes around
+ * x. */
 bool mortise_exec_is_within_held(const struct mortise_run *r,
                                  const struct exec *x);
 /* The error message of x for its successors.  If guardrails check the output of
@@ -1060,16 +1061,17 @@ uint32_t mortise_exec_least(const struct mortise_run *r, uint32_t a,
                             uint32_t b);
 /* Do the writes of x, which is in f or in a frame in f, count for f? */
 bool mortise_exec_is_counted_in(const struct exec *x, const struct frame *f);
-/* Count x as a started step; ..._is_no_step(): x is being created and never
- * counts. */
+/* mortise_exec_count(): count x as a started step. mortise_exec_is_no_step(): x
+ * is being created and never counts as a step. */
 void mortise_exec_count(struct mortise_run *r, struct exec *x);
-/* ... by an entry, so that it is also counted after a crash. */
+/* Like mortise_exec_count(), because of an entry: x is also counted after a
+ * crash. */
 void mortise_exec_count_recorded(struct mortise_run *r, struct exec *x);
 void mortise_exec_is_no_step(struct exec *x);
 /* Set the number and the start of its attempt. */
 void mortise_exec_set_attempt(struct exec *x, uint32_t attempt,
                               uint64_t started_ms);
-/* Set the time of its end; 0: it ends once more. */
+/* Set the time at which x ended; 0: clear it, because x will end again. */
 void mortise_exec_set_ended(struct exec *x, uint64_t at_ms);
 /* Set its error; NULL: none. */
 void mortise_exec_set_error(struct exec *x, json_t *error);
@@ -1158,15 +1160,16 @@ static inline bool mortise_exec_must_stop(const struct mortise_run *r,
 struct exec *mortise_exec_take_asker(struct mortise_run *r);
 /* Add x to that list. */
 void mortise_exec_list_asker(struct mortise_run *r, struct exec *x);
-/* ... and the executions that x runs for as a tool, directly or inside a
- * tool. */
+/* Add to that list the executions that x runs for as a tool, directly or inside
+ * a tool. */
 void mortise_exec_list_askers_of(struct mortise_run *r, const struct exec *x);
 /* Is a slot free for one more call? */
 bool mortise_run_has_room(const struct mortise_run *r);
 
 /* ---- actions.c ---- */
-/* The handle of x's newest call or timer.  _renew() makes the next handle,
- * which invalidates the current one. */
+/* mortise_exec_handle(): the handle of x's newest call or timer.
+ * mortise_exec_renew() makes the next handle, which invalidates the current
+ * one. */
 uint64_t mortise_exec_handle(const struct exec *x);
 void mortise_exec_renew(struct exec *x);
 struct mortise_action *mortise_action_new(struct mortise_run *r,
@@ -1183,7 +1186,7 @@ int mortise_exec_disarm(struct mortise_run *r, struct exec *x,
 int mortise_exec_cancel(struct mortise_run *r, struct exec *x,
                         enum stop_why why, struct mortise_err *err);
 
-/* Its timer is due: was it still armed?  It is not any more. */
+/* Disarm the timer of x, which is due.  False: it was not armed any more. */
 bool mortise_exec_fire_timer(struct exec *x);
 /* Set why its call was asked to stop; STOP_NONE: it ended. */
 void mortise_exec_set_stop(struct exec *x, enum stop_why why);
