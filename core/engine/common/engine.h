@@ -286,8 +286,10 @@ int mortise_pins_find(struct mortise *m, const struct mortise_graph *g,
 struct mortise_graph *mortise_graphs_find(struct mortise *m,
                                           const uint8_t digest[MORTISE_DIGEST],
                                           bool names);
-/* The same, compiled from the store's copy.  If it does not compile here, for
- * example because a plugin is missing, the result is a stand-in. */
+/* Compile the graph with this digest from the store's copy, `files`, and keep
+ * it.  *out: a reference.  If the graph does not compile here, for example
+ * because a plugin is missing, the result is a stand-in. `names`: as in
+ * mortise_graphs_find(). */
 int mortise_graphs_pinned(struct mortise *m,
                           const uint8_t digest[MORTISE_DIGEST],
                           struct mortise_source *files, size_t n_files,
@@ -646,10 +648,12 @@ struct mortise_watch {
 int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
                       const char *tenant, const char *run,
                       struct mortise_err *err);
-/* End it without `done`; does nothing if it is over. */
+/* End the watch without calling `done`.  Does nothing if the watch has
+ * ended. */
 void mortise_watch_end(struct mortise *m, struct mortise_watch *w);
 struct mortise_watch *mortise_watch_find(struct mortise *m, uint64_t id);
-/* full() would be false now. */
+/* The receiver of events can take events again: full() would return false
+ * now. */
 void mortise_watch_go_on(struct mortise *m, struct mortise_watch *w);
 
 /* Notifications from live.c: */
@@ -685,7 +689,7 @@ void mortise_commits_close(struct mortise *m);
 /* No commit is in flight any more: sync the commits that were shown before they
  * were synced. */
 void mortise_commits_finish(struct mortise *m);
-/* The run leaves memory. */
+/* Detach a run that leaves memory from the commits. */
 void mortise_commits_leave(struct mortise_live *live);
 /* Take a commit out of an action; the next flush hands it over. */
 int mortise_commits_take(struct mortise_live *live,
@@ -754,14 +758,15 @@ void mortise_kv_close(struct mortise *m);
 
 /* Maximum time between two looks at the deadlines. */
 enum { MORTISE_DEADLINES_LOOK_MS = 60000 };
-/* A commit has this deadline. */
+/* A commit of a run has this deadline: the timer must fire by then. */
 void mortise_deadlines_note(struct mortise *m, uint64_t deadline_ms);
 /* Rearm the timer for at_ms; both times are of the wall clock. */
 void mortise_deadlines_arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms);
 
 /* ---- deadlines.c --------------------------------------------------------- */
 
-/* An engine that stays looks from now on; one that passes when
+/* An engine with MORTISE_HOLDING_STAYS looks for due deadlines from now on. An
+ * engine with MORTISE_HOLDING_PASSES looks for them when
  * mortise_deadlines_check() is called. */
 void mortise_deadlines_open(struct mortise *m);
 /* Look in the next turn: the wall clock was set, or the engine has received the

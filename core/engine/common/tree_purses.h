@@ -34,15 +34,16 @@ struct mortise_tree_flight {
 /* A run was loaded or created: attach it to the budget of its tree, if it has
  * one.  MORTISE_ENOMEM. */
 int mortise_tree_join(struct mortise_live *live, struct mortise_err *err);
-/* It leaves memory, or is lost. */
+/* The run leaves memory, or is lost: detach it from its tree. */
 void mortise_tree_leave(struct mortise_live *live);
 /* Before a step: tell the run the state of the budget. */
 void mortise_tree_update_run(const struct mortise_live *live);
 /* After a step: record its new amounts and notify the others.
  * MORTISE_ENOMEM. */
 int mortise_tree_record_run(struct mortise_live *live, struct mortise_err *err);
-/* A commit is about to be handed to the store with its change of the budget;
- * and its answer.  False: out of memory. */
+/* mortise_tree_take(): a commit of the run is about to be given to the store,
+ * with the change `out` of the tree's budget.  False: out of memory.
+ * mortise_tree_landed(): the store answered that commit. */
 bool mortise_tree_take(struct mortise_live *live,
                        const struct mortise_run_commit *c,
                        struct mortise_tree_flight *f, struct mortise_arena *a,
