@@ -73,7 +73,7 @@ int mortise_processes_open(struct mortise_processes **out,
                            const struct mortise_mem *mem, uv_loop_t *loop,
                            struct mortise_timers *timers,
                            struct mortise_err *err);
-/* Does any process exist, including those that were cancelled or left?  NULL is
+/* Does any process exist, including cancelled and abandoned processes? NULL is
  * fine. */
 bool mortise_processes_are_left(const struct mortise_processes *all);
 /* Kill all processes that are left; the loop must turn once more afterwards.
@@ -113,7 +113,7 @@ void mortise_process_text_forget(struct mortise_process_text *t);
  * grace_ms, and kill it after another grace_ms. */
 void mortise_process_finish(struct mortise_process *p, uint64_t grace_ms);
 
-/* The same, but done() is not called: a gentle _cancel(). */
+/* Like mortise_process_finish(), but done() is not called. */
 void mortise_process_abandon(struct mortise_process *p, uint64_t grace_ms);
 
 /* Did mortise-worker become the program?  Until then the program has done
