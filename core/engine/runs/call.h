@@ -60,7 +60,8 @@ struct mortise_kept {
     void (*drop)(struct mortise_kept *kept);
 };
 
-/* The single step of a scripted call (script.c (8)). */
+/* The single step of a scripted call: see promise (8) in
+ * core/engine/runs/script.c. */
 struct mortise_scripted_step {
     enum {
         MORTISE_SCRIPTED_PLAIN, /* it has none */
@@ -192,16 +193,16 @@ int mortise_calls_serve(struct mortise_asked *a,
                         struct mortise_buf *body, uint64_t may_take_ms,
                         struct mortise_err *err);
 void mortise_calls_stop_serving(struct mortise_asked *a);
-/* The same for a part of a call's work.  mortise_calls_stop_part() cancels it
- * without a report. */
+/* Like mortise_calls_serve(), for a part of a call's work; `h` gets the result.
+ * mortise_calls_stop_part() cancels it without a report. */
 int mortise_calls_serve_part(struct mortise_ongoing *by,
                              struct mortise_result_receiver *h,
                              const struct mortise_call_kind *kind,
                              const char *name, struct mortise_buf *body,
                              uint64_t may_take_ms, struct mortise_err *err);
 void mortise_calls_stop_part(struct mortise_result_receiver *h);
-/* The same without a run: it continues until it ends or the engine closes; both
- * are reported. */
+/* Like mortise_calls_serve_part(), without a run.  The call continues until it
+ * ends or the engine closes; `h` is informed of both. */
 int mortise_calls_serve_runless(struct mortise *m,
                                 struct mortise_result_receiver *h,
                                 const struct mortise_call_kind *kind,

@@ -13,9 +13,10 @@ struct mortise_looking;
 typedef void mortise_discovery_done_fn(void *ud, json_t *found,
                                        const char *nobody);
 
-/* Ask for a call of a run, which stays until `done` (exactly once, possibly
- * before this returns) or _stop().  `request` is a valid {query, kind, max,
- * tokens, candidates}; a reference is kept.  NULL: it is over already. */
+/* Ask for a call of a run.  The call stays in flight until `done` (called
+ * exactly once, possibly before this returns) or mortise_discovery_cancel().
+ * `request` is a valid {query, kind, max, tokens, candidates}; a reference is
+ * kept.  Returns NULL if `done` was already called. */
 struct mortise_looking *mortise_discovery_start(struct mortise_ongoing *by,
                                                 json_t *request,
                                                 mortise_discovery_done_fn *done,

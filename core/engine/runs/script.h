@@ -59,7 +59,8 @@ enum mortise_script_step
 mortise_script_step(const struct mortise *m,
                     const struct mortise_run_call *call);
 
-/* Turn the loop until only waiting is left. */
+/* Turn the loop until nothing can continue without waiting for time or an
+ * event. */
 void mortise_script_settle(struct mortise *m);
 
 /* Milliseconds to the next event that happens by itself, UINT64_MAX: never.  If
