@@ -85,7 +85,8 @@ void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code);
 void mortise_http_hop_finish(struct mortise_http_call *c);
 
 /* ---- http_retry.c ---- */
-/* The call ended: should it be tried again, and after how long? */
+/* Must the call, which ended, be tried again?  *wait_ms: the wait before the
+ * next try. */
 bool mortise_http_retry_wait(const struct mortise_http_call *c,
                              uint64_t *wait_ms);
 
