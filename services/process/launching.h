@@ -24,7 +24,7 @@ int mortise_launching_find_server(const struct mortise_asked *a,
                                   const char *name,
                                   struct mortise_launched *out,
                                   struct mortise_err *err);
-/* mortise_secret_await() for the secrets of the environment. */
+/* Wait for the secrets of the environment, as mortise_secret_await() does. */
 int mortise_launching_await(struct mortise_asked *a,
                             const struct mortise_launched *what,
                             void (*then)(struct mortise_asked *a),
