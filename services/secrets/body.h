@@ -37,7 +37,8 @@ int32_t mortise_body_check(const json_t *body,
  * refer. */
 int32_t mortise_body_check_secrets(const struct mortise_asked *a,
                                    const char *member, char *words);
-/* mortise_secret_await() for those secrets. */
+/* Wait for the secrets to which the texts of a member refer, as
+ * mortise_secret_await() does. */
 int mortise_body_await_secrets(struct mortise_asked *a, const char *member,
                                void (*then)(struct mortise_asked *a),
                                struct mortise_err *err);
