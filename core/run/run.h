@@ -496,9 +496,9 @@ bool mortise_run_narrows(const struct mortise_run *r, uint64_t call);
 
 /* The spawn handle of a child run, RUN/ID; NULL: the run is no child. */
 const char *mortise_run_spawned_by(const struct mortise_run *r);
-/* Did an execution of it claim a handle? */
+/* Did an execution of the run claim a spawn handle? */
 bool mortise_run_has_children(const struct mortise_run *r);
-/* Is it a child, or does it have or wait for children? */
+/* Is the run a child, or does it have children or wait for children? */
 bool mortise_run_has_family(const struct mortise_run *r);
 /* ---- the shared budget of a spawn tree (spend/tree.c) ---- */
 
@@ -552,9 +552,10 @@ void mortise_run_awaited(const struct mortise_run *r,
 const char *mortise_run_resolved(const struct mortise_run *r,
                                  const struct mortise_run_command *c);
 
-/* Is it cancelled, with finalisers that have not ended? */
+/* Is the run cancelled, with finalizers that have not ended? */
 bool mortise_run_is_ending(const struct mortise_run *r);
-/* Was it cancelled with an effect in doubt?  Then a `resume` asks about it. */
+/* Was the run cancelled with an effect in doubt?  Then a `resume` asks a person
+ * about that effect. */
 bool mortise_run_has_kept_doubt(const struct mortise_run *r);
 
 /* Is the admission or a list of commands recorded under this id?  NULL: no. */
@@ -600,7 +601,8 @@ bool mortise_run_is_finished(const struct mortise_run *r);
  * blocked but not paused by a person, only its head has the reason. */
 void mortise_run_set_stored_status(struct mortise_run *r, int status,
                                    const char *reason);
-/* Does it continue by itself?  Not after a replay. */
+/* Does the run continue by itself?  False after a replay until the run is
+ * resumed, and while it is paused. */
 bool mortise_run_is_going(const struct mortise_run *r);
 /* Nothing is in flight (no call, no unsynced commit, no pending command), and
  * nothing will happen without a command or a deadline. */
