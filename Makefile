@@ -375,7 +375,7 @@ $(B)/tests/%: $(B)/tests/%.o $(B)/tests/lib.a $(B)/libmortise.a
 
 # Keys of the language, and what becomes of a test when one is ignored: these
 # read every mapping through tests/lib/ignoring.c.
-WRAP := -Wl,--wrap=mortise_keys_read -Wl,--wrap=mortise_keys_enter \
+WRAP := -Wl,--wrap=mortise_keys_read -Wl,--wrap=mortise_keys_read_slot \
         -Wl,--wrap=mortise_word_find -Wl,-u,__wrap_mortise_keys_read
 link_wrapped = $(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) $(WRAP) -o $@ \
                    $(filter %.o,$^) $(filter %.a,$^) $(DEP_LIBS) $(CHECK_WRAP) \

@@ -29,7 +29,7 @@ static bool report_fault(void *ud, const struct mortise_owner_fault *f)
 
     if (!s->is_printing) {
         s->nomem |=
-            json_array_append_new(s->places, mortise_allow_place(f)) != 0;
+            json_array_append_new(s->places, mortise_allow_make_place(f)) != 0;
         return true;
     }
     mortise_out_print_escaped(o, "  %s", f->path);
@@ -45,7 +45,7 @@ static void print_allowed_keys(struct mortise_cli *cli,
                                const struct mortise_deployment *d)
 {
     struct mortise_need needs[MORTISE_NEEDS_MAX];
-    size_t n = mortise_allow_needs(d, needs);
+    size_t n = mortise_allow_find_needs(d, needs);
 
     for (size_t i = 0; i < n; i++)
         mortise_out_printf(&cli->out, "  %s (line %u)\n", needs[i].key,
@@ -58,7 +58,7 @@ static int allow_deployment(struct mortise_cli *cli,
                             struct mortise_err *err)
 {
     struct fault_report s = {.cli = cli, .places = json_array()};
-    int rv = mortise_guarded_faults(settings, report_fault, &s, err);
+    int rv = mortise_guarded_report_faults(settings, report_fault, &s, err);
 
     if (rv == MORTISE_OK && (s.nomem || s.places == NULL))
         rv = mortise_nomem(err);
@@ -68,7 +68,7 @@ static int allow_deployment(struct mortise_cli *cli,
         mortise_out_print_escaped(&cli->out, "allowed: %s\n", a->file);
         print_allowed_keys(cli, settings->deployment);
         s.is_printing = true;
-        rv = mortise_guarded_faults(settings, report_fault, &s, err);
+        rv = mortise_guarded_report_faults(settings, report_fault, &s, err);
     }
     json_decref(s.places);
     return rv;
@@ -95,10 +95,10 @@ static int change_permission(struct mortise_cli *cli, struct mortise_err *err)
 
     mortise_diags_init(&diags, cli->mem);
     rv = mortise_settings_open(&settings, cli->mem, cli->args.operands[0],
-                               cli->args.store, MORTISE_SETTINGS_LOOK, &diags,
-                               err);
+                               cli->args.store, MORTISE_SETTINGS_READ_ONLY,
+                               &diags, err);
     if (rv == MORTISE_ECHECK) /* this command resolves other errors */
-        mortise_cli_findings(cli, &diags);
+        mortise_cli_print_findings(cli, &diags);
     if (rv == MORTISE_OK)
         rv = mortise_allow_read(&a, settings.deployment, err);
     if (rv == MORTISE_OK)
@@ -127,7 +127,7 @@ static int list_permissions(struct mortise_cli *cli, struct mortise_err *err)
             access("mortise.yaml", F_OK) == 0 ? "mortise.yaml" : "FILE");
     MORTISE_JSON_EACH (record, i, all)
         mortise_out_print_escaped(&cli->out, "%s\n",
-                                  mortise_cli_text(record, "file"));
+                                  mortise_cli_get_text(record, "file"));
     json_decref(all);
     return rv;
 }
@@ -137,7 +137,7 @@ static int config_allow(struct mortise_cli *cli, struct mortise_err *err)
     if (cli->args.n_operands > 0)
         return change_permission(cli, err);
     if (cli->args.remove)
-        return mortise_cli_usage(cli, "--remove needs a FILE");
+        return mortise_cli_fail_usage(cli, "--remove needs a FILE");
     return list_permissions(cli, err);
 }
 

@@ -209,7 +209,7 @@ static int run_trial(const struct mortise_cli *cli, const struct trial *t,
 {
     struct mortise_tempdir dir;
     char store[PATH_MAX + 8]; /* a store locks its own directory */
-    int ends[2], rv = mortise_stop_begin(err);
+    int ends[2], rv = mortise_stop_install(err);
     pid_t pid;
 
     if (rv == MORTISE_OK)
@@ -337,7 +337,7 @@ static bool find_plugin_config(const struct mortise_deployment *d,
 static bool find_configured_instance(const struct mortise_deployment *d,
                                      const char *name, struct configured *out)
 {
-    const char *id = mortise_guard_of_plugin(name);
+    const char *id = mortise_guard_parse_id(name);
     const struct mortise_guard *g =
         id != NULL ? mortise_guard_find(&d->guards, id) : NULL;
 
@@ -397,8 +397,8 @@ static bool find_config_instance(const struct mortise_deployment *d,
                                  const char *name, struct configured *out)
 {
     const struct mortise_manifest *m =
-        mortise_yaml_is_x(name) ? NULL
-                                : mortise_plugins_find(plugins, name, NULL);
+        mortise_yaml_is_x_key(name) ? NULL
+                                    : mortise_plugins_find(plugins, name, NULL);
 
     if (m == NULL)
         return false; /* `check` has already warned */
@@ -415,12 +415,13 @@ static bool find_executor_plugin(const struct mortise_deployment *d,
                                  const struct mortise_yaml *list, size_t i,
                                  struct configured *out)
 {
-    const char *op = mortise_deployment_executor(d, list->keys[i]->str);
+    const char *op = mortise_deployment_get_executor(d, list->keys[i]->str);
     size_t n = op != NULL ? strcspn(op, "/") + 1 : 0;
     char name[MORTISE_NAME_MAX + 1];
 
     for (size_t k = 0; n > 0 && k < i; k++) {
-        const char *before = mortise_deployment_executor(d, list->keys[k]->str);
+        const char *before =
+            mortise_deployment_get_executor(d, list->keys[k]->str);
 
         if (before != NULL && strncmp(before, op, n) == 0)
             n = 0;
@@ -482,7 +483,7 @@ int mortise_bring_up_deployment(struct mortise_cli *cli,
 
 static bool is_plugin_needed(const struct mortise_node *n, const char *plugin)
 {
-    const char *id = mortise_guard_of_plugin(plugin);
+    const char *id = mortise_guard_parse_id(plugin);
 
     if (id == NULL)
         return n->plugin != NULL && strcmp(n->plugin, plugin) == 0;

@@ -8,19 +8,19 @@
 #include "core/json/value.h"
 #include "lang/yaml/tree.h"
 
-bool mortise_cli_same_budget(const json_t *a, const json_t *b)
+bool mortise_cli_is_same_budget(const json_t *a, const json_t *b)
 {
     static const char *const members[] = {"kind", "budget", "graph"};
 
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        if (strcmp(mortise_cli_text(a, members[i]),
-                   mortise_cli_text(b, members[i])) != 0)
+        if (strcmp(mortise_cli_get_text(a, members[i]),
+                   mortise_cli_get_text(b, members[i])) != 0)
             return false;
     }
     return mortise_cli_is_kind(a, "budget");
 }
 
-bool mortise_cli_is_time(const char *name)
+bool mortise_cli_is_time_field(const char *name)
 {
     return strcmp(name, "wall") == 0;
 }
@@ -53,9 +53,9 @@ static int parse_amount(const char *name, const char *text, uint64_t *out,
     const struct mortise_yaml scalar = {
         .kind = MORTISE_YAML_STRING, .str = text, .len = strlen(text)};
 
-    if (!mortise_cli_is_time(name))
-        return mortise_cli_number(name, text, out, err);
-    return mortise_yaml_duration(&scalar, out) == 0
+    if (!mortise_cli_is_time_field(name))
+        return mortise_cli_parse_number(name, text, out, err);
+    return mortise_yaml_parse_duration(&scalar, out) == 0
                ? MORTISE_OK
                : mortise_fail(
                      err, MORTISE_EINVAL,
@@ -124,8 +124,8 @@ static int raise_budget(struct mortise_cli *cli, struct mortise_err *err)
     json_t *commands;
 
     if (make_budget_command(&cli->args, &commands, err) != MORTISE_OK)
-        return mortise_cli_usage(cli, "%s", err->msg);
-    return mortise_cli_command_run(cli, commands, false, err);
+        return mortise_cli_fail_usage(cli, "%s", err->msg);
+    return mortise_cli_send_to_operand(cli, commands, false, err);
 }
 
 static const struct mortise_opt raise_budget_opts[] = {

@@ -26,7 +26,7 @@ static const char graph_name[] = "mortise-chat";
 
 struct chat {
     struct mortise_cli *cli;
-    struct mortise_watching watch;
+    struct mortise_watch_session watch;
     struct mortise_buf unread_input; /* read from stdin and not yet used */
     json_t *first;     /* owned: the MESSAGE of the command line; NULL */
     json_t *last;      /* owned: the last event model_reply; NULL */
@@ -124,12 +124,12 @@ static int fill_chat_limits(json_t *limits, struct mortise_cli *cli,
     static const enum mortise_limit bounded[] = {MORTISE_LIMIT_STEPS,
                                                  MORTISE_LIMIT_VISITS};
     struct mortise_settings settings;
-    int rv = mortise_cli_settings_quietly(cli, &settings, err);
+    int rv = mortise_cli_open_settings_quietly(cli, &settings, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < 2; i++) {
         const char *name = mortise_limit_name(bounded[i]);
-        uint64_t n = mortise_cli_bounded_limit(
-            &settings, bounded[i], mortise_cli_integer(limits, name));
+        uint64_t n = mortise_cli_get_limit(
+            &settings, bounded[i], mortise_cli_get_integer(limits, name));
 
         if (json_object_set_new(limits, name, json_integer((json_int_t)n)) != 0)
             rv = mortise_nomem(err);
@@ -174,7 +174,7 @@ static int send_and_watch(struct chat *c, const char *what, json_t *body,
                           struct mortise_err *err)
 {
     json_t *reply = NULL;
-    int rv = mortise_watch(&c->watch, what, body, &reply, err);
+    int rv = mortise_watch_run(&c->watch, what, body, &reply, err);
 
     mortise_out_flush(&c->cli->out);
     json_decref(reply);
@@ -190,8 +190,8 @@ static int start_chat_run(struct chat *c, struct mortise_err *err)
 
     if (rv != MORTISE_OK)
         return rv;
-    mortise_uuid_text(made, mortise_uuid7_now());
-    mortise_uuid_text(order, mortise_uuid7_now());
+    mortise_uuid_format(made, mortise_uuid7_make_now());
+    mortise_uuid_format(order, mortise_uuid7_make_now());
     return send_and_watch(c, "start",
                           json_pack("{s:{s:s, s:o}, s:s, s:{s:s*}, s:s, s:s}",
                                     "graph", "path", "chat", "source", source,
@@ -207,15 +207,15 @@ static int send_chat_command(struct chat *c, json_t *one,
 {
     c->has_progress = true;
     return send_and_watch(
-        c, "command", mortise_watch_command(&c->watch, json_pack("[o]", one)),
-        err);
+        c, "command",
+        mortise_watch_make_command(&c->watch, json_pack("[o]", one)), err);
 }
 
 /* ---- continuing a chat ------------------------------------------------- */
 
 static bool has_run_ended(const json_t *run)
 {
-    int status = mortise_status_of_name(mortise_cli_text(run, "status"));
+    int status = mortise_status_parse(mortise_cli_get_text(run, "status"));
 
     return status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_CANCELLED;
 }
@@ -229,15 +229,15 @@ static bool is_chat_graph(const char *graph)
 static void find_newer_chat(struct chat *c, const json_t *page, char used[64])
 {
     MORTISE_JSON_EACH (one, i, json_object_get(page, "runs")) {
-        const char *when = mortise_cli_text(one, "updated");
+        const char *when = mortise_cli_get_text(one, "updated");
 
         if (has_run_ended(one) ||
-            !is_chat_graph(mortise_cli_text(one, "graph")) ||
+            !is_chat_graph(mortise_cli_get_text(one, "graph")) ||
             strcmp(when, used) <= 0)
             continue;
         snprintf(used, 64, "%s", when);
         snprintf(c->watch.run, sizeof c->watch.run, "%s",
-                 mortise_cli_text(one, "run"));
+                 mortise_cli_get_text(one, "run"));
     }
 }
 
@@ -272,10 +272,10 @@ static int find_newest_chat(struct chat *c, struct mortise_err *err)
 static int record_last_reply(void *ud, json_t *event)
 {
     struct chat *c = ud;
-    uint64_t seq = mortise_cli_integer(event, "seq");
+    uint64_t seq = mortise_cli_get_integer(event, "seq");
 
     c->watch.seq = seq > c->watch.seq ? seq : c->watch.seq;
-    if (strcmp(mortise_cli_text(event, "type"), "model_reply") == 0 &&
+    if (strcmp(mortise_cli_get_text(event, "type"), "model_reply") == 0 &&
         json_object_get(event, "error") == NULL) {
         json_decref(c->last);
         c->last = json_incref(event);
@@ -288,13 +288,13 @@ static int continue_chat(struct chat *c, struct mortise_err *err)
 {
     const char *named = c->cli->args.id;
     json_t *show = NULL;
-    int rv = named != NULL
-                 ? mortise_cli_run_to_change(c->cli, named, c->watch.run, err)
-                 : find_newest_chat(c, err);
+    int rv = named != NULL ? mortise_cli_find_run_to_change(c->cli, named,
+                                                            c->watch.run, err)
+                           : find_newest_chat(c, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_show(c->cli, get_chat_run(c), &show, err);
-    if (rv == MORTISE_OK && !is_chat_graph(mortise_cli_text(
+        rv = mortise_cli_get_show(c->cli, get_chat_run(c), &show, err);
+    if (rv == MORTISE_OK && !is_chat_graph(mortise_cli_get_text(
                                 json_object_get(show, "graph"), "name")))
         rv = mortise_fail(err, MORTISE_EINVAL, "run %s is not a chat",
                           get_chat_run(c));
@@ -302,7 +302,7 @@ static int continue_chat(struct chat *c, struct mortise_err *err)
         rv = mortise_cli_replay_events(c->cli, get_chat_run(c), 0,
                                        record_last_reply, c, err);
     if (rv == MORTISE_OK && c->last != NULL)
-        mortise_progress_event(&c->watch.progress, c->last);
+        mortise_progress_print_event(&c->watch.progress, c->last);
     if (rv == MORTISE_OK && !has_run_ended(show) &&
         json_array_size(json_object_get(show, "pending")) == 0)
         rv = send_chat_command(c, json_pack("{s:s}", "kind", "resume"), err);
@@ -324,7 +324,7 @@ static json_t *take_input_line(struct chat *c, size_t n,
                      c->unread_input.p[n - 1] == ' '))
         n--;
     line = memchr(c->unread_input.p, '\0', n) == NULL
-               ? mortise_json_strn(c->unread_input.p, n)
+               ? mortise_json_make_string(c->unread_input.p, n)
                : NULL;
     memmove(c->unread_input.p, c->unread_input.p + all,
             c->unread_input.n - all);
@@ -414,8 +414,8 @@ static int send_message(struct chat *c, const json_t *request, json_t *text,
     return send_chat_command(c,
                              json_pack("{s:s, s:s, s:{s:b, s:o}}", "kind",
                                        "answer", "id",
-                                       mortise_cli_text(request, "id"), "value",
-                                       "approved", 1, "answer", text),
+                                       mortise_cli_get_text(request, "id"),
+                                       "value", "approved", 1, "answer", text),
                              err);
 }
 
@@ -429,23 +429,24 @@ static bool is_word_or_letter(const char *line, size_t n, const char *word)
  * these, or memory ran out.  Other input is never guessed to be an approval. */
 static json_t *parse_tool_decision(const json_t *request, const char *line)
 {
-    const char *digest = mortise_cli_text(request, "digest");
+    const char *digest = mortise_cli_get_text(request, "digest");
     size_t first = strcspn(line, " ,");
     const char *why = line + first + strspn(line + first, " ,");
     bool yes = line[first] == '\0' && is_word_or_letter(line, first, "yes");
     bool no = is_word_or_letter(line, first, "no");
     json_t *args = line[0] == '{'
                        ? mortise_json_load(line, strlen(line), 0,
-                                           MORTISE_JSON_DEPTH_OURS, NULL)
+                                           MORTISE_JSON_DEPTH_INTERNAL, NULL)
                        : NULL;
     json_t *out = NULL;
 
     if (no || yes || args != NULL)
-        out = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:O*}", "kind",
-                        "approve_tool", "id", mortise_cli_text(request, "id"),
-                        "decision", no ? "reject" : "approve", "reason",
-                        no && why[0] != '\0' ? why : NULL, "digest",
-                        digest[0] != '\0' ? digest : NULL, "value", args);
+        out =
+            json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:O*}", "kind",
+                      "approve_tool", "id", mortise_cli_get_text(request, "id"),
+                      "decision", no ? "reject" : "approve", "reason",
+                      no && why[0] != '\0' ? why : NULL, "digest",
+                      digest[0] != '\0' ? digest : NULL, "value", args);
     json_decref(args);
     return out;
 }
@@ -456,7 +457,7 @@ static int ask_for_approval(struct chat *c, const json_t *request,
 {
     json_t *made = NULL, *line;
 
-    mortise_cli_describe(&c->cli->out, request);
+    mortise_cli_print_question(&c->cli->out, request);
     while (made == NULL) {
         line = read_message_line(
             c, "run it? yes, no [WHY], or {ARGUMENTS}: ", err);
@@ -476,8 +477,8 @@ static int ask_for_approval(struct chat *c, const json_t *request,
 static void print_other_requests(struct chat *c, const json_t *show)
 {
     const struct mortise_cli_continuation way =
-        mortise_cli_way_on(c->cli, &c->cli->err, get_chat_run(c),
-                           json_object_get(show, "blocked"));
+        mortise_cli_get_continuation(c->cli, &c->cli->err, get_chat_run(c),
+                                     json_object_get(show, "blocked"));
 
     MORTISE_JSON_EACH (one, i, json_object_get(show, "pending"))
         if (!mortise_cli_is_kind(one, "human"))
@@ -492,36 +493,38 @@ static int print_stop_json(struct chat *c, const json_t *show)
                              json_object_get(show, "pending"));
 
     if (json_is_object(error))
-        mortise_cli_error(c->cli, mortise_cli_text(error, "code"),
-                          mortise_cli_text(error, "message"), more);
+        mortise_cli_print_json_error(
+            c->cli, mortise_cli_get_text(error, "code"),
+            mortise_cli_get_text(error, "message"), more);
     else if (!has_run_ended(show))
-        mortise_cli_error(
+        mortise_cli_print_json_error(
             c->cli, mortise_result_name(MORTISE_ESTATE),
             "the chat waits for a decision and accepts no message until then",
             more);
     else
         json_decref(more);
     return (int)mortise_exit_code_of_status(
-        mortise_status_of_name(mortise_cli_text(show, "status")));
+        mortise_status_parse(mortise_cli_get_text(show, "status")));
 }
 
 /* Print why the chat ended or is blocked; returns the exit code. */
 static int print_chat_stop(struct chat *c, const json_t *show)
 {
     const json_t *error = json_object_get(show, "error");
-    int status = mortise_status_of_name(mortise_cli_text(show, "status"));
+    int status = mortise_status_parse(mortise_cli_get_text(show, "status"));
 
     c->is_kept = !has_run_ended(show);
     if (has_run_ended(show))
-        mortise_cli_note(c->cli, MORTISE_LOG_INFO, "run %s is %s",
-                         get_chat_run(c), mortise_cli_text(show, "status"));
+        mortise_cli_print_remark(c->cli, MORTISE_LOG_INFO, "run %s is %s",
+                                 get_chat_run(c),
+                                 mortise_cli_get_text(show, "status"));
     if (c->cli->args.json)
         return print_stop_json(c, show);
     if (json_is_object(error))
         mortise_out_print_escaped(&c->cli->err,
                                   "mortise: the chat failed: %s: %s\n",
-                                  mortise_cli_text(error, "code"),
-                                  mortise_cli_text(error, "message"));
+                                  mortise_cli_get_text(error, "code"),
+                                  mortise_cli_get_text(error, "message"));
     print_other_requests(c, show);
     if (mortise_cli_has_kind(json_object_get(show, "pending"),
                              "approval_pending"))
@@ -572,7 +575,7 @@ static int run_conversation(struct chat *c, int *code, struct mortise_err *err)
         if (c->cli->session == NULL)
             rv = mortise_cli_reopen(c->cli, err);
         if (rv == MORTISE_OK)
-            rv = mortise_cli_show(c->cli, get_chat_run(c), &show, err);
+            rv = mortise_cli_get_show(c->cli, get_chat_run(c), &show, err);
         if (rv == MORTISE_OK)
             rv = go_on(c, show, &chat_step, code, err);
         if (rv == MORTISE_EINVAL && c->asks)
@@ -589,16 +592,16 @@ static void print_continue_command(struct chat *c)
 {
     mortise_out_flush(&c->cli->out);
     if (c->cli->args.json) {
-        mortise_cli_note(
+        mortise_cli_print_remark(
             c->cli, MORTISE_LOG_INFO,
             "the chat is stored; to continue it: chat --continue --id %s",
             get_chat_run(c));
         return;
     }
     mortise_out_puts(&c->cli->err, "the chat is stored; to continue it:\n");
-    mortise_cli_suggest_begin(c->cli, &c->cli->err, "chat");
+    mortise_cli_start_suggestion(c->cli, &c->cli->err, "chat");
     mortise_out_puts(&c->cli->err, " --continue --id ");
-    mortise_out_shell(&c->cli->err, get_chat_run(c));
+    mortise_out_put_shell_word(&c->cli->err, get_chat_run(c));
     mortise_out_puts(&c->cli->err, "\n");
 }
 
@@ -612,8 +615,9 @@ static int fail_if_no_message(struct chat *c)
         !c->is_kept)
         return MORTISE_EXIT_OK;
     if (c->cli->args.json)
-        mortise_cli_error(c->cli, mortise_result_name(MORTISE_EINVAL), words,
-                          json_pack("{s:s}", "run", get_chat_run(c)));
+        mortise_cli_print_json_error(
+            c->cli, mortise_result_name(MORTISE_EINVAL), words,
+            json_pack("{s:s}", "run", get_chat_run(c)));
     else
         mortise_out_print_escaped(&c->cli->err, "mortise: %s\n", words);
     return MORTISE_EXIT_FAILED;
@@ -622,7 +626,7 @@ static int fail_if_no_message(struct chat *c)
 static int run_chat(struct chat *c, int *code, struct mortise_err *err)
 {
     struct mortise_cli *cli = c->cli;
-    int rv = mortise_stop_begin(err);
+    int rv = mortise_stop_install(err);
 
     if (rv == MORTISE_OK)
         rv = mortise_cli_open(cli, NULL, err);
@@ -643,10 +647,10 @@ static int chat(struct mortise_cli *cli, struct mortise_err *err)
 
     if (a->go_on && (a->model != NULL || a->tools != NULL || a->allow != NULL ||
                      a->instructions != NULL))
-        return mortise_cli_usage(
+        return mortise_cli_fail_usage(
             cli, "--continue uses the model, tools and instructions of the "
                  "stored chat; do not give them again");
-    mortise_watching_init(&c.watch, cli);
+    mortise_watch_session_init(&c.watch, cli);
     c.watch.made_graph = true;
     c.watch.progress.chat = c.watch.progress.talk.bare = true;
     mortise_buf_init(&c.unread_input, cli->mem);
@@ -679,7 +683,7 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("id", "X", id,
                      "Id of the new run; with --continue, of the chat to\n"
                      "continue"),
-    MORTISE_OPTS_OF_GOING,
+    MORTISE_OPTS_OF_CONTINUING,
 };
 
 const struct mortise_cmd mortise_cmd_chat = {
@@ -705,7 +709,7 @@ const struct mortise_cmd mortise_cmd_chat = {
         "stdin.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_RUN,
-    .session = MORTISE_SESSION_SAME,
+    .session = MORTISE_SESSION_SAME_DEPLOYMENT,
     .example = "mortise chat --tools text/grep \"Which lines of notes.txt have "
                "a date?\"",
     .run = chat,

@@ -107,7 +107,7 @@ static int open_catalog_for_graph(struct check_session *c, const char *path,
                                   struct mortise_err *err)
 {
     const char *deployment;
-    int rv = mortise_cli_find(c->cli, path, err);
+    int rv = mortise_cli_find_deployment(c->cli, path, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -134,7 +134,8 @@ static int load_checked_graph(struct check_session *c, const char *path,
     if (rv != MORTISE_OK)
         return rv;
     c->plugin_catalog.is_idle = idle;
-    catalog = mortise_disk_catalog(&c->plugin_catalog.strict, &files, NULL);
+    catalog =
+        mortise_disk_catalog_make(&c->plugin_catalog.strict, &files, NULL);
     catalog.error_codes = mortise_error_codes;
     catalog.n_error_codes = mortise_n_error_codes;
     catalog.advise = true;
@@ -210,7 +211,7 @@ static int check_test_names(struct check_session *c,
     struct mortise_graph *g;
     char *text;
     size_t n;
-    int rv = mortise_cli_read(c->cli, f->graph, &text, &n, err);
+    int rv = mortise_cli_read_file(c->cli, f->graph, &text, &n, err);
 
     if (rv != MORTISE_OK) {
         mortise_diag_add(c->diags, "E0315", f->graph_at->span, "%s", err->msg);
@@ -250,7 +251,7 @@ static int check_manifest_file(struct check_session *c, const char *path,
         mortise_manifest_parse(&m, c->cli->mem, path, text, n, false, c->diags);
 
     if (rv == MORTISE_OK) {
-        rv = mortise_manifest_advise(m, c->diags);
+        rv = mortise_manifest_add_warnings(m, c->diags);
         if (rv == MORTISE_OK)
             rv = mortise_manifest_check_host(m, c->diags);
         mortise_manifest_free(m);
@@ -272,7 +273,7 @@ static void check_executor_operation(struct check_session *c, const char *name,
         return;
     mortise_diag_add(c->diags, why.code == MORTISE_ECONFIG ? "E0507" : "E0501",
                      at->span, "%s", why.msg);
-    mortise_diags_because(c->diags, &why);
+    mortise_diags_set_reason(c->diags, &why);
 }
 
 static void check_executor_table(struct check_session *c)
@@ -284,7 +285,8 @@ static void check_executor_table(struct check_session *c)
     if (list == NULL || list->kind != MORTISE_YAML_MAP || d->dirs_in_doubt)
         return;
     for (size_t i = 0; i < list->n; i++)
-        if ((name = mortise_deployment_executor(d, list->keys[i]->str)) != NULL)
+        if ((name = mortise_deployment_get_executor(d, list->keys[i]->str)) !=
+            NULL)
             check_executor_operation(c, name, list->items[i]);
 }
 
@@ -298,7 +300,7 @@ static int check_deployment_file(struct check_session *c, const char *path,
 
     c->cli->deployment = path;
     c->cli->found = false; /* the user named it as an operand */
-    rv = open_deployment_plugins(c, MORTISE_SETTINGS_BROKEN, err);
+    rv = open_deployment_plugins(c, MORTISE_SETTINGS_ALLOW_BROKEN, err);
     if (c->plugins == NULL)
         return rv;
     rv = mortise_configs_warn(c->settings.deployment, c->plugins, c->diags);
@@ -343,12 +345,12 @@ static int read_checked_file(struct check_session *c, const char *path,
                              char **text, size_t *n, struct mortise_err *err)
 {
     struct mortise_arena arena;
-    int rv = mortise_cli_read(c->cli, path, text, n, err);
+    int rv = mortise_cli_read_file(c->cli, path, text, n, err);
 
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return rv;
     mortise_arena_init(&arena, c->cli->mem);
-    rv = mortise_yaml_unreadable(&arena, path, err->msg, c->diags);
+    rv = mortise_yaml_report_unreadable(&arena, path, err->msg, c->diags);
     mortise_arena_finish(&arena);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
@@ -404,12 +406,12 @@ static void print_findings(struct mortise_cli *cli, struct mortise_diags *diags)
     if (cli->args.json)
         mortise_diags_json(diags, &b);
     else
-        mortise_diags_text(diags, &b);
+        mortise_diags_format(diags, &b);
     text = mortise_buf_cstr(&b);
     if (text == NULL)
         o->errnum = o->errnum != 0 ? o->errnum : ENOMEM;
     else if (b.n > 0)
-        mortise_out_text(o, text, 0);
+        mortise_out_put_text(o, text, 0);
     mortise_buf_finish(&b);
 }
 
@@ -427,7 +429,8 @@ static void check_and_record(void *ud, const char *path)
         c->worst = mortise_cli_fail(c->cli, &err);
 }
 
-int mortise_cli_check(struct mortise_cli *cli, struct mortise_diags *diags)
+int mortise_cli_check_operands(struct mortise_cli *cli,
+                               struct mortise_diags *diags)
 {
     const struct mortise_args *a = &cli->args;
     struct check_session c = {.cli = cli, .diags = diags};
@@ -437,8 +440,8 @@ int mortise_cli_check(struct mortise_cli *cli, struct mortise_diags *diags)
     for (size_t i = 0; i < a->n_operands; i++) {
         if (!mortise_cli_is_dir(a->operands[i]))
             check_and_record(&c, a->operands[i]);
-        else if (mortise_cli_each_below(a->operands[i], check_and_record, &c,
-                                        &err) != MORTISE_OK)
+        else if (mortise_cli_for_each_file(a->operands[i], check_and_record, &c,
+                                           &err) != MORTISE_OK)
             c.worst = mortise_cli_fail(cli, &err);
     }
     close_check_plugins(&c);
@@ -447,28 +450,28 @@ int mortise_cli_check(struct mortise_cli *cli, struct mortise_diags *diags)
 }
 
 /* --format json is the same as --json. */
-int mortise_cli_format(struct mortise_cli *cli)
+int mortise_cli_parse_format(struct mortise_cli *cli)
 {
     const char *format = cli->args.format;
 
     if (format != NULL && strcmp(format, "json") == 0)
         cli->args.json = true;
     else if (format != NULL && strcmp(format, "text") != 0)
-        return mortise_cli_usage(cli, "--format must be text or json, not '%s'",
-                                 format);
+        return mortise_cli_fail_usage(
+            cli, "--format must be text or json, not '%s'", format);
     return MORTISE_EXIT_OK;
 }
 
 static int run_check_command(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_diags diags;
-    int code = mortise_cli_format(cli);
+    int code = mortise_cli_parse_format(cli);
 
     (void)err; /* errors are printed for each file */
     if (code != MORTISE_EXIT_OK)
         return code;
     mortise_diags_init(&diags, cli->mem);
-    code = mortise_cli_check(cli, &diags);
+    code = mortise_cli_check_operands(cli, &diags);
     print_findings(cli, &diags);
     mortise_diags_finish(&diags);
     return code;

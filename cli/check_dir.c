@@ -98,9 +98,9 @@ static void strip_trailing_slashes(char out[PATH_MAX], const char *dir)
     snprintf(out, PATH_MAX, "%.*s", (int)n, dir);
 }
 
-int mortise_cli_each_below(const char *dir,
-                           void (*fn)(void *ud, const char *path), void *ud,
-                           struct mortise_err *err)
+int mortise_cli_for_each_file(const char *dir,
+                              void (*fn)(void *ud, const char *path), void *ud,
+                              struct mortise_err *err)
 {
     char root[PATH_MAX], *roots[] = {root, NULL};
     size_t n = 0;

@@ -9,8 +9,8 @@ bool mortise_cli_is_dir(const char *path);
 /* Call fn with the path of each file, sorted by name.  Unreadable entries
  * go to fn, too, which reports the error.  MORTISE_ENOTFOUND: there are no
  * files. */
-int mortise_cli_each_below(const char *dir,
-                           void (*fn)(void *ud, const char *path), void *ud,
-                           struct mortise_err *err);
+int mortise_cli_for_each_file(const char *dir,
+                              void (*fn)(void *ud, const char *path), void *ud,
+                              struct mortise_err *err);
 
 #endif

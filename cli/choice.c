@@ -38,22 +38,22 @@ static bool begins_with_digits(const char *id, const char *prefix)
 
 static bool is_asked_by_node(const json_t *request, const char *node)
 {
-    return strcmp(mortise_cli_text(request, "node"), node) == 0 ||
-           strcmp(mortise_cli_text(request, "path"), node) == 0;
+    return strcmp(mortise_cli_get_text(request, "node"), node) == 0 ||
+           strcmp(mortise_cli_get_text(request, "path"), node) == 0;
 }
 
 /* Does the id begin with `given`?  NULL matches every request. */
 static bool may_mean_request(const json_t *request, const char *given)
 {
     return given == NULL ||
-           begins_with_digits(mortise_cli_text(request, "id"), given);
+           begins_with_digits(mortise_cli_get_text(request, "id"), given);
 }
 
 /* Does `given` name the request (1), rather than describe it? */
 static bool is_named_by(const json_t *request, const char *given)
 {
     return given != NULL && strlen(given) >= MORTISE_CLI_SHORT_ID &&
-           begins_with_digits(mortise_cli_text(request, "id"), given);
+           begins_with_digits(mortise_cli_get_text(request, "id"), given);
 }
 
 typedef bool match_fn(const json_t *request, const char *given);
@@ -105,16 +105,16 @@ static const json_t *find_settling_entry(const json_t *history,
     MORTISE_JSON_EACH (cp, i, json_object_get(history, "checkpoints"))
         MORTISE_JSON_EACH (entry, k, json_object_get(cp, "entries"))
             if (is_named_by(entry, given) &&
-                (strcmp(mortise_cli_text(entry, "entry"), "settle") == 0 ||
-                 strcmp(mortise_cli_text(entry, "entry"), "planned") == 0 ||
-                 strcmp(mortise_cli_text(entry, "entry"), "correct") == 0))
+                (strcmp(mortise_cli_get_text(entry, "entry"), "settle") == 0 ||
+                 strcmp(mortise_cli_get_text(entry, "entry"), "planned") == 0 ||
+                 strcmp(mortise_cli_get_text(entry, "entry"), "correct") == 0))
                 found = entry;
     return found;
 }
 
-int mortise_cli_settled(struct mortise_cli *cli, const char *run,
-                        const char *given, json_t **out,
-                        struct mortise_err *err)
+int mortise_cli_find_settled(struct mortise_cli *cli, const char *run,
+                             const char *given, json_t **out,
+                             struct mortise_err *err)
 {
     json_t *history = NULL;
     int rv = mortise_cli_call(cli, "history", json_pack("{s:s}", "run", run),
@@ -136,11 +136,11 @@ static const char *describe_settlement(const json_t *entry)
         {"retry", "resolved as not happened, to be retried"},
         {"fail", "resolved as failed"}};
     const json_t *approved = json_object_get(entry, "approved");
-    const char *how = mortise_cli_text(entry, "how");
+    const char *how = mortise_cli_get_text(entry, "how");
 
     if (json_is_boolean(approved))
         return json_is_true(approved) ? "approved" : "rejected";
-    if (strcmp(mortise_cli_text(entry, "entry"), "correct") == 0)
+    if (strcmp(mortise_cli_get_text(entry, "entry"), "correct") == 0)
         how = "happened";
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(how, words[i][0]) == 0)
@@ -157,13 +157,13 @@ static int fail_not_pending(struct mortise_cli *cli, const char *run,
     int rv = mortise_cli_call(cli, "history", json_pack("{s:s}", "run", run),
                               NULL, NULL, &history, err);
     const json_t *entry = find_settling_entry(history, given);
-    const char *actor = mortise_cli_text(entry, "actor");
+    const char *actor = mortise_cli_get_text(entry, "actor");
     bool cancelled = strcmp(status, "cancelled") == 0;
 
     if (rv == MORTISE_OK && entry != NULL)
         rv = mortise_fail(err, MORTISE_EMISMATCH,
                           "run %s: request %s is already settled: %s%s%s%s",
-                          run, mortise_cli_text(entry, "id"),
+                          run, mortise_cli_get_text(entry, "id"),
                           describe_settlement(entry),
                           actor[0] != '\0' ? " by " : "", actor,
                           cancelled ? "; the run was cancelled" : "");
@@ -177,8 +177,9 @@ static int fail_not_pending(struct mortise_cli *cli, const char *run,
     return rv;
 }
 
-int mortise_cli_choose(struct mortise_cli *cli, const char *given,
-                       struct mortise_cli_choice *out, struct mortise_err *err)
+int mortise_cli_choose_request(struct mortise_cli *cli, const char *given,
+                               struct mortise_cli_choice *out,
+                               struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
     json_t *show = NULL;
@@ -186,14 +187,14 @@ int mortise_cli_choose(struct mortise_cli *cli, const char *given,
     int rv;
 
     memset(out, 0, sizeof *out);
-    rv = mortise_cli_run_to_change(cli, a->operands[0], out->run, err);
+    rv = mortise_cli_find_run_to_change(cli, a->operands[0], out->run, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_show(cli, out->run, &show, err);
+        rv = mortise_cli_get_show(cli, out->run, &show, err);
     if (rv != MORTISE_OK)
         return rv;
     out->pending = select_meant(json_object_get(show, "pending"), given);
     out->blocked = json_incref(json_object_get(show, "blocked"));
-    snprintf(status, sizeof status, "%s", mortise_cli_status(show));
+    snprintf(status, sizeof status, "%s", mortise_cli_get_status(show));
     json_decref(show);
     if (out->pending == NULL)
         return mortise_nomem(err);
@@ -234,8 +235,8 @@ static void print_named_command(const struct mortise_cli_continuation *way,
 
     mortise_cli_print_unquarantines(way);
     mortise_cli_start_command_line(way, cli->cmd->name, request);
-    for (size_t i = 0; (opt = mortise_opt_at(cli->cmd, i)) != NULL; i++)
-        mortise_cli_repeat(way->o, opt, &cli->args);
+    for (size_t i = 0; (opt = mortise_opt_get(cli->cmd, i)) != NULL; i++)
+        mortise_cli_print_given_option(way->o, opt, &cli->args);
     mortise_out_printf(way->o, "%s\n",
                        cli->args.accept_plugins ? "" : way->more);
 }
@@ -248,7 +249,7 @@ static void print_with_command(const struct mortise_cli_continuation *way,
         mortise_cli_print_request(way, request);
         return;
     }
-    mortise_cli_describe(way->o, request);
+    mortise_cli_print_question(way->o, request);
     print_named_command(way, request);
 }
 
@@ -275,7 +276,7 @@ static int print_choices_json(struct mortise_cli *cli,
     struct mortise_buf b;
     struct mortise_out o;
     const struct mortise_cli_continuation way =
-        mortise_cli_way_on(cli, &o, c->run, c->blocked);
+        mortise_cli_get_continuation(cli, &o, c->run, c->blocked);
     const char *lines;
 
     mortise_buf_init(&b, cli->mem);
@@ -283,13 +284,13 @@ static int print_choices_json(struct mortise_cli *cli,
     print_all_commands(&way, c);
     mortise_out_flush(&o);
     lines = mortise_buf_cstr(&b);
-    mortise_cli_error(
+    mortise_cli_print_json_error(
         cli, mortise_result_name(MORTISE_EINVAL),
         c->request != NULL
             ? "name the request that the decision is for"
             : "several requests are pending; name the one that you decide",
         json_pack("{s:O, s:o}", "pending", c->pending, "commands",
-                  mortise_cli_command_list(lines != NULL ? lines : "")));
+                  mortise_cli_split_commands(lines != NULL ? lines : "")));
     mortise_buf_finish(&b);
     return MORTISE_EXIT_USAGE;
 }
@@ -300,7 +301,7 @@ static int print_choices(struct mortise_cli *cli,
 {
     struct mortise_out *o = &cli->err;
     const struct mortise_cli_continuation way =
-        mortise_cli_way_on(cli, o, c->run, c->blocked);
+        mortise_cli_get_continuation(cli, o, c->run, c->blocked);
 
     mortise_out_flush(&cli->out);
     mortise_out_puts(o, c->request != NULL
@@ -325,7 +326,7 @@ int mortise_cli_refuse_kind(struct mortise_cli *cli,
     struct mortise_buf b;
     struct mortise_out o;
     const struct mortise_cli_continuation way =
-        mortise_cli_way_on(cli, &o, c->run, c->blocked);
+        mortise_cli_get_continuation(cli, &o, c->run, c->blocked);
     const char *code = mortise_result_name(MORTISE_EMISMATCH), *lines;
     char words[256];
 
@@ -337,13 +338,13 @@ int mortise_cli_refuse_kind(struct mortise_cli *cli,
     if (lines == NULL)
         lines = "";
     snprintf(words, sizeof words, "request %.64s %.32s: its node %.100s",
-             mortise_cli_text(c->request, "id"), is,
+             mortise_cli_get_text(c->request, "id"), is,
              mortise_cli_describe_kind(c->request));
     if (cli->args.json) {
-        mortise_cli_error(cli, code, words,
-                          json_pack("{s:[O], s:o}", "pending", c->request,
-                                    "commands",
-                                    mortise_cli_command_list(lines)));
+        mortise_cli_print_json_error(
+            cli, code, words,
+            json_pack("{s:[O], s:o}", "pending", c->request, "commands",
+                      mortise_cli_split_commands(lines)));
     } else {
         mortise_out_flush(&cli->out);
         mortise_out_print_escaped(&cli->err, "mortise: %s (%s)%s\n", words,
@@ -395,7 +396,7 @@ static bool ask_to_confirm(struct mortise_cli *cli, int fd,
 {
     struct mortise_out o;
     const struct mortise_cli_continuation way =
-        mortise_cli_way_on(cli, &o, c->run, c->blocked);
+        mortise_cli_get_continuation(cli, &o, c->run, c->blocked);
 
     mortise_out_init(&o, fd, cli->mem);
     print_with_command(&way, c->request);
@@ -413,7 +414,8 @@ static int confirm_without_store(struct mortise_cli *cli, int fd,
     mortise_cli_release_store(cli);
     cli->hasty = false;
     if (!ask_to_confirm(cli, fd, c)) {
-        mortise_cli_note(cli, MORTISE_LOG_INFO, "no decision was recorded");
+        mortise_cli_print_remark(cli, MORTISE_LOG_INFO,
+                                 "no decision was recorded");
         return MORTISE_EXIT_USAGE;
     }
     return mortise_cli_reopen(cli, err);

@@ -20,7 +20,7 @@
 
 static const char deployment_name[] = "mortise.yaml";
 
-const char *mortise_cli_parent(const char *path, char out[PATH_MAX])
+const char *mortise_cli_get_parent_dir(const char *path, char out[PATH_MAX])
 {
     const char *slash = strrchr(path, '/');
     size_t n = slash != NULL ? (size_t)(slash - path) : 0;
@@ -57,8 +57,8 @@ static void find_deployment_file(struct mortise_cli *cli, const char *graph)
     }
 }
 
-int mortise_cli_find(struct mortise_cli *cli, const char *graph,
-                     struct mortise_err *err)
+int mortise_cli_find_deployment(struct mortise_cli *cli, const char *graph,
+                                struct mortise_err *err)
 {
     const char *env = getenv("MORTISE_DEPLOYMENT");
 
@@ -83,15 +83,15 @@ int mortise_cli_find(struct mortise_cli *cli, const char *graph,
 unsigned mortise_cli_settings_flags(const struct mortise_cli *cli)
 {
     return (cli->found ? MORTISE_SETTINGS_FOUND : 0) |
-           (cli->looks ? MORTISE_SETTINGS_LOOK : 0);
+           (cli->looks ? MORTISE_SETTINGS_READ_ONLY : 0);
 }
 
-int mortise_cli_settings(struct mortise_cli *cli,
-                         struct mortise_settings *settings,
-                         struct mortise_err *err)
+int mortise_cli_open_settings(struct mortise_cli *cli,
+                              struct mortise_settings *settings,
+                              struct mortise_err *err)
 {
     struct mortise_diags diags;
-    int rv = mortise_cli_find(cli, NULL, err);
+    int rv = mortise_cli_find_deployment(cli, NULL, err);
 
     memset(settings, 0, sizeof *settings);
     if (rv != MORTISE_OK)
@@ -100,16 +100,16 @@ int mortise_cli_settings(struct mortise_cli *cli,
     rv = mortise_settings_open(settings, cli->mem, cli->deployment,
                                cli->args.store, mortise_cli_settings_flags(cli),
                                &diags, err);
-    mortise_cli_findings(cli, &diags);
+    mortise_cli_print_findings(cli, &diags);
     return rv;
 }
 
-int mortise_cli_settings_quietly(struct mortise_cli *cli,
-                                 struct mortise_settings *settings,
-                                 struct mortise_err *err)
+int mortise_cli_open_settings_quietly(struct mortise_cli *cli,
+                                      struct mortise_settings *settings,
+                                      struct mortise_err *err)
 {
     struct mortise_diags diags;
-    int rv = mortise_cli_find(cli, NULL, err);
+    int rv = mortise_cli_find_deployment(cli, NULL, err);
 
     memset(settings, 0, sizeof *settings);
     if (rv != MORTISE_OK)
@@ -117,16 +117,17 @@ int mortise_cli_settings_quietly(struct mortise_cli *cli,
     mortise_diags_init(&diags, cli->mem);
     rv = mortise_settings_open(
         settings, cli->mem, cli->deployment, cli->args.store,
-        mortise_cli_settings_flags(cli) | MORTISE_SETTINGS_LOOK, &diags, err);
+        mortise_cli_settings_flags(cli) | MORTISE_SETTINGS_READ_ONLY, &diags,
+        err);
     if (rv != MORTISE_OK)
-        mortise_cli_findings(cli, &diags);
+        mortise_cli_print_findings(cli, &diags);
     else
         mortise_diags_finish(&diags);
     return rv;
 }
 
-uint64_t mortise_cli_bounded_limit(const struct mortise_settings *settings,
-                                   enum mortise_limit which, uint64_t wanted)
+uint64_t mortise_cli_get_limit(const struct mortise_settings *settings,
+                               enum mortise_limit which, uint64_t wanted)
 {
     const struct mortise_bounds *b = &settings->deployment->limits;
 
@@ -137,19 +138,19 @@ uint64_t mortise_cli_bounded_limit(const struct mortise_settings *settings,
 int mortise_cli_open(struct mortise_cli *cli, const char *graph,
                      struct mortise_err *err)
 {
-    int rv = mortise_cli_find(cli, graph, err);
+    int rv = mortise_cli_find_deployment(cli, graph, err);
 
     return rv != MORTISE_OK ? rv : mortise_cli_reopen(cli, err);
 }
 
-void mortise_cli_option(struct mortise_out *o, const char *name,
-                        const char *value)
+void mortise_cli_print_option(struct mortise_out *o, const char *name,
+                              const char *value)
 {
     mortise_out_printf(o, " --%s ", name);
-    mortise_out_shell(o, value);
+    mortise_out_put_shell_word(o, value);
 }
 
-/* mortise_cli_suggest_begin() prints these options. */
+/* mortise_cli_start_suggestion() prints these options. */
 static bool is_store_option(const struct mortise_opt *o)
 {
     return o->at == offsetof(struct mortise_args, store) ||
@@ -157,8 +158,9 @@ static bool is_store_option(const struct mortise_opt *o)
            o->at == offsetof(struct mortise_args, tenant);
 }
 
-void mortise_cli_repeat(struct mortise_out *o, const struct mortise_opt *opt,
-                        const struct mortise_args *args)
+void mortise_cli_print_given_option(struct mortise_out *o,
+                                    const struct mortise_opt *opt,
+                                    const struct mortise_args *args)
 {
     const char *at = (const char *)args + opt->at;
     const char *text = NULL;
@@ -168,7 +170,7 @@ void mortise_cli_repeat(struct mortise_out *o, const struct mortise_opt *opt,
     if (opt->arg != NULL)
         memcpy(&text, at, sizeof text);
     if (text != NULL)
-        mortise_cli_option(o, opt->name, text);
+        mortise_cli_print_option(o, opt->name, text);
     else if (opt->arg == NULL && *(const bool *)at)
         mortise_out_printf(o, " --%s", opt->name);
 }
@@ -181,21 +183,22 @@ static bool is_copy_sufficient(const struct mortise_cli *cli, int code)
             code == MORTISE_EIO || code == MORTISE_ECORRUPT);
 }
 
-bool mortise_cli_lacks(struct mortise_cli *cli, struct mortise_err *why)
+bool mortise_cli_is_incomplete(struct mortise_cli *cli, struct mortise_err *why)
 {
     return cli->session != NULL &&
            mortise_session_has_losses(cli->session, why);
 }
 
-int mortise_cli_mark_lack(struct mortise_cli *cli, json_t *reply,
-                          struct mortise_err *err)
+int mortise_cli_mark_incomplete(struct mortise_cli *cli, json_t *reply,
+                                struct mortise_err *err)
 {
     struct mortise_err why;
 
-    if (!mortise_cli_lacks(cli, &why))
+    if (!mortise_cli_is_incomplete(cli, &why))
         return MORTISE_OK;
-    return json_object_set_new(reply, "incomplete",
-                               mortise_json_strn(why.msg, strlen(why.msg))) == 0
+    return json_object_set_new(
+               reply, "incomplete",
+               mortise_json_make_string(why.msg, strlen(why.msg))) == 0
                ? MORTISE_OK
                : mortise_nomem(err);
 }
@@ -206,7 +209,7 @@ static unsigned get_session_flags(const struct mortise_cli *cli)
     unsigned flags = cli->cmd != NULL ? cli->cmd->session : 0;
 
     if (cli->cmd != NULL && cli->cmd->looks) /* reading creates no store */
-        flags |= MORTISE_SESSION_FINDS | MORTISE_SESSION_BRIEF;
+        flags |= MORTISE_SESSION_MUST_EXIST | MORTISE_SESSION_BRIEF;
     if (cli->args.follow) /* it stays as long as the run */
         flags &= ~(unsigned)MORTISE_SESSION_BRIEF;
     if (cli->args.no_continue) /* it records only, and runs nothing */
@@ -242,7 +245,7 @@ static bool open_store_copy(struct mortise_cli *cli,
     cli->copied =
         mortise_session_open_copy(&cli->session, &options, NULL) == MORTISE_OK;
     if (cli->copied)
-        mortise_cli_note_copy(cli, why);
+        mortise_cli_report_copy(cli, why);
     return cli->copied;
 }
 
@@ -267,34 +270,35 @@ static bool has_tenant_option(const char *name)
     for (size_t i = 0; i < mortise_n_commands; i++) {
         if (strcmp(mortise_commands[i]->name, name) != 0)
             continue;
-        for (size_t k = 0; (o = mortise_opt_at(mortise_commands[i], k)) != NULL;
-             k++)
+        for (size_t k = 0;
+             (o = mortise_opt_get(mortise_commands[i], k)) != NULL; k++)
             if (o->at == offsetof(struct mortise_args, tenant))
                 return true;
     }
     return false;
 }
 
-void mortise_cli_suggest_begin(struct mortise_cli *cli, struct mortise_out *o,
-                               const char *what)
+void mortise_cli_start_suggestion(struct mortise_cli *cli,
+                                  struct mortise_out *o, const char *what)
 {
     mortise_out_puts(o, "  ");
-    mortise_out_shell(o, cli->program);
+    mortise_out_put_shell_word(o, cli->program);
     mortise_out_printf(o, " %s", what);
     if (!cli->found_by_itself)
-        mortise_cli_option(o, "deployment", cli->deployment);
+        mortise_cli_print_option(o, "deployment", cli->deployment);
     if (cli->args.store != NULL)
-        mortise_cli_option(o, "store", cli->args.store);
+        mortise_cli_print_option(o, "store", cli->args.store);
     if (cli->args.tenant != NULL && has_tenant_option(what))
-        mortise_cli_option(o, "tenant", cli->args.tenant);
+        mortise_cli_print_option(o, "tenant", cli->args.tenant);
 }
 
-void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
-                         const char *what, const char *run)
+void mortise_cli_print_suggestion(struct mortise_cli *cli,
+                                  struct mortise_out *o, const char *what,
+                                  const char *run)
 {
-    mortise_cli_suggest_begin(cli, o, what);
+    mortise_cli_start_suggestion(cli, o, what);
     mortise_out_puts(o, run[0] == '-' ? " -- " : " ");
-    mortise_out_shell(o, run);
+    mortise_out_put_shell_word(o, run);
 }
 
 /* The store opened but is corrupt: read a copy, unless another process has the
@@ -362,19 +366,19 @@ int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
     return rv;
 }
 
-int mortise_cli_show(struct mortise_cli *cli, const char *run, json_t **show,
-                     struct mortise_err *err)
+int mortise_cli_get_show(struct mortise_cli *cli, const char *run,
+                         json_t **show, struct mortise_err *err)
 {
     return mortise_cli_call(cli, "show", json_pack("{s:s}", "run", run), NULL,
                             NULL, show, err);
 }
 
-int mortise_cli_print(struct mortise_cli *cli, json_t *v, bool pretty,
-                      struct mortise_err *err)
+int mortise_cli_print_json(struct mortise_cli *cli, json_t *v, bool pretty,
+                           struct mortise_err *err)
 {
     if (v == NULL)
         return mortise_nomem(err);
-    mortise_out_json(&cli->out, v, pretty);
+    mortise_out_put_json(&cli->out, v, pretty);
     json_decref(v);
     return MORTISE_OK;
 }

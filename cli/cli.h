@@ -65,14 +65,14 @@ int mortise_cli_exec(struct mortise_cli *cli, char **argv,
 /* ---- cli.c: deployment, session, suggested commands -------------------- */
 
 /* Flags for opening the settings: MORTISE_SETTINGS_FOUND,
- * MORTISE_SETTINGS_LOOK. */
+ * MORTISE_SETTINGS_READ_ONLY. */
 unsigned mortise_cli_settings_flags(const struct mortise_cli *cli);
 /* The part of a path before its last slash, or "."; returns `out`. */
-const char *mortise_cli_parent(const char *path, char out[PATH_MAX]);
+const char *mortise_cli_get_parent_dir(const char *path, char out[PATH_MAX]);
 /* Determine the Deployment file.  `graph`: NULL, or the graph file to run; a
  * mortise.yaml beside it counts, too. */
-int mortise_cli_find(struct mortise_cli *cli, const char *graph,
-                     struct mortise_err *err);
+int mortise_cli_find_deployment(struct mortise_cli *cli, const char *graph,
+                                struct mortise_err *err);
 /* Find the deployment and open a session with its store's engine. */
 int mortise_cli_open(struct mortise_cli *cli, const char *graph,
                      struct mortise_err *err);
@@ -87,20 +87,22 @@ bool mortise_cli_has_clients(const struct mortise_cli *cli);
 void mortise_cli_release_store(struct mortise_cli *cli);
 
 /* Does the copy of the store lack data?  If so, *why has the message. */
-bool mortise_cli_lacks(struct mortise_cli *cli, struct mortise_err *why);
+bool mortise_cli_is_incomplete(struct mortise_cli *cli,
+                               struct mortise_err *why);
 /* At the end of a command, report missing data; returns the exit code. */
-int mortise_cli_report_lack(struct mortise_cli *cli, int code);
+int mortise_cli_report_incomplete(struct mortise_cli *cli, int code);
 /* Add to a printed object why it may be incomplete. */
-int mortise_cli_mark_lack(struct mortise_cli *cli, json_t *reply,
-                          struct mortise_err *err);
+int mortise_cli_mark_incomplete(struct mortise_cli *cli, json_t *reply,
+                                struct mortise_err *err);
 
 /* Print ` --NAME VALUE`, quoted for a shell. */
-void mortise_cli_option(struct mortise_out *o, const char *name,
-                        const char *value);
+void mortise_cli_print_option(struct mortise_out *o, const char *name,
+                              const char *value);
 /* Print an option as it was given, except those that select the store; nothing
  * if it was not given. */
-void mortise_cli_repeat(struct mortise_out *o, const struct mortise_opt *opt,
-                        const struct mortise_args *args);
+void mortise_cli_print_given_option(struct mortise_out *o,
+                                    const struct mortise_opt *opt,
+                                    const struct mortise_args *args);
 
 /* ---- complain.c: errors, as text or JSON ------------------------------- */
 
@@ -110,14 +112,14 @@ int mortise_cli_fail(struct mortise_cli *cli, const struct mortise_err *err);
 int mortise_cli_fail_with(struct mortise_cli *cli,
                           const struct mortise_err *err, json_t *more);
 /* Print a usage error; returns MORTISE_EXIT_USAGE. */
-int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
+int mortise_cli_fail_usage(struct mortise_cli *cli, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
 /* Print an error as JSON, with a code of `mortise explain`; `more` as above. */
-void mortise_cli_error(struct mortise_cli *cli, const char *code,
-                       const char *message, json_t *more);
+void mortise_cli_print_json_error(struct mortise_cli *cli, const char *code,
+                                  const char *message, json_t *more);
 /* Print a remark: MORTISE_LOG_INFO, MORTISE_LOG_WARN. */
-void mortise_cli_note(struct mortise_cli *cli, int level, const char *fmt, ...)
-    MORTISE_PRINTF(3, 4);
+void mortise_cli_print_remark(struct mortise_cli *cli, int level,
+                              const char *fmt, ...) MORTISE_PRINTF(3, 4);
 /* The engine's log function; also for waiting commands.  Prints to stderr; ud:
  * the cli.  [any] */
 void mortise_cli_log(void *ud, int level, const char *msg);
@@ -127,23 +129,25 @@ void mortise_cli_log_json(struct mortise_cli *cli, json_t *log);
 /* Report that stdout could not be written. */
 void mortise_cli_fail_output(struct mortise_cli *cli, const char *why);
 /* Report that a copy of the store is read, because of this error. */
-void mortise_cli_note_copy(struct mortise_cli *cli,
-                           const struct mortise_err *why);
+void mortise_cli_report_copy(struct mortise_cli *cli,
+                             const struct mortise_err *why);
 /* Print findings to stderr and free them.  With --json, findings, also those
  * of a list, are kept for the error that they cause. */
-void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d);
+void mortise_cli_print_findings(struct mortise_cli *cli,
+                                struct mortise_diags *d);
 void mortise_cli_keep_findings(struct mortise_cli *cli, const json_t *list);
 /* At the end of a command: print the findings that no error included. */
-void mortise_cli_print_rest(struct mortise_cli *cli, int code);
+void mortise_cli_print_kept_findings(struct mortise_cli *cli, int code);
 
 /* Begin a line with a command that works from here, as we were called:
  * `  PROGRAM WHAT [options that find the store] RUN`.  The caller adds more
  * operands and the line end. */
-void mortise_cli_suggest(struct mortise_cli *cli, struct mortise_out *o,
-                         const char *what, const char *run);
+void mortise_cli_print_suggestion(struct mortise_cli *cli,
+                                  struct mortise_out *o, const char *what,
+                                  const char *run);
 /* The same without RUN. */
-void mortise_cli_suggest_begin(struct mortise_cli *cli, struct mortise_out *o,
-                               const char *what);
+void mortise_cli_start_suggestion(struct mortise_cli *cli,
+                                  struct mortise_out *o, const char *what);
 
 /* Send a request to the engine (docs/control.md).  Takes `body`, an object;
  * NULL means that memory ran out.  The tenant is added. */
@@ -153,21 +157,23 @@ int mortise_cli_call(struct mortise_cli *cli, const char *what, json_t *body,
 
 /* memory.c: send a memory request; `what` is read, write or forget.  Takes the
  * body (NULL: memory ran out). */
-int mortise_cli_memory(struct mortise_cli *cli, const char *what, json_t *body,
-                       json_t **reply, struct mortise_err *err);
+int mortise_cli_call_memory(struct mortise_cli *cli, const char *what,
+                            json_t *body, json_t **reply,
+                            struct mortise_err *err);
 
 /* The `show` of a run, as a new reference. */
-int mortise_cli_show(struct mortise_cli *cli, const char *run, json_t **show,
-                     struct mortise_err *err);
+int mortise_cli_get_show(struct mortise_cli *cli, const char *run,
+                         json_t **show, struct mortise_err *err);
 /* Print JSON, on one line or indented.  Takes the value; NULL means that
  * memory ran out. */
-int mortise_cli_print(struct mortise_cli *cli, json_t *v, bool pretty,
-                      struct mortise_err *err);
+int mortise_cli_print_json(struct mortise_cli *cli, json_t *v, bool pretty,
+                           struct mortise_err *err);
 
 /* ---- check.c: findings of files ---------------------------------------- */
 
 /* Check the operands.  Returns the exit code; other errors are printed. */
-int mortise_cli_check(struct mortise_cli *cli, struct mortise_diags *diags);
+int mortise_cli_check_operands(struct mortise_cli *cli,
+                               struct mortise_diags *diags);
 /* Check a graph that is not in its file yet. */
 int mortise_cli_check_graph(struct mortise_cli *cli, const char *path,
                             const char *text, size_t n,
@@ -186,20 +192,20 @@ int mortise_cli_check_file(struct mortise_cli *cli, const char *path,
                            struct mortise_diags *diags,
                            struct mortise_err *err);
 /* Parse --format; MORTISE_EXIT_OK, or a usage error, which was printed. */
-int mortise_cli_format(struct mortise_cli *cli);
+int mortise_cli_parse_format(struct mortise_cli *cli);
 
 /* ---- text.c: texts in requests ----------------------------------------- */
 
 /* Read a file (or "-", stdin) as a JSON string.  Text that no request can
  * carry is reported as findings. */
-int mortise_cli_source(struct mortise_cli *cli, const char *path, json_t **out,
-                       struct mortise_err *err);
+int mortise_cli_read_source(struct mortise_cli *cli, const char *path,
+                            json_t **out, struct mortise_err *err);
 
 /* ---- pinned_file.c -------------------------------------------------------- */
 
 /* The path of a graph file that differs from the run's pinned copy; NULL: none
  * is known.  Free with mortise_release_str(). */
-char *mortise_cli_changed_file(struct mortise_cli *cli, const char *run);
+char *mortise_cli_find_changed_file(struct mortise_cli *cli, const char *run);
 /* The message about that file; its argument is the path. */
 #define MORTISE_CLI_CHANGED_FILE                                               \
     "the run continues with its own copy of the graph, which differs from "    \
@@ -210,36 +216,39 @@ char *mortise_cli_changed_file(struct mortise_cli *cli, const char *run);
 struct mortise_graph;
 /* Load a graph as `run` does, so that it has the digest that a run would pin.
  * Its plugins are not called.  Free *out with mortise_graph_unref(). */
-int mortise_cli_graph(struct mortise_cli *cli,
-                      const struct mortise_settings *settings, const char *path,
-                      struct mortise_diags *diags, struct mortise_graph **out,
-                      struct mortise_err *err);
-/* The same with the deployment of the graph (mortise_cli_find()); findings are
+int mortise_cli_load_graph_with(struct mortise_cli *cli,
+                                const struct mortise_settings *settings,
+                                const char *path, struct mortise_diags *diags,
+                                struct mortise_graph **out,
+                                struct mortise_err *err);
+/* The same with the deployment of the graph (mortise_cli_find_deployment()); findings are
  * printed. */
 int mortise_cli_load_graph(struct mortise_cli *cli, const char *path,
                            struct mortise_graph **out, struct mortise_err *err);
 
 /* Draw the graph of these sources, [{path, text}], and the progress of a run,
  * from its `show`. */
-int mortise_cli_draw(struct mortise_cli *cli, const json_t *sources,
-                     const json_t *show, struct mortise_err *err);
+int mortise_cli_print_drawing(struct mortise_cli *cli, const json_t *sources,
+                              const json_t *show, struct mortise_err *err);
 
 /* ---- value.c: values of arguments -------------------------------------- */
 
 /* Read a whole file (limit: 64 MiB), NUL-terminated; free it with
  * mortise_release(cli->mem, *text, *n + 1).  "-" is stdin. */
-int mortise_cli_read(struct mortise_cli *cli, const char *path, char **text,
-                     size_t *n, struct mortise_err *err);
+int mortise_cli_read_file(struct mortise_cli *cli, const char *path,
+                          char **text, size_t *n, struct mortise_err *err);
 
 /* Parse the JSON of a file or of stdin; or JSON, @FILE or -.  Returns a new
  * reference.  `what` names it in errors. */
-int mortise_cli_json(struct mortise_cli *cli, const char *what,
-                     const char *path, json_t **out, struct mortise_err *err);
-int mortise_cli_value(struct mortise_cli *cli, const char *what,
-                      const char *given, json_t **out, struct mortise_err *err);
+int mortise_cli_parse_json(struct mortise_cli *cli, const char *what,
+                           const char *path, json_t **out,
+                           struct mortise_err *err);
+int mortise_cli_parse_value(struct mortise_cli *cli, const char *what,
+                            const char *given, json_t **out,
+                            struct mortise_err *err);
 /* Parse a decimal number without sign. */
-int mortise_cli_number(const char *what, const char *given, uint64_t *out,
-                       struct mortise_err *err);
+int mortise_cli_parse_number(const char *what, const char *given, uint64_t *out,
+                             struct mortise_err *err);
 
 /* The words of a list ("a, b" or "a b"), in an arena. */
 int mortise_cli_split_list(struct mortise_arena *a, const char *list,
@@ -247,19 +256,19 @@ int mortise_cli_split_list(struct mortise_arena *a, const char *list,
                            struct mortise_err *err);
 
 /* Members of replies; borrowed.  "" if absent or not a string. */
-const char *mortise_cli_text(const json_t *object, const char *key);
+const char *mortise_cli_get_text(const json_t *object, const char *key);
 /* list.c: after a partial list, print to stderr the command that lists the
  * entries after `after`. */
 void mortise_cli_print_next_page(struct mortise_cli *cli, const char *after);
 /* list.c: parse a time, or a duration before now, of an option. */
 int mortise_cli_parse_moment(const char *option, const char *given,
                              uint64_t *ms, struct mortise_err *err);
-uint64_t mortise_cli_integer(const json_t *object, const char *key);
+uint64_t mortise_cli_get_integer(const json_t *object, const char *key);
 /* Parse a time of an event into milliseconds since 1970; 0: none. */
-uint64_t mortise_cli_time(const char *text);
+uint64_t mortise_cli_parse_time(const char *text);
 /* The status of a run from show or runs; "interrupted" if it should be running
  * but no engine works on it. */
-const char *mortise_cli_status(const json_t *run);
+const char *mortise_cli_get_status(const json_t *run);
 /* The display name of an execution, from its path (else its node's name):
  * "review", "review#2" for the second visit, "read[3]" in a map,
  * "outer/inner".  Truncated to fit; returns `out`. */
@@ -271,41 +280,42 @@ bool mortise_cli_waits_for_descriptor(const json_t *node);
  * about? False while the node runs. */
 bool mortise_cli_is_unsettled(const json_t *node);
 /* The first such node of `show`; NULL: none. */
-const json_t *mortise_cli_unsettled(const json_t *show);
-const char *mortise_cli_execution(const json_t *object,
-                                  char out[MORTISE_CLI_EXECUTION]);
-const char *mortise_cli_short_path(const char *path,
-                                   char out[MORTISE_CLI_EXECUTION]);
+const json_t *mortise_cli_find_unsettled(const json_t *show);
+const char *mortise_cli_format_execution(const json_t *object,
+                                         char out[MORTISE_CLI_EXECUTION]);
+const char *mortise_cli_format_short_path(const char *path,
+                                          char out[MORTISE_CLI_EXECUTION]);
 
 /* Open the settings for a command that needs no engine.  Findings of the
  * Deployment file are printed.  Close the settings in any case. */
-int mortise_cli_settings(struct mortise_cli *cli,
-                         struct mortise_settings *settings,
-                         struct mortise_err *err);
+int mortise_cli_open_settings(struct mortise_cli *cli,
+                              struct mortise_settings *settings,
+                              struct mortise_err *err);
 /* The same for a command that composes a graph: prints findings only if the
  * deployment cannot be read.  The later open prints the others. */
-int mortise_cli_settings_quietly(struct mortise_cli *cli,
-                                 struct mortise_settings *settings,
-                                 struct mortise_err *err);
+int mortise_cli_open_settings_quietly(struct mortise_cli *cli,
+                                      struct mortise_settings *settings,
+                                      struct mortise_err *err);
 /* The limit for such a graph: `wanted`, or the deployment's bound if that is
  * lower. */
-uint64_t mortise_cli_bounded_limit(const struct mortise_settings *settings,
-                                   enum mortise_limit which, uint64_t wanted);
+uint64_t mortise_cli_get_limit(const struct mortise_settings *settings,
+                               enum mortise_limit which, uint64_t wanted);
 
 /* ---- name.c: ids of runs ----------------------------------------------- */
 
 /* Both functions open the session if there is none.  For commands that change
  * the run: `given` is the whole id. */
-int mortise_cli_run_to_change(struct mortise_cli *cli, const char *given,
-                              char run[MORTISE_RUN_MAX],
-                              struct mortise_err *err);
+int mortise_cli_find_run_to_change(struct mortise_cli *cli, const char *given,
+                                   char run[MORTISE_RUN_MAX],
+                                   struct mortise_err *err);
 /* For commands that read: `given` is the id or a unique beginning of one.  The
  * whole id is then printed to stderr. */
 #define MORTISE_CLI_RUN_BEGINS                                                 \
     "RUN can be the beginning of an id if no other run's id has the same\n"    \
     "beginning.\n"
-int mortise_cli_run_to_read(struct mortise_cli *cli, const char *given,
-                            char run[MORTISE_RUN_MAX], struct mortise_err *err);
+int mortise_cli_find_run_to_read(struct mortise_cli *cli, const char *given,
+                                 char run[MORTISE_RUN_MAX],
+                                 struct mortise_err *err);
 
 /* Where to print the commands that continue a run, and the options and
  * commands that a blocked run needs. */
@@ -330,8 +340,9 @@ struct mortise_cli_choice {
 
 /* Choose the pending request of the first operand, RUN, that `given` means.
  * The request is NULL if several match.  An error: none matches. */
-int mortise_cli_choose(struct mortise_cli *cli, const char *given,
-                       struct mortise_cli_choice *out, struct mortise_err *err);
+int mortise_cli_choose_request(struct mortise_cli *cli, const char *given,
+                               struct mortise_cli_choice *out,
+                               struct mortise_err *err);
 void mortise_cli_choice_finish(struct mortise_cli_choice *c);
 /* The command does not settle this kind of request, as `is` says ("is not in
  * doubt"): report that with the commands that do.  Returns an exit code. */
@@ -339,9 +350,9 @@ int mortise_cli_refuse_kind(struct mortise_cli *cli,
                             const struct mortise_cli_choice *c, const char *is);
 /* The newest history entry that settled the request that `given` names, as a
  * new reference; NULL: none. */
-int mortise_cli_settled(struct mortise_cli *cli, const char *run,
-                        const char *given, json_t **out,
-                        struct mortise_err *err);
+int mortise_cli_find_settled(struct mortise_cli *cli, const char *run,
+                             const char *given, json_t **out,
+                             struct mortise_err *err);
 /* Confirm the choice.  A request that was named by id is confirmed; another
  * one is shown, and a person at a terminal is asked.  Without a terminal,
  * print how to name it.  MORTISE_OK: confirmed; otherwise the result for the
@@ -358,8 +369,8 @@ bool mortise_cli_has_kind(const json_t *pending, const char *kind);
 /* Is it settled by time or by a child run, without a person? */
 bool mortise_cli_needs_no_person(const json_t *request);
 /* The schema of a member of the answer; NULL: none. */
-const json_t *mortise_cli_answer_member(const json_t *request,
-                                        const char *name);
+const json_t *mortise_cli_get_answer_field(const json_t *request,
+                                           const char *name);
 /* Is it a plugin's question whose answer has `approved`?  Then approve and
  * reject settle it, like the question of a `human` node. */
 bool mortise_cli_is_decision(const json_t *request);
@@ -369,7 +380,7 @@ bool mortise_cli_has_expired(const json_t *request);
 const char *mortise_cli_describe_kind(const json_t *request);
 
 /* Print the question of a request. */
-void mortise_cli_describe(struct mortise_out *o, const json_t *request);
+void mortise_cli_print_question(struct mortise_out *o, const json_t *request);
 /* The idempotency key of an effect in doubt, as it was sent; borrowed; NULL:
  * none. */
 const json_t *mortise_cli_get_idempotency_key(const json_t *request);
@@ -382,10 +393,9 @@ void mortise_cli_format_block(const json_t *blocked,
                               char out[MORTISE_CLI_BLOCKED]);
 /* How to continue a run, given `blocked` of show (NULL: not blocked).  Borrows
  * all arguments. */
-struct mortise_cli_continuation mortise_cli_way_on(struct mortise_cli *cli,
-                                                   struct mortise_out *o,
-                                                   const char *run,
-                                                   const json_t *blocked);
+struct mortise_cli_continuation
+mortise_cli_get_continuation(struct mortise_cli *cli, struct mortise_out *o,
+                             const char *run, const json_t *blocked);
 /* Print the commands that settle a request, if the run can then continue. */
 void mortise_cli_print_commands(const struct mortise_cli_continuation *way,
                                 const json_t *request);
@@ -394,10 +404,10 @@ void mortise_cli_print_request(const struct mortise_cli_continuation *way,
                                const json_t *request);
 /* Print the command that ends a plugin's quarantine, which must precede the
  * command that continues the run. */
-void mortise_cli_unquarantine(const struct mortise_cli_continuation *way,
-                              const char *plugin);
+void mortise_cli_print_unquarantine(const struct mortise_cli_continuation *way,
+                                    const char *plugin);
 /* Split printed commands into an array of lines, a new reference. */
-json_t *mortise_cli_command_list(const char *lines);
+json_t *mortise_cli_split_commands(const char *lines);
 /* Print the unquarantine commands that precede the commands of a run. */
 void mortise_cli_print_unquarantines(
     const struct mortise_cli_continuation *way);
@@ -410,15 +420,17 @@ void mortise_cli_print_settling(const struct mortise_cli_continuation *way,
                                 const json_t *request);
 /* Print the commands that correct results of steps that a person entered, if
  * their calls failed afterwards. */
-void mortise_cli_corrections(const struct mortise_cli_continuation *way,
-                             const json_t *show);
+void mortise_cli_print_corrections(const struct mortise_cli_continuation *way,
+                                   const json_t *show);
 /* Does the request have a deadline in the future? */
 bool mortise_cli_has_deadline(const json_t *request);
 /* If one of these requests has a deadline in the future and no engine runs for
  * the store, print the command that starts one. */
-void mortise_cli_need_engine(struct mortise_cli *cli, const json_t *pending);
+void mortise_cli_print_engine_hint(struct mortise_cli *cli,
+                                   const json_t *pending);
 /* The same for the pending requests of `show`. */
-void mortise_cli_run_needs_engine(struct mortise_cli *cli, const json_t *show);
+void mortise_cli_print_run_engine_hint(struct mortise_cli *cli,
+                                       const json_t *show);
 /* Print the command that doubles the limit that blocks a run (`limit` of
  * show). */
 void mortise_cli_print_limit_raise(const struct mortise_cli_continuation *way,
@@ -431,21 +443,21 @@ void mortise_cli_print_command(const struct mortise_cli_continuation *way,
                                const char *what);
 /* Print the command that continues a run (given its `show`) if no request
  * does. */
-void mortise_cli_unblock(const struct mortise_cli_continuation *way,
-                         const json_t *show);
+void mortise_cli_print_unblock(const struct mortise_cli_continuation *way,
+                               const json_t *show);
 /* After a command was refused: print the request and the command that continue
  * the run; `doubt`: the reason was an effect in doubt. */
-void mortise_cli_unblock_refused(const struct mortise_cli_continuation *way,
-                                 const json_t *show, bool doubt);
+void mortise_cli_print_unblock_refused(
+    const struct mortise_cli_continuation *way, const json_t *show, bool doubt);
 
 /* ---- budget.c: budgets ------------------------------------------------- */
 
 /* Is the budget of this name in dollars, or a time?  A time has a unit in text
  * and is stored in milliseconds.  All other budgets are counts. */
 bool mortise_cli_is_money(const char *name);
-bool mortise_cli_is_time(const char *name);
+bool mortise_cli_is_time_field(const char *name);
 /* Do these requests wait for the same budget? */
-bool mortise_cli_same_budget(const json_t *a, const json_t *b);
+bool mortise_cli_is_same_budget(const json_t *a, const json_t *b);
 
 /* ---- watch.c: following a run ------------------------------------------ */
 
@@ -462,11 +474,12 @@ int mortise_cli_run_and_watch(struct mortise_cli *cli, const char *what,
 /* Send commands (an array; taken; NULL means that memory ran out) to a run.
  * Watches the run if this process executes it, or if `always`.  Returns the
  * result for the subcommand's run(). */
-int mortise_cli_command(struct mortise_cli *cli, const char *run,
-                        json_t *commands, bool always, struct mortise_err *err);
+int mortise_cli_send_commands(struct mortise_cli *cli, const char *run,
+                              json_t *commands, bool always,
+                              struct mortise_err *err);
 /* The same for the run that the first operand names. */
-int mortise_cli_command_run(struct mortise_cli *cli, json_t *commands,
-                            bool always, struct mortise_err *err);
+int mortise_cli_send_to_operand(struct mortise_cli *cli, json_t *commands,
+                                bool always, struct mortise_err *err);
 
 /* ---- the subcommands --------------------------------------------------- */
 

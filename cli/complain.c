@@ -32,7 +32,7 @@ static void print_json_line(struct mortise_out *o, const char *name,
     json_t *v = json_pack("{s:o}", name, members);
 
     if (v != NULL)
-        mortise_out_json(o, v, false);
+        mortise_out_put_json(o, v, false);
     else
         mortise_out_puts(o, "{\"error\":{\"code\":\"E_NO_MEMORY\",\"message\":"
                             "\"out of memory\"}}\n");
@@ -50,9 +50,9 @@ static json_t *make_error_text(const struct mortise_mem *mem, const char *text)
 
     mortise_buf_init(&b, mem);
     mortise_out_init_buf(&o, &b);
-    mortise_out_text(&o, text, 0);
+    mortise_out_put_text(&o, text, 0);
     mortise_out_flush(&o);
-    v = b.n > 0 ? mortise_json_strn(b.p, b.n - 1) : json_string("");
+    v = b.n > 0 ? mortise_json_make_string(b.p, b.n - 1) : json_string("");
     mortise_buf_finish(&b);
     return v;
 }
@@ -67,8 +67,8 @@ static json_t *take_findings(struct mortise_cli *cli)
     return findings;
 }
 
-void mortise_cli_error(struct mortise_cli *cli, const char *code,
-                       const char *message, json_t *more)
+void mortise_cli_print_json_error(struct mortise_cli *cli, const char *code,
+                                  const char *message, json_t *more)
 {
     json_t *error = json_pack("{s:s, s:o, s:o*}", "code", code, "message",
                               make_error_text(cli->mem, message), "findings",
@@ -98,13 +98,14 @@ static void keep_diags(struct mortise_cli *cli, struct mortise_diags *d)
 
     mortise_buf_init(&b, cli->mem);
     mortise_diags_json(d, &b);
-    mortise_json_read(&v, b.p, b.n, NULL);
+    mortise_json_parse_written(&v, b.p, b.n, NULL);
     mortise_cli_keep_findings(cli, json_object_get(v, "findings"));
     json_decref(v);
     mortise_buf_finish(&b);
 }
 
-void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d)
+void mortise_cli_print_findings(struct mortise_cli *cli,
+                                struct mortise_diags *d)
 {
     struct mortise_buf b;
 
@@ -112,9 +113,9 @@ void mortise_cli_findings(struct mortise_cli *cli, struct mortise_diags *d)
     if (cli->args.json && d->n > 0) {
         keep_diags(cli, d);
     } else if (!cli->args.json) {
-        mortise_diags_text(d, &b);
+        mortise_diags_format(d, &b);
         if (b.n > 0 && mortise_buf_cstr(&b) != NULL)
-            mortise_out_text(&cli->err, b.p, 0);
+            mortise_out_put_text(&cli->err, b.p, 0);
     }
     mortise_buf_finish(&b);
     mortise_diags_finish(d);
@@ -133,7 +134,7 @@ static bool has_error_finding(const json_t *findings)
 }
 
 /* Warnings alone never cause an exit code. */
-void mortise_cli_print_rest(struct mortise_cli *cli, int code)
+void mortise_cli_print_kept_findings(struct mortise_cli *cli, int code)
 {
     json_t *findings;
 
@@ -141,11 +142,11 @@ void mortise_cli_print_rest(struct mortise_cli *cli, int code)
         return;
     if (code != MORTISE_EXIT_OK && !cli->told &&
         has_error_finding(cli->findings)) {
-        mortise_cli_error(cli,
-                          mortise_result_name(code == MORTISE_EXIT_DENIED
-                                                  ? MORTISE_EDENIED
-                                                  : MORTISE_ECHECK),
-                          "a file has findings", NULL);
+        mortise_cli_print_json_error(
+            cli,
+            mortise_result_name(code == MORTISE_EXIT_DENIED ? MORTISE_EDENIED
+                                                            : MORTISE_ECHECK),
+            "a file has findings", NULL);
         return;
     }
     findings = take_findings(cli);
@@ -165,7 +166,7 @@ static void print_log_line(const struct mortise_cli *cli, struct mortise_out *o,
     char now[MORTISE_TIME_TEXT] = "";
 
     if (cli->dated)
-        mortise_time_text(now, mortise_now_ms());
+        mortise_time_format(now, mortise_now_ms());
     if (cli->args.json)
         print_json_line(o, "log",
                         json_pack("{s:s*, s:s, s:o}", "at",
@@ -193,7 +194,8 @@ void mortise_cli_log(void *ud, int level, const char *msg)
     print_log_line(cli, &line, level, levels[level], msg);
 }
 
-void mortise_cli_note(struct mortise_cli *cli, int level, const char *fmt, ...)
+void mortise_cli_print_remark(struct mortise_cli *cli, int level,
+                              const char *fmt, ...)
 {
     char text[2048];
     va_list ap;
@@ -218,12 +220,12 @@ void mortise_cli_log_json(struct mortise_cli *cli, json_t *log)
 static void print_salvage_command(struct mortise_cli *cli,
                                   struct mortise_out *o)
 {
-    mortise_out_shell(o, cli->program);
+    mortise_out_put_shell_word(o, cli->program);
     mortise_out_puts(o, " store salvage");
     if (cli->deployment != NULL && !cli->found_by_itself)
-        mortise_cli_option(o, "deployment", cli->deployment);
+        mortise_cli_print_option(o, "deployment", cli->deployment);
     if (cli->args.store != NULL)
-        mortise_cli_option(o, "store", cli->args.store);
+        mortise_cli_print_option(o, "store", cli->args.store);
     mortise_out_puts(o, " NEW-DIR");
 }
 
@@ -253,22 +255,22 @@ static json_t *advise_salvage(struct mortise_cli *cli)
     return help;
 }
 
-void mortise_cli_note_copy(struct mortise_cli *cli,
-                           const struct mortise_err *why)
+void mortise_cli_report_copy(struct mortise_cli *cli,
+                             const struct mortise_err *why)
 {
     static const char copy[] =
         "the output is read from a copy of the store; runs cannot continue, "
         "and requests cannot be answered";
 
-    mortise_cli_note(cli, MORTISE_LOG_WARN, "%s (%s)", why->msg,
-                     mortise_result_name(why->code));
-    mortise_cli_note(cli, MORTISE_LOG_WARN, "%s", copy);
+    mortise_cli_print_remark(cli, MORTISE_LOG_WARN, "%s (%s)", why->msg,
+                             mortise_result_name(why->code));
+    mortise_cli_print_remark(cli, MORTISE_LOG_WARN, "%s", copy);
     if (why->code == MORTISE_ECORRUPT && !cli->args.json)
         json_decref(advise_salvage(cli));
     mortise_out_flush(&cli->err);
 }
 
-int mortise_cli_report_lack(struct mortise_cli *cli, int code)
+int mortise_cli_report_incomplete(struct mortise_cli *cli, int code)
 {
     static const char more[] =
         "; there may be more and newer data than is shown";
@@ -276,15 +278,15 @@ int mortise_cli_report_lack(struct mortise_cli *cli, int code)
     char text[sizeof(struct mortise_err) + sizeof more + 16];
     struct mortise_err why;
 
-    if (!mortise_cli_lacks(cli, &why))
+    if (!mortise_cli_is_incomplete(cli, &why))
         return code;
     snprintf(text, sizeof text, "incomplete: %s%s", why.msg, more);
     if (cli->args.json) {
-        mortise_cli_error(cli, name, text, advise_salvage(cli));
+        mortise_cli_print_json_error(cli, name, text, advise_salvage(cli));
     } else {
         mortise_out_flush(&cli->out);
         mortise_out_puts(&cli->err, "mortise: ");
-        mortise_out_text(&cli->err, text, 0);
+        mortise_out_put_text(&cli->err, text, 0);
         cli->err.n -= cli->err.n > 0;
         mortise_out_printf(&cli->err, " (%s)\n", name);
         advise_salvage(cli);
@@ -303,14 +305,15 @@ int mortise_cli_fail_with(struct mortise_cli *cli,
     bool damaged = err->code == MORTISE_ECORRUPT;
 
     if (cli->args.json) {
-        mortise_cli_error(cli, name, err->msg,
-                          more == NULL && damaged ? advise_salvage(cli) : more);
+        mortise_cli_print_json_error(
+            cli, name, err->msg,
+            more == NULL && damaged ? advise_salvage(cli) : more);
         return (int)mortise_exit_code_of_result(err->code);
     }
     json_decref(more);
     mortise_out_flush(&cli->out); /* keep the order of stdout and stderr */
     mortise_out_puts(&cli->err, "mortise: ");
-    mortise_out_text(&cli->err, err->msg, 0);
+    mortise_out_put_text(&cli->err, err->msg, 0);
     cli->err.n -= cli->err.n > 0; /* put the code on the last line */
     mortise_out_printf(&cli->err, " (%s)\n", name);
     if (damaged)
@@ -324,7 +327,7 @@ int mortise_cli_fail(struct mortise_cli *cli, const struct mortise_err *err)
     return mortise_cli_fail_with(cli, err, NULL);
 }
 
-int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
+int mortise_cli_fail_usage(struct mortise_cli *cli, const char *fmt, ...)
 {
     const char *name = cli->cmd != NULL ? cli->cmd->name : "";
     const char *gap = cli->cmd != NULL ? " " : "";
@@ -335,7 +338,7 @@ int mortise_cli_usage(struct mortise_cli *cli, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     if (cli->args.json)
-        mortise_cli_error(
+        mortise_cli_print_json_error(
             cli, mortise_result_name(MORTISE_EINVAL), text,
             json_pack("{s:o}", "help",
                       json_sprintf("mortise %s%s--help", name, gap)));
@@ -352,7 +355,8 @@ void mortise_cli_fail_output(struct mortise_cli *cli, const char *why)
 
     snprintf(text, sizeof text, "write the output: %s", why);
     if (cli->args.json)
-        mortise_cli_error(cli, mortise_result_name(MORTISE_EIO), text, NULL);
+        mortise_cli_print_json_error(cli, mortise_result_name(MORTISE_EIO),
+                                     text, NULL);
     else
         mortise_out_printf(&cli->err, "mortise: %s\n", text);
 }

@@ -368,7 +368,7 @@ static void print_zsh_command(struct mortise_out *o,
     const struct mortise_opt *opt;
 
     mortise_out_printf(o, "    '%s')\n        _arguments", c->name);
-    for (size_t i = 0; (opt = mortise_opt_at(c, i)) != NULL; i++) {
+    for (size_t i = 0; (opt = mortise_opt_get(c, i)) != NULL; i++) {
         mortise_out_printf(o, " \\\n            '--%s'%s\\[", opt->name,
                            opt->arg != NULL ? "=" : "");
         print_shell_quoted(o, opt->help, "'\\''", true);
@@ -489,7 +489,7 @@ static void print_fish_command(struct mortise_out *o,
         "'"};
     const struct mortise_opt *opt;
 
-    for (size_t i = 0; (opt = mortise_opt_at(c, i)) != NULL; i++) {
+    for (size_t i = 0; (opt = mortise_opt_get(c, i)) != NULL; i++) {
         mortise_out_printf(o, "complete -c mortise -n '__mortise_is %s' -l %s",
                            c->name, opt->name);
         if (opt->letter != 0)
@@ -536,7 +536,7 @@ static int completion(struct mortise_cli *cli, struct mortise_err *err)
         shells[i].print(&cli->out);
         return MORTISE_EXIT_OK;
     }
-    return mortise_cli_usage(
+    return mortise_cli_fail_usage(
         cli, "no completion script for '%s'; give bash, zsh or fish",
         cli->args.operands[0]);
 }

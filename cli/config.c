@@ -174,7 +174,7 @@ static json_t *make_string_value(struct config_page *p,
 
     if (strlen(meant->str) != meant->len ||
         strlen(written->str) != written->len)
-        return mortise_yaml_json(written, false); /* has a NUL and no ${ */
+        return mortise_yaml_to_json(written, false); /* has a NUL and no ${ */
     if (!p->args->resolved || withhold)
         return make_shown_string(p, written->str, false);
     if (is_path_value(get_pointer(p)) ||
@@ -186,11 +186,11 @@ static json_t *make_string_value(struct config_page *p,
 /* ---- origins ----------------------------------------------------------- */
 
 static void add_value_source(struct config_page *p, json_t *origin,
-                             const struct mortise_outside *o)
+                             const struct mortise_expansion *o)
 {
     const char *member = o->file ? "files" : "variables";
     json_t *list = json_object_get(origin, member);
-    json_t *name = mortise_json_strn(o->name, o->n);
+    json_t *name = mortise_json_make_string(o->name, o->n);
 
     if (list == NULL) {
         list = json_array();
@@ -206,7 +206,7 @@ static void add_value_origin(struct config_page *p,
                              const struct mortise_yaml *written, bool *outside)
 {
     const char *at = written->str;
-    struct mortise_outside o;
+    struct mortise_expansion o;
     json_t *origin = json_pack("{s:s, s:s, s:I, s:I}", "from", "file", "file",
                                written->span.file->path, "line",
                                (json_int_t)written->span.line, "column",
@@ -216,7 +216,7 @@ static void add_value_origin(struct config_page *p,
     p->nomem |= origin == NULL;
     while (origin != NULL && written->kind == MORTISE_YAML_STRING &&
            strlen(at) == (size_t)(written->str + written->len - at) &&
-           mortise_expand_next(&at, &o)) {
+           mortise_expand_find_next(&at, &o)) {
         add_value_source(p, origin, &o);
         *outside |= !o.by_default;
     }
@@ -246,7 +246,7 @@ static bool is_deployment_key(const char *rest)
     char key[PLUGIN_MAX];
 
     return match_pointer_prefix(rest, "/", key) != NULL &&
-           mortise_place_row(&mortise_model_place, key) != NULL;
+           mortise_place_find_key(&mortise_model_place, key) != NULL;
 }
 
 /* The rest after the config of discovery.plugins[N]. */
@@ -323,7 +323,7 @@ static bool is_marked_secret(struct config_page *p)
 static bool is_reference_to_secret(const struct mortise_yaml *v)
 {
     return v->kind == MORTISE_YAML_STRING &&
-           mortise_secret_name(v->str) != NULL;
+           mortise_secret_get_name(v->str) != NULL;
 }
 
 /* ---- values of the file ------------------------------------------------ */
@@ -337,7 +337,7 @@ static bool is_skipped_key(struct config_page *p, const char *key)
 {
     char name[PLUGIN_MAX];
 
-    return mortise_yaml_is_x(key) && match_plugin_config(p, name) == NULL;
+    return mortise_yaml_is_x_key(key) && match_plugin_config(p, name) == NULL;
 }
 
 static json_t *make_config_items(struct config_page *p,
@@ -355,7 +355,7 @@ static json_t *make_config_items(struct config_page *p,
         if (map && is_skipped_key(p, key))
             continue;
         if (map)
-            mortise_json_pointer(&p->pointer, key);
+            mortise_json_append_pointer(&p->pointer, key);
         else
             mortise_buf_printf(&p->pointer, "/%zu", i);
         one = make_config_value(p, written->items[i], meant->items[i]);
@@ -395,7 +395,7 @@ static json_t *make_config_value(struct config_page *p,
     }
     if (written->kind == MORTISE_YAML_STRING)
         return make_string_value(p, written, meant, withhold);
-    return mortise_yaml_json(written, false);
+    return mortise_yaml_to_json(written, false);
 }
 /* Get the member of that name, a mapping; create it if it is absent. */
 static json_t *get_or_add_mapping(struct config_page *p, json_t *of,
@@ -497,8 +497,8 @@ static const char *describe_value_origin(void *ud, const char *pointer)
     if (file == NULL)
         return json_string_value(json_object_get(o, "from"));
     snprintf(text, sizeof text, "%s:%d:%d", file,
-             (int)mortise_cli_integer(o, "line"),
-             (int)mortise_cli_integer(o, "column"));
+             (int)mortise_cli_get_integer(o, "line"),
+             (int)mortise_cli_get_integer(o, "column"));
     append_source_names(text, sizeof text, o, "variables", "environment");
     append_source_names(text, sizeof text, o, "files", "file");
     if (json_is_true(json_object_get(o, "by_default")))
@@ -545,7 +545,7 @@ static int print_config_json(struct mortise_cli *cli, struct config_page *p)
 {
     const struct mortise_settings *s = p->settings;
 
-    return mortise_cli_print(
+    return mortise_cli_print_json(
         cli,
         json_pack("{s:s?, s:s, s:{s:s, s:s}, s:O, s:O}", "deployment",
                   cli->deployment, "found_by", describe_file_origin(cli),
@@ -586,13 +586,14 @@ static int print_config_page(struct mortise_cli *cli,
 static int config_print(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_plugin_set set = {.plugins = NULL};
-    int rv = mortise_cli_format(cli);
+    int rv = mortise_cli_parse_format(cli);
 
     if (rv != MORTISE_EXIT_OK)
         return rv;
     cli->looks = true;
-    rv = cli->args.redacted ? mortise_plugin_set_open(&set, cli, NULL, err)
-                            : mortise_cli_settings(cli, &set.settings, err);
+    rv = cli->args.redacted
+             ? mortise_plugin_set_open(&set, cli, NULL, err)
+             : mortise_cli_open_settings(cli, &set.settings, err);
     if (rv == MORTISE_OK && set.settings.deployment->unresolved)
         cli->args.resolved = false; /* a warning reports why */
     if (rv == MORTISE_OK)

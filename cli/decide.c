@@ -27,7 +27,7 @@ static int parse_optional_json(struct mortise_cli *cli, const char *what,
     *out = NULL;
     if (given == NULL)
         return MORTISE_OK;
-    return mortise_cli_value(cli, what, given, out, err);
+    return mortise_cli_parse_value(cli, what, given, out, err);
 }
 
 /* Makes the command for a decision.  A decision that does not fit the request
@@ -43,15 +43,15 @@ static int decide_one(struct mortise_cli *cli, make_fn *make, const char *given,
 {
     struct mortise_cli_choice c;
     json_t *command = NULL;
-    int rv = mortise_cli_choose(cli, given, &c, err);
+    int rv = mortise_cli_choose_request(cli, given, &c, err);
 
     if (rv == MORTISE_OK && c.request != NULL)
         rv = make(cli, &c, &command, err);
     if (rv == MORTISE_OK)
         rv = mortise_cli_confirm(cli, &c, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_command(cli, c.run, json_pack("[O]", command), false,
-                                 err);
+        rv = mortise_cli_send_commands(cli, c.run, json_pack("[O]", command),
+                                       false, err);
     json_decref(command);
     mortise_cli_choice_finish(&c);
     return rv;
@@ -60,8 +60,8 @@ static int decide_one(struct mortise_cli *cli, make_fn *make, const char *given,
 static bool has_command_for(const json_t *commands, const json_t *request)
 {
     MORTISE_JSON_EACH (one, i, commands)
-        if (strcmp(mortise_cli_text(one, "id"),
-                   mortise_cli_text(request, "id")) == 0)
+        if (strcmp(mortise_cli_get_text(one, "id"),
+                   mortise_cli_get_text(request, "id")) == 0)
             return true;
     return false;
 }
@@ -73,7 +73,7 @@ static int add_decision(struct mortise_cli *cli, make_fn *make,
 {
     struct mortise_cli_choice c;
     json_t *command = NULL;
-    int rv = mortise_cli_choose(cli, given, &c, err);
+    int rv = mortise_cli_choose_request(cli, given, &c, err);
 
     if (rv == MORTISE_OK && !c.named)
         rv = mortise_fail(
@@ -102,8 +102,8 @@ static int decide_several(struct mortise_cli *cli, make_fn *make,
         if (i == 1 || strcmp(a->operands[i], a->operands[0]) != 0)
             rv = add_decision(cli, make, a->operands[i], commands, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_command(cli, a->operands[0], json_incref(commands),
-                                 false, err);
+        rv = mortise_cli_send_commands(cli, a->operands[0],
+                                       json_incref(commands), false, err);
     json_decref(commands);
     return rv;
 }
@@ -127,7 +127,7 @@ static int make_tool_decision(struct mortise_cli *cli, const json_t *request,
 {
     const struct mortise_args *a = &cli->args;
     const char *digest =
-        a->digest != NULL ? a->digest : mortise_cli_text(request, "digest");
+        a->digest != NULL ? a->digest : mortise_cli_get_text(request, "digest");
     json_t *args;
     int rv;
 
@@ -135,13 +135,13 @@ static int make_tool_decision(struct mortise_cli *cli, const json_t *request,
         return mortise_fail(err, MORTISE_EDECISION,
                             "--answer is only for questions, but this request "
                             "is a call of %s: omit --answer",
-                            mortise_cli_text(request, "tool"));
+                            mortise_cli_get_text(request, "tool"));
     rv = parse_optional_json(cli, "--args", a->args, &args, err);
     if (rv != MORTISE_OK)
         return rv;
     *out =
         json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:o*}", "kind", "approve_tool",
-                  "id", mortise_cli_text(request, "id"), "decision",
+                  "id", mortise_cli_get_text(request, "id"), "decision",
                   approve ? "approve" : "reject", "reason", a->reason, "digest",
                   digest[0] != '\0' ? digest : NULL, "value", args);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -169,7 +169,7 @@ static int make_human_decision(struct mortise_cli *cli, const json_t *request,
     if (rv != MORTISE_OK)
         return rv;
     *out = json_pack("{s:s, s:s, s:{s:b, s:s*, s:o*}}", "kind", "answer", "id",
-                     mortise_cli_text(request, "id"), "value", "approved",
+                     mortise_cli_get_text(request, "id"), "value", "approved",
                      approve, "reason", a->reason, "answer", answer);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
@@ -185,7 +185,7 @@ static int read_edited_plan(struct mortise_cli *cli, json_t **out,
     *out = NULL;
     if (path == NULL)
         return rv;
-    rv = mortise_cli_source(cli, path, &source, err);
+    rv = mortise_cli_read_source(cli, path, &source, err);
     if (rv == MORTISE_OK) {
         *out = json_pack("{s:o, s:s}", "source", source, "path",
                          strcmp(path, "-") == 0 ? "stdin" : path);
@@ -210,7 +210,7 @@ static int make_plan_decision(struct mortise_cli *cli, const json_t *request,
     if (rv != MORTISE_OK)
         return rv;
     *out = json_pack("{s:s, s:s, s:{s:b, s:s*, s:o*}}", "kind", "answer", "id",
-                     mortise_cli_text(request, "id"), "value", "approved",
+                     mortise_cli_get_text(request, "id"), "value", "approved",
                      approve, "reason", a->reason, "graph", graph);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
@@ -348,13 +348,13 @@ static int fail_bare_answer(struct mortise_cli *cli,
     struct mortise_buf b;
     struct mortise_out o;
     const struct mortise_cli_continuation way =
-        mortise_cli_way_on(cli, &o, c->run, c->blocked);
+        mortise_cli_get_continuation(cli, &o, c->run, c->blocked);
 
     mortise_buf_init(&b, cli->mem);
     mortise_out_init_buf(&o, &b);
     mortise_cli_start_command_line(&way, "approve", c->request);
     mortise_out_puts(&o, " --answer ");
-    mortise_out_shell(&o, strlen(given) <= LONGEST ? given : "JSON");
+    mortise_out_put_shell_word(&o, strlen(given) <= LONGEST ? given : "JSON");
     mortise_out_flush(&o);
     command = mortise_buf_cstr(&b);
     mortise_fail(err, MORTISE_EINVAL,
@@ -379,7 +379,7 @@ static int make_answer(struct mortise_cli *cli,
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (mortise_cli_is_kind(request, others[i]))
             return mortise_cli_refuse_kind(cli, c, "is no question");
-    rv = mortise_cli_value(cli, "--value", cli->args.value, &value, err);
+    rv = mortise_cli_parse_value(cli, "--value", cli->args.value, &value, err);
     if (rv != MORTISE_OK)
         return rv;
     if (is_bare_answer(request, value)) {
@@ -387,7 +387,7 @@ static int make_answer(struct mortise_cli *cli,
         return fail_bare_answer(cli, c, err);
     }
     *out = json_pack("{s:s, s:s, s:o}", "kind", "answer", "id",
-                     mortise_cli_text(request, "id"), "value", value);
+                     mortise_cli_get_text(request, "id"), "value", value);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
@@ -395,7 +395,7 @@ static int answer(struct mortise_cli *cli, struct mortise_err *err)
 {
     return cli->args.value != NULL
                ? decide_requests(cli, make_answer, err)
-               : mortise_cli_usage(
+               : mortise_cli_fail_usage(
                      cli, "--value is missing; for a human node, 'mortise "
                           "approve RUN ID --answer JSON' is shorter");
 }
@@ -443,7 +443,7 @@ static int make_resolution(struct mortise_cli *cli,
     if (rv != MORTISE_OK)
         return rv;
     *out = json_pack("{s:s, s:s, s:s, s:o*}", "kind", "resolve", "id",
-                     mortise_cli_text(request, "id"), "decision",
+                     mortise_cli_get_text(request, "id"), "decision",
                      a->done != NULL ? "done"
                      : a->retry      ? "retry"
                                      : "fail",
@@ -460,15 +460,15 @@ static int find_resolved_request(struct mortise_cli *cli, json_t **id,
     char run[MORTISE_RUN_MAX];
     json_t *entry = NULL;
     const char *how;
-    int rv = mortise_cli_run_to_change(cli, a->operands[0], run, err);
+    int rv = mortise_cli_find_run_to_change(cli, a->operands[0], run, err);
 
     *id = NULL;
     if (rv == MORTISE_OK)
-        rv = mortise_cli_settled(cli, run, a->operands[1], &entry, err);
-    how = mortise_cli_text(entry, "how");
+        rv = mortise_cli_find_settled(cli, run, a->operands[1], &entry, err);
+    how = mortise_cli_get_text(entry, "how");
     if (rv == MORTISE_OK && entry != NULL &&
         (strcmp(how, "happened") == 0 ||
-         strcmp(mortise_cli_text(entry, "entry"), "correct") == 0))
+         strcmp(mortise_cli_get_text(entry, "entry"), "correct") == 0))
         *id = json_incref(json_object_get(entry, "id"));
     json_decref(entry);
     return rv;
@@ -480,14 +480,14 @@ static int send_corrected_result(struct mortise_cli *cli, const json_t *id,
 {
     const struct mortise_args *a = &cli->args;
     json_t *result, *commands;
-    int rv = mortise_cli_value(cli, "--done", a->done, &result, err);
+    int rv = mortise_cli_parse_value(cli, "--done", a->done, &result, err);
 
     if (rv != MORTISE_OK)
         return rv;
     commands =
         json_pack("[{s:s, s:O, s:s, s:o}, {s:s}]", "kind", "resolve", "id", id,
                   "decision", "done", "value", result, "kind", "resume");
-    return mortise_cli_command(cli, a->operands[0], commands, false, err);
+    return mortise_cli_send_commands(cli, a->operands[0], commands, false, err);
 }
 
 static int run_resolve_command(struct mortise_cli *cli, struct mortise_err *err)
@@ -497,7 +497,7 @@ static int run_resolve_command(struct mortise_cli *cli, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     if ((a->done != NULL) + a->retry + a->fail != 1)
-        return mortise_cli_usage(
+        return mortise_cli_fail_usage(
             cli, "give exactly one of --done, --retry and --fail");
     if (a->done != NULL && a->n_operands == 2)
         rv = find_resolved_request(cli, &id, err);
@@ -578,7 +578,7 @@ static int send_stop_command(struct mortise_cli *cli, const char *kind,
                              int wanted, struct mortise_err *err)
 {
     cli->wanted = wanted;
-    return mortise_cli_command_run(
+    return mortise_cli_send_to_operand(
         cli,
         json_pack("[{s:s, s:s*}]", "kind", kind, "reason", cli->args.reason),
         true, err);

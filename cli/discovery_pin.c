@@ -60,7 +60,7 @@ static int fail_unknown_entry(const struct pin_session *p, const char *key,
         if (n < sizeof known / sizeof known[0])
             known[n++] = name;
     }
-    near = mortise_nearest(key, known, n);
+    near = mortise_nearest_find(key, known, n);
     return mortise_fail(err, MORTISE_ENOTFOUND,
                         "the discovery plugin '%s' has no entry '%.200s'%s%s%s",
                         p->plugin, key, near != NULL ? "; did you mean '" : "",
@@ -127,9 +127,9 @@ static int compare_with_pins(struct pin_session *p, struct mortise_err *err)
 static void print_entry_key(struct mortise_out *o, enum mortise_style style,
                             const char *sign, const char *key)
 {
-    mortise_out_style(o, style);
+    mortise_out_set_style(o, style);
     mortise_out_print_escaped(o, "%s %s", sign, key);
-    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_set_style(o, MORTISE_PLAIN);
     mortise_out_puts(o, "\n");
 }
 
@@ -141,7 +141,7 @@ static void print_whole_entry(struct mortise_out *o, const json_t *entry)
     if (text == NULL)
         o->errnum = ENOMEM;
     else
-        mortise_out_text(o, text, 4);
+        mortise_out_put_text(o, text, 4);
     free(text);
 }
 
@@ -169,9 +169,9 @@ static void print_pin_changes(struct pin_session *p)
 {
     struct mortise_out *o = &p->cli->out;
 
-    mortise_out_style(o, MORTISE_BOLD);
+    mortise_out_set_style(o, MORTISE_BOLD);
     mortise_out_print_escaped(o, "%s", p->plugin);
-    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_set_style(o, MORTISE_PLAIN);
     if (json_object_size(p->news) == 0)
         mortise_out_puts(o, ": as pinned\n");
     else
@@ -191,7 +191,7 @@ static int apply_entry_pins(void *ud, json_t *lock, struct mortise_err *err)
 
     MORTISE_JSON_MEMBERS (key, digest, p->news)
         if (rv == MORTISE_OK)
-            rv = mortise_lock_set_found(
+            rv = mortise_lock_set_discovery(
                 lock, p->plugin, key,
                 json_is_null(digest) ? NULL : mortise_json_unconst(digest),
                 err);
@@ -225,7 +225,8 @@ static int fetch_entries(struct pin_session *p, struct mortise_err *err)
         return mortise_fail(err, MORTISE_ESTATE, "interrupted");
     p->now = json_object_get(p->reply, "entries");
     pins = mortise_lock_discovery(&p->deployment->lock, p->plugin);
-    p->before = pins != NULL ? mortise_yaml_json(pins, false) : json_object();
+    p->before =
+        pins != NULL ? mortise_yaml_to_json(pins, false) : json_object();
     p->news = json_object();
     return rv == MORTISE_OK && (p->before == NULL || p->news == NULL)
                ? mortise_nomem(err)

@@ -52,7 +52,7 @@ static void report_trusted_keys(struct mortise_doctor *d,
     size_t n = mortise_trust_count(t), good = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const struct mortise_trusted *key = mortise_trust_at(t, i);
+        const struct mortise_trusted_key *key = mortise_trust_at(t, i);
 
         good += !key->revoked;
         if (i == 0 || strcmp(key->path, mortise_trust_at(t, i - 1)->path) != 0)
@@ -88,7 +88,7 @@ static void check_trusted_keys(struct mortise_doctor *d,
     mortise_diags_init(&diags, d->cli->mem);
     rv = mortise_trust_open(&trust, d->cli->mem, settings->trust_dirs,
                             settings->n_trust_dirs, &diags, &err);
-    mortise_cli_findings(d->cli, &diags);
+    mortise_cli_print_findings(d->cli, &diags);
     if (rv == MORTISE_OK)
         report_trusted_keys(d, trust);
     else
@@ -120,10 +120,10 @@ static void check_user_directory(struct mortise_doctor *d)
 
 static void check_installed_plugin(struct mortise_doctor *d,
                                    struct mortise_plugin_set *s,
-                                   const struct mortise_found *f)
+                                   const struct mortise_plugin_info *f)
 {
     struct mortise_err err;
-    const char *problem = mortise_plugin_set_problem(s, f, &err);
+    const char *problem = mortise_plugin_set_find_problem(s, f, &err);
 
     if (f->quarantined)
         mortise_doctor_report(d, MORTISE_DOCTOR_FAIL, "plugin",
@@ -219,7 +219,7 @@ static void check_deployment_findings(struct mortise_doctor *d,
     const char *file;
     struct mortise_err err;
 
-    if (mortise_cli_find(cli, NULL, &err) != MORTISE_OK ||
+    if (mortise_cli_find_deployment(cli, NULL, &err) != MORTISE_OK ||
         cli->deployment == NULL)
         return; /* open_settings() reports it */
     file = cli->deployment;
@@ -247,7 +247,7 @@ static bool was_finding_reported(const struct mortise_diags *said,
     return false;
 }
 
-/* Open the settings like mortise_cli_settings().  Print the findings that are
+/* Open the settings like mortise_cli_open_settings().  Print the findings that are
  * not in `said` (NULL: print none). */
 static int read_doctor_settings(struct mortise_doctor *d,
                                 const struct mortise_diags *said,
@@ -256,7 +256,7 @@ static int read_doctor_settings(struct mortise_doctor *d,
 {
     struct mortise_cli *cli = d->cli;
     struct mortise_diags diags;
-    int rv = mortise_cli_find(cli, NULL, err);
+    int rv = mortise_cli_find_deployment(cli, NULL, err);
 
     memset(settings, 0, sizeof *settings);
     if (rv != MORTISE_OK)
@@ -319,18 +319,19 @@ static void check_with_settings(struct mortise_doctor *d)
                 d, MORTISE_DOCTOR_OK, "deployment", NULL, "%s",
                 d->cli->deployment != NULL ? d->cli->deployment
                                            : "none: using defaults");
-        mortise_doctor_store(d, settings);
-        mortise_doctor_worker(d, settings);
+        mortise_doctor_check_store(d, settings);
+        mortise_doctor_check_worker(d, settings);
         check_user_directory(d);
         check_trusted_keys(d, settings);
         check_plugin_directories(d, settings);
         check_installed_plugins(d, &set);
         if (!d->cli->looks) { /* otherwise no code of it may run */
             if (set.plugins != NULL) {
-                mortise_doctor_paths(d, settings->deployment, set.plugins);
-                mortise_doctor_memory(d, settings, set.plugins);
+                mortise_doctor_check_paths(d, settings->deployment,
+                                           set.plugins);
+                mortise_doctor_check_memory(d, settings, set.plugins);
             }
-            mortise_doctor_mcp(d, settings->deployment);
+            mortise_doctor_check_mcp(d, settings->deployment);
         }
     }
     mortise_plugin_set_close(&set);
@@ -341,13 +342,13 @@ static int doctor(struct mortise_cli *cli, struct mortise_err *err)
     struct mortise_doctor d = {.cli = cli};
 
     (void)err; /* each problem is its own line */
-    mortise_doctor_host(&d);
+    mortise_doctor_check_host(&d);
     check_with_settings(&d);
     if (!cli->args.json)
         mortise_out_printf(&cli->out, "%s: %u to correct, %u to review\n",
-                           d.n_sick > 0 ? "not fit" : "fit", d.n_sick,
-                           d.n_ailing);
-    return d.n_sick > 0 ? MORTISE_EXIT_FINDINGS : MORTISE_EXIT_OK;
+                           d.n_unhealthy > 0 ? "not fit" : "fit", d.n_unhealthy,
+                           d.n_warned);
+    return d.n_unhealthy > 0 ? MORTISE_EXIT_FINDINGS : MORTISE_EXIT_OK;
 }
 
 static const struct mortise_opt opts[] = {

@@ -12,7 +12,7 @@ enum mortise_health {
 
 struct mortise_doctor {
     struct mortise_cli *cli;
-    unsigned n_ailing, n_sick;
+    unsigned n_warned, n_unhealthy;
 };
 
 /* doctor_say.c.  Print one line: the result, and how to correct it (NULL:
@@ -22,24 +22,24 @@ void mortise_doctor_report(struct mortise_doctor *d, enum mortise_health health,
                            const char *fmt, ...) MORTISE_PRINTF(5, 6);
 
 /* doctor_host.c */
-void mortise_doctor_host(struct mortise_doctor *d);
+void mortise_doctor_check_host(struct mortise_doctor *d);
 /* doctor_store.c */
-void mortise_doctor_store(struct mortise_doctor *d,
-                          const struct mortise_settings *settings);
+void mortise_doctor_check_store(struct mortise_doctor *d,
+                                const struct mortise_settings *settings);
 /* doctor_worker.c */
-void mortise_doctor_worker(struct mortise_doctor *d,
-                           const struct mortise_settings *settings);
+void mortise_doctor_check_worker(struct mortise_doctor *d,
+                                 const struct mortise_settings *settings);
 /* doctor_memory.c */
 struct mortise_plugins;
-void mortise_doctor_memory(struct mortise_doctor *d,
-                           const struct mortise_settings *settings,
-                           struct mortise_plugins *plugins);
+void mortise_doctor_check_memory(struct mortise_doctor *d,
+                                 const struct mortise_settings *settings,
+                                 struct mortise_plugins *plugins);
 /* doctor_paths.c */
-void mortise_doctor_paths(struct mortise_doctor *d,
-                          const struct mortise_deployment *deployment,
-                          struct mortise_plugins *plugins);
+void mortise_doctor_check_paths(struct mortise_doctor *d,
+                                const struct mortise_deployment *deployment,
+                                struct mortise_plugins *plugins);
 /* doctor_mcp.c */
-void mortise_doctor_mcp(struct mortise_doctor *d,
-                        const struct mortise_deployment *deployment);
+void mortise_doctor_check_mcp(struct mortise_doctor *d,
+                              const struct mortise_deployment *deployment);
 
 #endif

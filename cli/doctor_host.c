@@ -129,7 +129,7 @@ static void check_clock(struct mortise_doctor *d)
     char now[MORTISE_TIME_TEXT];
     bool wrong = mortise_now_ms() < BORN_MS;
 
-    mortise_time_text(now, mortise_now_ms());
+    mortise_time_format(now, mortise_now_ms());
     mortise_doctor_report(
         d, wrong ? MORTISE_DOCTOR_FAIL : MORTISE_DOCTOR_OK, "clock",
         "synchronize the clock (timedatectl set-ntp true)", "%s%s", now,
@@ -155,7 +155,7 @@ static void check_curl(struct mortise_doctor *d)
             "%s: http.request/1 does not work in any plugin", err.msg);
 }
 
-void mortise_doctor_host(struct mortise_doctor *d)
+void mortise_doctor_check_host(struct mortise_doctor *d)
 {
     check_kernel(d);
     check_memfd(d);

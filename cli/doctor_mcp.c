@@ -21,7 +21,7 @@ static size_t count_tools_in_state(const struct mortise_mcp *m,
     size_t n = 0;
 
     MORTISE_JSON_EACH (tool, i, json_object_get(listed, "tools"))
-        n += strcmp(mortise_mcp_state(m, server, tool), state) == 0;
+        n += strcmp(mortise_mcp_get_pin_state(m, server, tool), state) == 0;
     return n;
 }
 
@@ -44,8 +44,9 @@ static void describe_server(char *out, size_t cap, const char *server,
     const json_t *is = json_object_get(listed, "server");
 
     snprintf(out, cap, "%.64s: %.64s %.32s, %.16s, %zu tools", server,
-             mortise_cli_text(is, "name"), mortise_cli_text(is, "version"),
-             mortise_cli_text(listed, "protocol"),
+             mortise_cli_get_text(is, "name"),
+             mortise_cli_get_text(is, "version"),
+             mortise_cli_get_text(listed, "protocol"),
              json_array_size(json_object_get(listed, "tools")));
 }
 
@@ -98,8 +99,8 @@ static void check_deployed_server(struct mortise_doctor *d,
     json_decref(listed);
 }
 
-void mortise_doctor_mcp(struct mortise_doctor *d,
-                        const struct mortise_deployment *deployment)
+void mortise_doctor_check_mcp(struct mortise_doctor *d,
+                              const struct mortise_deployment *deployment)
 {
     const struct mortise_mcp_servers *all = &deployment->tools.mcp;
     struct mortise_mcp m;

@@ -59,9 +59,9 @@ static bool has_directory_entries(const char *dir)
     return any;
 }
 
-void mortise_doctor_memory(struct mortise_doctor *d,
-                           const struct mortise_settings *s,
-                           struct mortise_plugins *plugins)
+void mortise_doctor_check_memory(struct mortise_doctor *d,
+                                 const struct mortise_settings *s,
+                                 struct mortise_plugins *plugins)
 {
     const char *plugin = s->deployment->memory.plugin;
     char dir[PATH_MAX] = "", words[1024] = "";

@@ -74,7 +74,8 @@ static void check_plugin_paths(struct mortise_doctor *d,
 
     for (size_t k = 0; m != NULL && config != NULL && k < 2; k++)
         for (size_t i = 0; i < lists[k]->n; i++) {
-            const char *path = mortise_grant_config(lists[k]->items[i]);
+            const char *path =
+                mortise_grant_get_config_path(lists[k]->items[i]);
             const struct mortise_yaml *v =
                 path != NULL &&
                         (k == 0 || !contains_name(lists[0], lists[k]->items[i]))
@@ -86,9 +87,9 @@ static void check_plugin_paths(struct mortise_doctor *d,
         }
 }
 
-void mortise_doctor_paths(struct mortise_doctor *d,
-                          const struct mortise_deployment *deployment,
-                          struct mortise_plugins *plugins)
+void mortise_doctor_check_paths(struct mortise_doctor *d,
+                                const struct mortise_deployment *deployment,
+                                struct mortise_plugins *plugins)
 {
     const struct mortise_yaml *configs = deployment->config;
     const struct mortise_discoverers *all = &deployment->discovery;

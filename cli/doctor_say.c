@@ -17,7 +17,7 @@ static void print_line_json(struct mortise_out *o, const char *level,
                           "message", words, "remedy", remedy);
 
     if (v != NULL)
-        mortise_out_json(o, v, false);
+        mortise_out_put_json(o, v, false);
     else
         o->errnum = ENOMEM;
     json_decref(v);
@@ -39,16 +39,16 @@ void mortise_doctor_report(struct mortise_doctor *d, enum mortise_health health,
     va_end(ap);
     if (health == MORTISE_DOCTOR_OK)
         remedy = NULL;
-    d->n_ailing += health == MORTISE_DOCTOR_WARN;
-    d->n_sick += health == MORTISE_DOCTOR_FAIL;
+    d->n_warned += health == MORTISE_DOCTOR_WARN;
+    d->n_unhealthy += health == MORTISE_DOCTOR_FAIL;
     if (d->cli->args.json) {
         print_line_json(o, levels[health], what, remedy, words);
         return;
     }
-    mortise_out_styled(o, styles[health], levels[health], 5);
-    mortise_out_cell(o, what, 12);
+    mortise_out_put_styled(o, styles[health], levels[health], 5);
+    mortise_out_put_cell(o, what, 12);
     mortise_out_print_escaped(o, "%s\n", words);
     if (remedy != NULL)
-        mortise_out_text(o, remedy, 17);
+        mortise_out_put_text(o, remedy, 17);
     mortise_out_flush(o);
 }

@@ -63,11 +63,11 @@ static void check_store_mode(struct mortise_doctor *d,
 
     if (fstat(dir, &st) != 0)
         return;
-    if (st.st_uid == geteuid() && mortise_settings_shares(s)) {
+    if (st.st_uid == geteuid() && mortise_settings_is_shared(s)) {
         check_shared_store_mode(d, s, dir);
         return;
     }
-    mortise_owner_sudo(st.st_uid, sudo);
+    mortise_owner_format_sudo(st.st_uid, sudo);
     snprintf(run_as, sizeof run_as,
              "run as its owner (%s mortise doctor), or change the owner with "
              "chown -R",
@@ -133,7 +133,7 @@ static void check_store_times(struct mortise_doctor *d, int dir)
     ms = (uint64_t)st.st_mtim.tv_sec * 1000;
     if (ms <= mortise_now_ms() + 60000)
         return;
-    mortise_time_text(then, ms);
+    mortise_time_format(then, ms);
     mortise_doctor_report(
         d, MORTISE_DOCTOR_WARN, "clock",
         "find out whether the clock was wrong then or is wrong "
@@ -256,11 +256,11 @@ static bool is_store_locked(int dir, struct mortise_err *err)
 
     if (again < 0) /* a lock belongs to the open file; leave `dir` unlocked */
         return false;
-    rv = mortise_dir_lock_take(&hold, again, err);
+    rv = mortise_dir_lock_acquire(&hold, again, err);
     if (rv != MORTISE_OK)
         return rv == MORTISE_EBUSY;
     held = mortise_dir_lock_probe(dir, "db/LOCK", err) == MORTISE_EBUSY;
-    mortise_dir_lock_drop(&hold);
+    mortise_dir_lock_release(&hold);
     return held;
 }
 
@@ -290,7 +290,7 @@ static void check_store_engine(struct mortise_doctor *d,
                                const struct mortise_settings *s, int dir)
 {
     const struct mortise_client_requirements anything = {
-        .group = mortise_settings_shares(s) ? s->deployment->access : NULL};
+        .group = mortise_settings_is_shared(s) ? s->deployment->access : NULL};
     struct mortise_client c;
     struct mortise_err err = {0};
     int rv = mortise_client_open(&c, d->cli->mem, s->store, &anything, &err);
@@ -360,7 +360,7 @@ static void check_store_data(struct mortise_doctor *d, const char *path,
 {
     struct mortise_err err;
 
-    if (!mortise_directory_is_made(dir))
+    if (!mortise_directory_has_store(dir))
         return;
     if (mortise_store_check(path, &mortise_heap, &err) == MORTISE_OK)
         mortise_doctor_report(d, MORTISE_DOCTOR_OK, "commits", NULL,
@@ -374,7 +374,7 @@ static void check_store_data(struct mortise_doctor *d, const char *path,
 static void check_missing_store(struct mortise_doctor *d, const char *path)
 {
     char parent[PATH_MAX];
-    int dir = open(mortise_cli_parent(path, parent),
+    int dir = open(mortise_cli_get_parent_dir(path, parent),
                    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (dir < 0 || faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) != 0) {
@@ -401,10 +401,10 @@ static bool check_as_member(struct mortise_doctor *d,
     struct stat st;
     char owner[64];
 
-    if (!mortise_settings_shares(s) || stat(s->store, &st) != 0 ||
+    if (!mortise_settings_is_shared(s) || stat(s->store, &st) != 0 ||
         st.st_uid == geteuid())
         return false;
-    mortise_owner_name(st.st_uid, owner);
+    mortise_owner_get_name(st.st_uid, owner);
     mortise_doctor_report(
         d, MORTISE_DOCTOR_OK, "store", NULL,
         "%s belongs to %s: members of the group %s can use its "
@@ -414,8 +414,8 @@ static bool check_as_member(struct mortise_doctor *d,
     return true;
 }
 
-void mortise_doctor_store(struct mortise_doctor *d,
-                          const struct mortise_settings *s)
+void mortise_doctor_check_store(struct mortise_doctor *d,
+                                const struct mortise_settings *s)
 {
     const char *path = s->store;
     int dir;

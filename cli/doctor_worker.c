@@ -60,7 +60,7 @@ static void add_launch_words(struct mortise_buf *b, const char *store,
     add_launch_word(b, "program", program);
     add_launch_word(b, "cwd", "/");
     add_launch_word(b, "offline", "");
-    mortise_launching_put_user(b, store, &tried);
+    mortise_launching_add_user(b, store, &tried);
     add_launch_word(b, "system", "/etc/ld.so.cache");
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
         add_launch_word(b, "exec", runs[i]);
@@ -186,7 +186,7 @@ static bool check_program_paths(struct mortise_doctor *d,
 static bool check_program_dir(struct mortise_doctor *d,
                               const struct mortise_program *p)
 {
-    const char *dir = mortise_launching_dir(p);
+    const char *dir = mortise_launching_get_dir(p);
     struct stat st;
 
     if (stat(dir, &st) != 0)
@@ -218,7 +218,7 @@ static void check_worker_starts(struct mortise_doctor *d,
                              .program = find_idle_program()};
     const struct mortise_deployment *deployment = settings->deployment;
     bool needed = deployment->programs.n > 0 ||
-                  mortise_mcp_runs_programs(&deployment->tools.mcp);
+                  mortise_mcp_has_programs(&deployment->tools.mcp);
     struct mortise_err err;
 
     if (access(t.worker, X_OK) != 0)
@@ -244,8 +244,8 @@ static void check_worker_starts(struct mortise_doctor *d,
                               "%s starts programs in a sandbox", t.worker);
 }
 
-void mortise_doctor_worker(struct mortise_doctor *d,
-                           const struct mortise_settings *settings)
+void mortise_doctor_check_worker(struct mortise_doctor *d,
+                                 const struct mortise_settings *settings)
 {
     const struct mortise_programs *all = &settings->deployment->programs;
 

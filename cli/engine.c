@@ -26,10 +26,10 @@ static int fail_engine_exists(struct mortise_cli *cli, struct mortise_err *err)
         mortise_cli_call(cli, "engine", json_object(), NULL, NULL, &other, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_fail(err, MORTISE_EBUSY,
-                          "process %llu already uses the store %s",
-                          (unsigned long long)mortise_cli_integer(other, "pid"),
-                          mortise_cli_text(other, "store"));
+        rv = mortise_fail(
+            err, MORTISE_EBUSY, "process %llu already uses the store %s",
+            (unsigned long long)mortise_cli_get_integer(other, "pid"),
+            mortise_cli_get_text(other, "store"));
     json_decref(other);
     return rv;
 }
@@ -44,7 +44,7 @@ static int open_or_wait_for_store(struct mortise_cli *cli,
 
     while (rv == MORTISE_OK && mortise_session_engine(cli->session) == NULL &&
            !is_stop_requested(NULL)) {
-        if (mortise_session_stays(cli->session))
+        if (mortise_session_is_persistent(cli->session))
             return fail_engine_exists(cli, err);
         if (!told)
             mortise_cli_log(cli, MORTISE_LOG_INFO,
@@ -79,11 +79,11 @@ static int serve_until_signal(struct mortise_cli *cli, struct mortise *m,
 {
     uint64_t until_ms = mortise_plugins_quarantine_end(m->plugins);
 
-    while (!mortise_session_is_over(cli->session)) {
+    while (!mortise_session_is_interrupted(cli->session)) {
         int rv = mortise_poll(m, get_quarantine_wait_ms(until_ms), err);
         bool failed = rv < 0;
 
-        if (failed && mortise_engine_ready(m, NULL) != MORTISE_OK)
+        if (failed && mortise_engine_check_ready(m, NULL) != MORTISE_OK)
             return rv;
         if (failed)
             mortise_log(m, MORTISE_LOG_ERROR, "%s", err->msg);
@@ -121,7 +121,7 @@ static int engine(struct mortise_cli *cli, struct mortise_err *err)
 
     if (cli->args.install_user_service)
         return mortise_service_unit_install(cli, err);
-    rv = mortise_stop_begin(err);
+    rv = mortise_stop_install(err);
     cli->args.verbose = true;
     cli->dated = true;
     if (rv == MORTISE_OK)
@@ -174,7 +174,7 @@ const struct mortise_cmd mortise_cmd_engine = {
             "call wrote for this deployment and store.\n",
     .opts = engine_opts,
     .exits = MORTISE_EXITS_STORE,
-    .session = MORTISE_SESSION_STAYS,
+    .session = MORTISE_SESSION_PERSISTENT,
     .example = "mortise engine --deployment /etc/mortise/mortise.yaml\n"
                "mortise engine --install-user-service",
     .run = engine,

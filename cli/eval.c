@@ -30,8 +30,9 @@ static int read_eval_variables(struct mortise_cli *cli, struct eval_input *g,
                                struct mortise_err *err)
 {
     const char *path = cli->args.vars;
-    int rv = path != NULL ? mortise_cli_json(cli, "--vars", path, &g->vars, err)
-                          : MORTISE_OK;
+    int rv = path != NULL
+                 ? mortise_cli_parse_json(cli, "--vars", path, &g->vars, err)
+                 : MORTISE_OK;
 
     if (rv == MORTISE_OK && path != NULL && !json_is_object(g->vars))
         return mortise_fail(err, MORTISE_EINVAL,
@@ -73,7 +74,7 @@ static int read_expression(struct mortise_cli *cli, struct eval_input *g,
         return mortise_fail(
             err, MORTISE_EINVAL,
             "the expression and --vars cannot both come from stdin");
-    rv = mortise_cli_read(cli, operand, &text, &g->n, err);
+    rv = mortise_cli_read_file(cli, operand, &text, &g->n, err);
     if (rv != MORTISE_OK)
         return rv;
     g->text = mortise_arena_strndup(&g->arena, text, g->n);
@@ -115,7 +116,7 @@ static bool describe_as_file(struct eval_input *g,
 }
 
 static struct mortise_span get_expression_span(struct mortise_yaml_file *file,
-                                               struct mortise_cel_where where)
+                                               struct mortise_cel_range where)
 {
     const struct mortise_text text = {.file = file};
 
@@ -124,7 +125,7 @@ static struct mortise_span get_expression_span(struct mortise_yaml_file *file,
 
 /* Print a compile error as `mortise check` would. */
 static int print_compile_error(struct mortise_cli *cli, struct eval_input *g,
-                               int rv, struct mortise_cel_where where,
+                               int rv, struct mortise_cel_range where,
                                const struct mortise_err *err)
 {
     struct mortise_yaml_file file;
@@ -135,13 +136,13 @@ static int print_compile_error(struct mortise_cli *cli, struct eval_input *g,
     mortise_diags_init(&diags, cli->mem);
     mortise_diag_add(&diags, rv == MORTISE_EUNAVAILABLE ? "E0404" : "E0401",
                      get_expression_span(&file, where), "%s", err->msg);
-    mortise_cli_findings(cli, &diags);
+    mortise_cli_print_findings(cli, &diags);
     return MORTISE_EXIT_FINDINGS;
 }
 
 /* Print an evaluation error after its place. */
 static int print_eval_error(struct mortise_cli *cli, struct eval_input *g,
-                            int rv, struct mortise_cel_where where,
+                            int rv, struct mortise_cel_range where,
                             struct mortise_err *err)
 {
     struct mortise_yaml_file file;
@@ -159,7 +160,7 @@ static int print_eval_error(struct mortise_cli *cli, struct eval_input *g,
 
 static int evaluate_and_print(struct mortise_cli *cli, struct eval_input *g)
 {
-    struct mortise_cel_where where = {0, 0};
+    struct mortise_cel_range where = {0, 0};
     struct mortise_cel_env env = {g->values, 0};
     struct mortise_err err = {0};
     struct mortise_cel *prog;
@@ -172,7 +173,7 @@ static int evaluate_and_print(struct mortise_cli *cli, struct eval_input *g)
     rv = mortise_cel_eval(prog, &env, &v, &where, &err);
     if (rv != MORTISE_OK)
         return print_eval_error(cli, g, rv, where, &err);
-    mortise_out_json(&cli->out, v, false);
+    mortise_out_put_json(&cli->out, v, false);
     json_decref(v);
     return MORTISE_EXIT_OK;
 }

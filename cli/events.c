@@ -7,14 +7,14 @@
 /* Nonzero if stdout is closed: stop following. */
 static int print_event_item(void *ud, json_t *item)
 {
-    return mortise_progress_event(ud, item);
+    return mortise_progress_print_event(ud, item);
 }
 
 /* A signal ends only the following: runs of other processes that are executed
  * here continue (host.c). */
 static int stop_on_signal(struct mortise_cli *cli, struct mortise_err *err)
 {
-    int rv = mortise_stop_begin(err);
+    int rv = mortise_stop_install(err);
 
     return rv == MORTISE_OK
                ? mortise_session_set_until(cli->session, mortise_stop_fd(), err)
@@ -30,9 +30,9 @@ static int events(struct mortise_cli *cli, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     if (a->after != NULL)
-        rv = mortise_cli_number("--after", a->after, &after, err);
+        rv = mortise_cli_parse_number("--after", a->after, &after, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run_to_read(cli, a->operands[0], run, err);
+        rv = mortise_cli_find_run_to_read(cli, a->operands[0], run, err);
     if (rv == MORTISE_OK && a->follow)
         rv = stop_on_signal(cli, err);
     if (rv != MORTISE_OK)

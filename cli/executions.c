@@ -30,12 +30,12 @@ void mortise_cli_print_error(struct mortise_out *o, const json_t *error)
 {
     const json_t *cause = json_object_get(error, "cause");
 
-    mortise_out_print_escaped(o, "%s: %s", mortise_cli_text(error, "code"),
-                              mortise_cli_text(error, "message"));
+    mortise_out_print_escaped(o, "%s: %s", mortise_cli_get_text(error, "code"),
+                              mortise_cli_get_text(error, "message"));
     if (cause != NULL)
         mortise_out_print_escaped(o, " (on_error, after %s: %s)",
-                                  mortise_cli_text(cause, "code"),
-                                  mortise_cli_text(cause, "message"));
+                                  mortise_cli_get_text(cause, "code"),
+                                  mortise_cli_get_text(cause, "message"));
 }
 
 static enum mortise_style get_status_style(const char *status)
@@ -50,8 +50,9 @@ static enum mortise_style get_status_style(const char *status)
 /* The duration in ms; false if it has not begun or not ended. */
 static bool get_duration(const json_t *node, uint64_t *ms)
 {
-    uint64_t from = mortise_cli_time(mortise_cli_text(node, "started"));
-    uint64_t to = mortise_cli_time(mortise_cli_text(node, "ended"));
+    uint64_t from =
+        mortise_cli_parse_time(mortise_cli_get_text(node, "started"));
+    uint64_t to = mortise_cli_parse_time(mortise_cli_get_text(node, "ended"));
 
     *ms = from < to ? to - from : 0;
     return from != 0 && to != 0;
@@ -67,7 +68,7 @@ static bool format_starred_name(const json_t *node,
     bool any = false;
     size_t n = 0;
 
-    mortise_cli_execution(node, name);
+    mortise_cli_format_execution(node, name);
     for (const char *p = name; *p != '\0'; p++) {
         out[n++] = *p;
         if (*p != '[' || p[1] == '\0')
@@ -95,7 +96,7 @@ static void add_to_row(struct row *r, const json_t *node)
         r->timed = true;
         r->ms = ms > r->ms ? ms : r->ms;
     }
-    r->attempts += mortise_cli_integer(node, "attempts");
+    r->attempts += mortise_cli_get_integer(node, "attempts");
     r->unsettled += mortise_cli_is_unsettled(node);
 }
 
@@ -108,7 +109,7 @@ static struct row *get_execution_row(const json_t *node, json_t *known,
     const json_t *at = NULL;
 
     if (format_starred_name(node, name)) {
-        snprintf(key, sizeof key, "%s %s", mortise_cli_text(node, "status"),
+        snprintf(key, sizeof key, "%s %s", mortise_cli_get_text(node, "status"),
                  name);
         at = json_object_get(known, key);
         if (at == NULL &&
@@ -135,11 +136,12 @@ static void print_row_times(struct mortise_out *o, const struct row *r)
 /* The person who approved the call, and the reason. */
 static void print_call_approval(struct mortise_out *o, const json_t *approval)
 {
-    const char *reason = mortise_cli_text(approval, "reason");
+    const char *reason = mortise_cli_get_text(approval, "reason");
 
     if (approval != NULL)
         mortise_out_print_escaped(
-            o, "  approved by %s%s%s%s", mortise_cli_text(approval, "actor"),
+            o, "  approved by %s%s%s%s",
+            mortise_cli_get_text(approval, "actor"),
             json_is_true(json_object_get(approval, "edited"))
                 ? ", with edited arguments"
                 : "",
@@ -151,7 +153,7 @@ static void print_model_choice(struct mortise_out *o, const json_t *llm)
 {
     if (llm != NULL)
         mortise_out_print_escaped(o, "  model: %s",
-                                  mortise_cli_text(llm, "reason"));
+                                  mortise_cli_get_text(llm, "reason"));
 }
 
 static void format_row_name(const struct row *r,
@@ -160,7 +162,7 @@ static void format_row_name(const struct row *r,
     if (r->n > 1)
         format_starred_name(r->first, name);
     else
-        mortise_cli_execution(r->first, name);
+        mortise_cli_format_execution(r->first, name);
 }
 
 /* The width of the longest name, within bounds. */
@@ -183,16 +185,17 @@ static size_t get_name_columns(const struct row *rows, size_t n)
 static void print_execution_row(struct mortise_out *o, const struct row *r,
                                 size_t columns)
 {
-    const char *status = mortise_cli_text(r->first, "status");
+    const char *status = mortise_cli_get_text(r->first, "status");
     char name[MORTISE_CLI_EXECUTION];
 
     format_row_name(r, name);
     mortise_out_puts(o, "  ");
-    mortise_out_styled(o, get_status_style(status), status, 18);
-    mortise_out_cell(o, name, columns);
-    mortise_out_print_escaped(o, " %s", mortise_cli_text(r->first, "type"));
+    mortise_out_put_styled(o, get_status_style(status), status, 18);
+    mortise_out_put_cell(o, name, columns);
+    mortise_out_print_escaped(o, " %s", mortise_cli_get_text(r->first, "type"));
     if (r->n == 1 && json_object_get(r->first, "tool") != NULL)
-        mortise_out_print_escaped(o, " %s", mortise_cli_text(r->first, "tool"));
+        mortise_out_print_escaped(o, " %s",
+                                  mortise_cli_get_text(r->first, "tool"));
     print_row_times(o, r);
     if (mortise_cli_waits_for_descriptor(r->first))
         mortise_out_puts(o, "  waits for a file descriptor");
@@ -200,7 +203,7 @@ static void print_execution_row(struct mortise_out *o, const struct row *r,
         mortise_out_puts(o, "  ");
         if (r->n > 1)
             mortise_out_print_escaped(
-                o, "%s: ", mortise_cli_execution(r->failed, name));
+                o, "%s: ", mortise_cli_format_execution(r->failed, name));
         mortise_cli_print_error(o, r->error);
     }
     if (r->n == 1)
@@ -245,9 +248,9 @@ bool mortise_cli_is_called(const json_t *object, const char *name)
 {
     char called[MORTISE_CLI_EXECUTION];
 
-    return strcmp(mortise_cli_text(object, "node"), name) == 0 ||
-           strcmp(mortise_cli_text(object, "path"), name) == 0 ||
-           strcmp(mortise_cli_execution(object, called), name) == 0;
+    return strcmp(mortise_cli_get_text(object, "node"), name) == 0 ||
+           strcmp(mortise_cli_get_text(object, "path"), name) == 0 ||
+           strcmp(mortise_cli_format_execution(object, called), name) == 0;
 }
 
 enum { FIELD = 11 }; /* width of a member's name */
@@ -263,7 +266,7 @@ static bool is_list_of_strings(const json_t *list)
 static void print_execution_member(struct mortise_out *o, const char *name,
                                    const json_t *v)
 {
-    mortise_out_styled(o, MORTISE_DIM, name, FIELD);
+    mortise_out_put_styled(o, MORTISE_DIM, name, FIELD);
     if (json_is_string(v)) {
         mortise_out_print_escaped(o, "%s\n", json_string_value(v));
     } else if (is_list_of_strings(v)) {
@@ -272,7 +275,7 @@ static void print_execution_member(struct mortise_out *o, const char *name,
                                       json_string_value(one));
         mortise_out_puts(o, "\n");
     } else {
-        mortise_out_json(o, v, true);
+        mortise_out_put_json(o, v, true);
     }
 }
 
@@ -295,7 +298,8 @@ static void print_execution(struct mortise_out *o, const json_t *node)
     json_t *v;
     uint64_t ms;
 
-    mortise_out_print_escaped(o, "%s\n", mortise_cli_execution(node, name));
+    mortise_out_print_escaped(o, "%s\n",
+                              mortise_cli_format_execution(node, name));
     json_object_foreach(mortise_json_unconst(node), key, v)
     {
         if (!is_shown_elsewhere(key) &&
@@ -303,12 +307,12 @@ static void print_execution(struct mortise_out *o, const json_t *node)
             print_execution_member(o, key, v);
         if (strcmp(key, "ended") != 0 || !get_duration(node, &ms))
             continue;
-        mortise_out_styled(o, MORTISE_DIM, "took", FIELD);
+        mortise_out_put_styled(o, MORTISE_DIM, "took", FIELD);
         mortise_out_printf(o, "%s\n", mortise_out_format_duration(ms, text));
     }
     if (error == NULL)
         return;
-    mortise_out_styled(o, MORTISE_BAD, "error", FIELD);
+    mortise_out_put_styled(o, MORTISE_BAD, "error", FIELD);
     mortise_cli_print_error(o, error);
     mortise_out_puts(o, "\n");
 }
@@ -324,7 +328,7 @@ static json_t *select_executions(const json_t *show, const char *name)
             json_decref(list);
             return NULL;
         }
-    return json_pack("{s:s, s:o}", "run", mortise_cli_text(show, "run"),
+    return json_pack("{s:s, s:o}", "run", mortise_cli_get_text(show, "run"),
                      "nodes", list);
 }
 
@@ -340,10 +344,10 @@ int mortise_cli_print_node(struct mortise_cli *cli, const json_t *show,
         json_decref(v);
         return mortise_fail(err, MORTISE_ENOTFOUND,
                             "the run %s has no node or execution '%s'",
-                            mortise_cli_text(show, "run"), name);
+                            mortise_cli_get_text(show, "run"), name);
     }
     if (cli->args.json)
-        return mortise_cli_print(cli, v, true, err);
+        return mortise_cli_print_json(cli, v, true, err);
     MORTISE_JSON_EACH (node, i, nodes) {
         if (i > 0)
             mortise_out_puts(&cli->out, "\n");

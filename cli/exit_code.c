@@ -91,7 +91,7 @@ enum mortise_exit_code mortise_exit_code_of_status(int status)
     return status_codes[status];
 }
 
-int mortise_status_of_name(const char *name)
+int mortise_status_parse(const char *name)
 {
     for (int s = MORTISE_RUN_ACCEPTED; s <= MORTISE_RUN_CANCELLED; s++)
         if (strcmp(name, mortise_run_status_name(s)) == 0)
@@ -99,7 +99,7 @@ int mortise_status_of_name(const char *name)
     return 0;
 }
 
-const char *mortise_exit_code_words(unsigned n, enum mortise_exit_code *code)
+const char *mortise_exit_code_get_text(unsigned n, enum mortise_exit_code *code)
 {
     if (n >= sizeof lines / sizeof lines[0])
         return NULL;

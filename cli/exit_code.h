@@ -18,10 +18,11 @@ enum mortise_exit_code {
  * replies. */
 enum mortise_exit_code mortise_exit_code_of_result(int result);
 enum mortise_exit_code mortise_exit_code_of_status(int status);
-int mortise_status_of_name(const char *name); /* 0 if unknown */
+int mortise_status_parse(const char *name); /* 0 if unknown */
 
 /* Line n of the table (from 0): its code and text; NULL after the last. */
-const char *mortise_exit_code_words(unsigned n, enum mortise_exit_code *code);
+const char *mortise_exit_code_get_text(unsigned n,
+                                       enum mortise_exit_code *code);
 
 /* Sets of exit codes, for struct mortise_cmd: MORTISE_EXITS_RUN and so on.
  * Every subcommand may exit with OK, FAILED and USAGE. */

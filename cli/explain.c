@@ -76,7 +76,7 @@ static int fail_unknown_code(const char *given, struct mortise_err *err)
     for (; n < sizeof names / sizeof names[0] && (c = get_code_at(n)) != NULL;
          n++)
         names[n] = c->code;
-    near = mortise_nearest(given, names, n);
+    near = mortise_nearest_find(given, names, n);
     return near != NULL
                ? mortise_fail(err, MORTISE_ENOTFOUND,
                               "no code '%s'; did you mean '%s'?", given, near)
@@ -90,26 +90,26 @@ static int fail_unknown_code(const char *given, struct mortise_err *err)
 
 static void print_code_text(struct mortise_out *o, const struct mortise_code *c)
 {
-    mortise_out_style(o, MORTISE_BOLD);
+    mortise_out_set_style(o, MORTISE_BOLD);
     mortise_out_print_escaped(o, "%s: %s", c->code, c->title);
-    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_set_style(o, MORTISE_PLAIN);
     mortise_out_puts(o, "\n\n");
-    mortise_out_paragraph(o, c->explanation, WIDTH);
+    mortise_out_put_paragraph(o, c->explanation, WIDTH);
     if (c->example == NULL)
         return;
     mortise_out_puts(o, "\nExample:\n\n");
-    mortise_out_text(o, c->example, 4);
+    mortise_out_put_text(o, c->example, 4);
 }
 
 static int print_code_json(struct mortise_cli *cli,
                            const struct mortise_code *c,
                            struct mortise_err *err)
 {
-    return mortise_cli_print(cli,
-                             json_pack("{s:s, s:s, s:s, s:s*}", "code", c->code,
-                                       "title", c->title, "explanation",
-                                       c->explanation, "example", c->example),
-                             false, err);
+    return mortise_cli_print_json(
+        cli,
+        json_pack("{s:s, s:s, s:s, s:s*}", "code", c->code, "title", c->title,
+                  "explanation", c->explanation, "example", c->example),
+        false, err);
 }
 
 static int list_all_codes(struct mortise_cli *cli, struct mortise_err *err)
@@ -122,7 +122,7 @@ static int list_all_codes(struct mortise_cli *cli, struct mortise_err *err)
             rv = print_code_json(cli, c, err);
             continue;
         }
-        mortise_out_cell(&cli->out, c->code, 22);
+        mortise_out_put_cell(&cli->out, c->code, 22);
         mortise_out_printf(&cli->out, "%s\n", c->title);
     }
     return rv;

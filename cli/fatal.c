@@ -53,7 +53,7 @@ static void on_fatal(int number, siginfo_t *info, void *context)
     while (i < N_FATAL - 1 && fatal[i].number != number)
         i++;
     if (is_own_signal(info))
-        mortise_death_by_signal(fatal[i].name, context);
+        mortise_death_record_signal(fatal[i].name, context);
     sigaction(number, &previous_actions[i], NULL);
     /* A faulting instruction faults again on return; other signals are sent
      * again (2). */
@@ -66,7 +66,7 @@ static void on_fatal(int number, siginfo_t *info, void *context)
  * exit handlers. */
 static void on_exit_of_process(void)
 {
-    if (mortise_death_by_exit())
+    if (mortise_death_record_exit())
         syscall(SYS_exit_group, MORTISE_EXIT_FAILED);
 }
 

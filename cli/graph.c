@@ -45,7 +45,7 @@ static int load_graph_text(struct mortise_cli *cli,
     mortise_plugin_catalog_open(&plugin_catalog, cli->mem, plugins,
                                 settings->deployment);
     plugin_catalog.is_idle = true;
-    catalog = mortise_disk_catalog(&plugin_catalog.strict, &files, NULL);
+    catalog = mortise_disk_catalog_make(&plugin_catalog.strict, &files, NULL);
     if (from != NULL)
         catalog.files = from;
     rv = mortise_graph_load(out, cli->mem, file->path, file->text, file->size,
@@ -55,14 +55,15 @@ static int load_graph_text(struct mortise_cli *cli,
     return rv;
 }
 
-int mortise_cli_graph(struct mortise_cli *cli,
-                      const struct mortise_settings *settings, const char *path,
-                      struct mortise_diags *diags, struct mortise_graph **out,
-                      struct mortise_err *err)
+int mortise_cli_load_graph_with(struct mortise_cli *cli,
+                                const struct mortise_settings *settings,
+                                const char *path, struct mortise_diags *diags,
+                                struct mortise_graph **out,
+                                struct mortise_err *err)
 {
     char *text;
     size_t n;
-    int rv = mortise_cli_read(cli, path, &text, &n, err);
+    int rv = mortise_cli_read_file(cli, path, &text, &n, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -78,7 +79,7 @@ int mortise_cli_load_graph(struct mortise_cli *cli, const char *path,
 {
     struct mortise_diags diags;
     struct mortise_settings settings = {0};
-    int rv = mortise_cli_find(cli, path, err);
+    int rv = mortise_cli_find_deployment(cli, path, err);
 
     *out = NULL;
     if (rv != MORTISE_OK)
@@ -90,11 +91,12 @@ int mortise_cli_load_graph(struct mortise_cli *cli, const char *path,
                                &diags, err);
     cli->looks = false; /* an engine must show the run */
     if (rv == MORTISE_OK)
-        rv = mortise_cli_graph(cli, &settings, path, &diags, out, err);
+        rv =
+            mortise_cli_load_graph_with(cli, &settings, path, &diags, out, err);
     mortise_settings_close(&settings);
     if (rv == MORTISE_ECHECK)
         rv = err->code = mortise_diags_result(&diags);
-    mortise_cli_findings(cli, &diags);
+    mortise_cli_print_findings(cli, &diags);
     return rv;
 }
 
@@ -106,10 +108,11 @@ static void warn_if_graph_differs(struct mortise_cli *cli,
 {
     char digest[MORTISE_DIGEST_HEX];
 
-    mortise_hex(digest, g->content, MORTISE_DIGEST);
-    if (strcmp(mortise_cli_text(json_object_get(show_graph, "graph"), "digest"),
+    mortise_hex_encode(digest, g->content, MORTISE_DIGEST);
+    if (strcmp(mortise_cli_get_text(json_object_get(show_graph, "graph"),
+                                    "digest"),
                digest) != 0)
-        mortise_cli_note(
+        mortise_cli_print_remark(
             cli, MORTISE_LOG_WARN,
             "the run started with another version of this graph; the drawing "
             "shows its progress at nodes with the same ids");
@@ -124,9 +127,9 @@ static int read_drawn_run(struct mortise_cli *cli,
     int rv = mortise_cli_open(cli, cli->args.operands[0], err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run_to_read(cli, cli->args.run, run, err);
+        rv = mortise_cli_find_run_to_read(cli, cli->args.run, run, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_show(cli, run, show_graph, err);
+        rv = mortise_cli_get_show(cli, run, show_graph, err);
     if (rv == MORTISE_OK)
         warn_if_graph_differs(cli, *show_graph, g);
     return rv;
@@ -142,12 +145,12 @@ static json_t *make_edge_json(const struct mortise_graph *g,
     json_t *v = NULL;
 
     mortise_buf_init(&label, mem);
-    mortise_picture_label(&label, g, e);
+    mortise_picture_print_label(&label, g, e);
     if (mortise_buf_cstr(&label) != NULL)
         v = json_pack("{s:s, s:s, s:s, s:b}", "from",
-                      mortise_picture_name(g, e->from), "to",
-                      mortise_picture_name(g, e->to), "label", label.p, "back",
-                      e->back);
+                      mortise_picture_get_node_name(g, e->from), "to",
+                      mortise_picture_get_node_name(g, e->to), "label", label.p,
+                      "back", e->back);
     mortise_buf_finish(&label);
     return v;
 }
@@ -210,12 +213,12 @@ static int get_drawing_width(struct mortise_cli *cli, size_t *columns,
 
     *columns = PIPE_COLUMNS;
     if (cli->args.width != NULL) {
-        rv = mortise_cli_number("--width", cli->args.width, &given, err);
+        rv = mortise_cli_parse_number("--width", cli->args.width, &given, err);
         *columns = rv == MORTISE_OK ? (size_t)given : 0;
         return rv;
     }
     if (cli->out.tty)
-        mortise_out_window(&cli->out, columns, &rows);
+        mortise_out_get_window_size(&cli->out, columns, &rows);
     return MORTISE_OK;
 }
 
@@ -230,15 +233,15 @@ static int print_drawing(struct mortise_cli *cli, struct mortise_picture *p,
     p->ascii = cli->args.ascii || !is_utf8_locale();
     mortise_buf_init(&b, cli->mem);
     if (cli->args.dot)
-        mortise_picture_dot(&b, p);
+        mortise_picture_print_dot(&b, p);
     else if (cli->args.mermaid)
-        mortise_picture_mermaid(&b, p);
+        mortise_picture_print_mermaid(&b, p);
     else
-        mortise_picture_text(&b, p);
+        mortise_picture_print_text(&b, p);
     if (mortise_buf_cstr(&b) == NULL)
         rv = mortise_nomem(err);
     else
-        mortise_out_text(&cli->out, b.p, 0);
+        mortise_out_put_text(&cli->out, b.p, 0);
     mortise_buf_finish(&b);
     return rv;
 }
@@ -251,8 +254,8 @@ static int load_pinned_graph(struct mortise_cli *cli,
     size_t n = json_array_size(sources);
     struct mortise_source *files =
         mortise_zalloc(cli->mem, (n + 1) * sizeof *files);
-    const struct mortise_pinned pinned = {files, n};
-    struct mortise_graph_files from = mortise_pinned_files(&pinned);
+    const struct mortise_pinned_graph pinned = {files, n};
+    struct mortise_graph_files from = mortise_pinned_graph_get_files(&pinned);
     struct mortise_diags diags;
     int rv;
 
@@ -262,7 +265,8 @@ static int load_pinned_graph(struct mortise_cli *cli,
         const json_t *one = json_array_get(sources, i);
 
         files[i] = (struct mortise_source){
-            mortise_cli_text(one, "path"), mortise_cli_text(one, "text"),
+            mortise_cli_get_text(one, "path"),
+            mortise_cli_get_text(one, "text"),
             json_string_length(json_object_get(one, "text"))};
     }
     mortise_diags_init(&diags, cli->mem); /* already reported */
@@ -273,8 +277,8 @@ static int load_pinned_graph(struct mortise_cli *cli,
     return rv;
 }
 
-int mortise_cli_draw(struct mortise_cli *cli, const json_t *sources,
-                     const json_t *show_graph, struct mortise_err *err)
+int mortise_cli_print_drawing(struct mortise_cli *cli, const json_t *sources,
+                              const json_t *show_graph, struct mortise_err *err)
 {
     struct mortise_settings settings = {0};
     struct mortise_picture p = {.graph = NULL};
@@ -321,8 +325,8 @@ static int show_graph(struct mortise_cli *cli, struct mortise_graph *g,
     }
     if (rv == MORTISE_OK)
         rv = cli->args.json
-                 ? mortise_cli_print(cli, make_drawn_graph_json(&p, cli->mem),
-                                     true, err)
+                 ? mortise_cli_print_json(
+                       cli, make_drawn_graph_json(&p, cli->mem), true, err)
                  : print_drawing(cli, &p, err);
     json_decref(run);
     mortise_arena_finish(&a);
@@ -336,7 +340,7 @@ static int graph_show(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (a->dot + a->mermaid + a->json > 1)
-        return mortise_cli_usage(
+        return mortise_cli_fail_usage(
             cli, "give exactly one of --dot, --mermaid and --json");
     rv = mortise_cli_load_graph(cli, a->operands[0], &g, err);
     if (rv == MORTISE_OK)

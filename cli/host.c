@@ -31,12 +31,12 @@ bool mortise_cli_has_clients(const struct mortise_cli *cli)
 
 static size_t count_active_runs(const struct mortise *m)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
     size_t n = 0;
 
     for (e = mortise_table_first(&m->lives); e != NULL;
          e = mortise_table_next(&m->lives, e))
-        n += !MORTISE_OF(e, struct mortise_live, entry)->lost;
+        n += !MORTISE_CONTAINER_OF(e, struct mortise_live, entry)->lost;
     return n;
 }
 
@@ -46,11 +46,12 @@ static void print_stay_notice(struct mortise_cli *cli, const struct mortise *m)
 
     if (n == 0)
         return;
-    mortise_cli_note(cli, MORTISE_LOG_INFO, /* after our own result */
-                     "%zu other run%s active here: this process stays as the "
-                     "engine until %s (Ctrl-C stops this process)",
-                     n, n == 1 ? " is" : "s are",
-                     n == 1 ? "the run waits or ends" : "the runs wait or end");
+    mortise_cli_print_remark(
+        cli, MORTISE_LOG_INFO, /* after our own result */
+        "%zu other run%s active here: this process stays as the "
+        "engine until %s (Ctrl-C stops this process)",
+        n, n == 1 ? " is" : "s are",
+        n == 1 ? "the run waits or ends" : "the runs wait or end");
 }
 
 /* Run the loop until no run is active, or a signal arrives. */
@@ -59,21 +60,22 @@ static void wait_for_other_runs(struct mortise_cli *cli, struct mortise *m)
     struct mortise_err err;
 
     print_stay_notice(cli, m);
-    if (mortise_stop_begin(&err) != MORTISE_OK)
+    if (mortise_stop_install(&err) != MORTISE_OK)
         return;
     mortise_stop_reset();
     if (mortise_session_set_until(cli->session, mortise_stop_fd(), &err) !=
         MORTISE_OK)
         return;
-    while (!mortise_engine_is_idle(m) && !mortise_session_is_over(cli->session))
+    while (!mortise_engine_is_idle(m) &&
+           !mortise_session_is_interrupted(cli->session))
         if (mortise_poll(m, -1, &err) < 0)
             return; /* the disk failed, so no run is active */
 }
 
 static void release_store(struct mortise_cli *cli, struct mortise *m)
 {
-    mortise_cli_note(cli, MORTISE_LOG_INFO,
-                     "pausing these runs and releasing the store");
+    mortise_cli_print_remark(cli, MORTISE_LOG_INFO,
+                             "pausing these runs and releasing the store");
     mortise_control_close(m);
     mortise_pause_all(m);
 }
@@ -82,11 +84,11 @@ void mortise_cli_release_store(struct mortise_cli *cli)
 {
     struct mortise *m =
         cli->session != NULL ? mortise_session_engine(cli->session) : NULL;
-    bool hasty = cli->hasty || mortise_stop_signal() == SIGTERM;
+    bool hasty = cli->hasty || mortise_stop_get_signal() == SIGTERM;
 
     if (m != NULL) /* drops a run whose command was refused */
-        mortise_live_settle(m);
-    if (m != NULL && m->holding == MORTISE_HOLDING_PASSES &&
+        mortise_live_drop_idle(m);
+    if (m != NULL && m->holding == MORTISE_MODE_TEMPORARY &&
         !mortise_engine_is_idle(m)) {
         if (!hasty)
             wait_for_other_runs(cli, m);

@@ -41,13 +41,13 @@ static int choose_graph_name(struct mortise_cli *cli, char name[PATH_MAX],
     const char *given = cli->args.name;
     int rv = given == NULL
                  ? get_directory_name(cli->args.operands[0], name, err)
-                 : mortise_template_name(given, err);
+                 : mortise_template_check_name(given, err);
 
     if (rv != MORTISE_OK)
         return rv;
     if (given != NULL)
         snprintf(name, PATH_MAX, "%s", given);
-    else if (mortise_template_name(name, err) != MORTISE_OK)
+    else if (mortise_template_check_name(name, err) != MORTISE_OK)
         return mortise_err_prefix(
             err, err->code,
             "the directory's name cannot be the name of the "
@@ -66,7 +66,7 @@ static int init(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_template_make(cli, &t, err);
     if (rv == MORTISE_OK)
-        mortise_template_next(
+        mortise_template_print_next_steps(
             cli, &t,
             "@M check mortise.yaml @NAME@.graph.yaml @NAME@.test.yaml\n"
             "@M test @NAME@.test.yaml\n"

@@ -25,7 +25,7 @@ static void print_inspect_line(struct mortise_out *o, const char *name,
 {
     if (value == NULL || value[0] == '\0')
         return;
-    mortise_out_cell(o, name, 11);
+    mortise_out_put_cell(o, name, 11);
     mortise_out_print_escaped(o, " %s\n", value);
 }
 
@@ -34,7 +34,7 @@ static void print_inspect_names(struct mortise_out *o, const char *name,
 {
     if (list->n == 0)
         return;
-    mortise_out_cell(o, name, 11);
+    mortise_out_put_cell(o, name, 11);
     for (size_t i = 0; i < list->n; i++)
         mortise_out_print_escaped(o, " %s", list->items[i]);
     mortise_out_puts(o, "\n");
@@ -44,9 +44,9 @@ static void print_manifest_operation(struct mortise_out *o,
                                      const struct mortise_manifest_op *op)
 {
     mortise_out_puts(o, "  ");
-    mortise_out_cell(o, op->name, 16);
+    mortise_out_put_cell(o, op->name, 16);
     mortise_out_puts(o, " ");
-    mortise_out_cell(o, op->effect, 9);
+    mortise_out_put_cell(o, op->effect, 9);
     mortise_out_puts(o, op->idempotent ? " idempotent" : "");
     mortise_out_puts(o, op->reconcile ? " reconcile" : "");
     if (strcmp(op->effect, "write") == 0 || strcmp(op->effect, "external") == 0)
@@ -56,7 +56,8 @@ static void print_manifest_operation(struct mortise_out *o,
 
 static void copy_first_line(char out[ABOUT_MAX], const char *text)
 {
-    size_t n = mortise_utf8_cut(text, strcspn(text, "\n"), ABOUT_MAX - 1);
+    size_t n =
+        mortise_utf8_get_prefix_size(text, strcspn(text, "\n"), ABOUT_MAX - 1);
 
     snprintf(out, ABOUT_MAX, "%.*s", (int)n, text);
 }
@@ -68,16 +69,16 @@ static void print_pinned_operations(struct mortise_out *o,
                                     const struct mortise_deployment *d)
 {
     const struct mortise_tool_pin *pins;
-    size_t n = mortise_deployment_tool_pins(d, m->name, &pins);
+    size_t n = mortise_deployment_list_tool_pins(d, m->name, &pins);
     char about[ABOUT_MAX];
 
     if (n > 0)
         mortise_out_puts(o, "pinned operations\n");
     for (size_t i = 0; i < n; i++) {
         mortise_out_puts(o, "  ");
-        mortise_out_cell(o, pins[i].operation, 16);
+        mortise_out_put_cell(o, pins[i].operation, 16);
         mortise_out_puts(o, " ");
-        mortise_out_cell(o, pins[i].effect, 9);
+        mortise_out_put_cell(o, pins[i].effect, 9);
         mortise_out_puts(o, pins[i].idempotent ? " idempotent" : "");
         copy_first_line(about, pins[i].description);
         mortise_out_print_escaped(o, " %s\n", about);
@@ -88,7 +89,7 @@ static json_t *encode_pinned_operations(const struct mortise_manifest *m,
                                         const struct mortise_deployment *d)
 {
     const struct mortise_tool_pin *pins;
-    size_t n = mortise_deployment_tool_pins(d, m->name, &pins);
+    size_t n = mortise_deployment_list_tool_pins(d, m->name, &pins);
     json_t *out = n > 0 ? json_object() : NULL;
 
     for (size_t i = 0; i < n; i++)
@@ -108,13 +109,14 @@ static void print_manifest(struct mortise_out *o,
     print_inspect_line(o, "version", m->version);
     print_inspect_line(o, "description", m->description);
     print_inspect_line(o, "license", m->license);
-    print_inspect_line(o, "kind", mortise_cli_kinds(m));
-    mortise_hex(hex, m->digest, sizeof m->digest);
+    print_inspect_line(o, "kind", mortise_cli_get_kinds(m));
+    mortise_hex_encode(hex, m->digest, sizeof m->digest);
     print_inspect_line(o, "digest", hex);
     print_inspect_line(o, "file", m->path);
     print_inspect_line(o, "signed by", m->dev ? "none (plugins.dev)" : "");
     for (size_t i = 0; i < m->n_artifacts; i++) {
-        mortise_hex(hex, m->artifacts[i].digest, sizeof m->artifacts[i].digest);
+        mortise_hex_encode(hex, m->artifacts[i].digest,
+                           sizeof m->artifacts[i].digest);
         print_inspect_line(o, m->artifacts[i].file, hex);
     }
     for (size_t i = 0; i < m->n_methods; i++)
@@ -168,7 +170,7 @@ static json_t *list_granted_values(struct mortise_arena *a, const char *what,
 {
     struct mortise_grant g;
     json_t *list = NULL;
-    int rv = mortise_grant_make(&g, a, permission, config, err);
+    int rv = mortise_grant_resolve(&g, a, permission, config, err);
 
     if (rv != MORTISE_OK) {
         mortise_err_prefix(err, rv, "permissions.%s", what);
@@ -236,7 +238,7 @@ struct grants {
 static int add_grant(struct grants *g, const char *where, const char *name,
                      const char *as, struct mortise_err *err)
 {
-    json_t *config = mortise_deployment_config(g->d, g->m->name, as);
+    json_t *config = mortise_deployment_get_config(g->d, g->m->name, as);
     json_t *grant = NULL;
     char key[256];
 
@@ -335,19 +337,19 @@ static int print_inspected_plugin(struct mortise_cli *cli,
             print_grants(&cli->out, m, grants);
         return MORTISE_OK;
     }
-    v = mortise_yaml_json(m->tree, true);
+    v = mortise_yaml_to_json(m->tree, true);
     pins = d != NULL ? encode_pinned_operations(m, d) : NULL;
     if ((pins != NULL && json_object_set_new(v, "pinned", pins) != 0) ||
         (grants != NULL && put_grants(v, grants) != 0))
         mortise_json_clear_ref(&v);
-    return mortise_cli_print(cli, v, true, err);
+    return mortise_cli_print_json(cli, v, true, err);
 }
 
 static int inspect_file(struct mortise_cli *cli, const char *path,
                         struct mortise_err *err)
 {
     struct mortise_manifest *m = NULL;
-    int rv = mortise_cli_manifest(cli, path, &m, err);
+    int rv = mortise_cli_read_manifest(cli, path, &m, err);
 
     if (rv == MORTISE_OK)
         rv = print_inspected_plugin(cli, m, NULL, NULL, err);
@@ -401,9 +403,9 @@ static int inspect_operation(struct mortise_cli *cli, const char *what,
     snprintf(name, sizeof name, "%.*s", (int)(op - 1 - what), what);
     if (rv == MORTISE_OK) {
         m = mortise_plugins_find(s.plugins, name, err);
-        rv = m != NULL
-                 ? mortise_cli_operation(cli, m, s.settings.deployment, op, err)
-                 : err->code;
+        rv = m != NULL ? mortise_cli_print_operation(
+                             cli, m, s.settings.deployment, op, err)
+                       : err->code;
     }
     mortise_plugin_set_close(&s);
     return rv;

@@ -23,7 +23,7 @@
 static bool needs_only_trust(const struct mortise_deployment *d)
 {
     struct mortise_need needs[MORTISE_NEEDS_MAX];
-    size_t n = mortise_allow_needs(d, needs);
+    size_t n = mortise_allow_find_needs(d, needs);
 
     for (size_t i = 0; i < n; i++)
         if (strcmp(needs[i].key, "trust") != 0)
@@ -38,17 +38,18 @@ static int read_key_settings(struct mortise_cli *cli,
                              struct mortise_err *err)
 {
     struct mortise_diags diags;
-    int rv = mortise_cli_find(cli, NULL, err);
+    int rv = mortise_cli_find_deployment(cli, NULL, err);
 
     *settings = (struct mortise_settings){.n_trust_dirs = 0};
     if (rv != MORTISE_OK)
         return rv;
     mortise_diags_init(&diags, cli->mem);
-    rv = mortise_settings_open(
-        settings, cli->mem, cli->deployment, NULL,
-        MORTISE_SETTINGS_LOOK | mortise_cli_settings_flags(cli), &diags, err);
+    rv = mortise_settings_open(settings, cli->mem, cli->deployment, NULL,
+                               MORTISE_SETTINGS_READ_ONLY |
+                                   mortise_cli_settings_flags(cli),
+                               &diags, err);
     if (rv == MORTISE_ECHECK && cli->args.trust == NULL)
-        mortise_cli_findings(cli, &diags);
+        mortise_cli_print_findings(cli, &diags);
     mortise_diags_finish(&diags);
     return rv;
 }
@@ -96,7 +97,7 @@ static int allow_trust(struct mortise_cli *cli,
     json_t *none = json_array();
     int rv = mortise_allow_read(&a, d, err);
 
-    if (rv == MORTISE_OK && !mortise_allow_holds(&a)) {
+    if (rv == MORTISE_OK && !mortise_allow_is_valid(&a)) {
         if (!needs_only_trust(d))
             print_not_allowed(cli, a.file);
         else if ((rv = mortise_allow_write(&a, none, err)) == MORTISE_OK)
@@ -214,12 +215,13 @@ struct pair {
 static int make_pair_paths(struct pair *p, const char *name,
                            struct mortise_err *err)
 {
-    int rv =
-        mortise_file_path(p->secret, sizeof p->secret, err, "%s.key", name);
+    int rv = mortise_file_format_path(p->secret, sizeof p->secret, err,
+                                      "%s.key", name);
 
-    return rv == MORTISE_OK ? mortise_file_path(p->public, sizeof p->public,
-                                                err, "%s.pub", name)
-                            : rv;
+    return rv == MORTISE_OK
+               ? mortise_file_format_path(p->public, sizeof p->public, err,
+                                          "%s.pub", name)
+               : rv;
 }
 
 /* A `key new` that was killed leaves a secret key without its public key. */
@@ -231,11 +233,11 @@ static bool is_half_pair(const struct pair *p)
 static int make_secret_key(struct mortise_cli *cli, const struct pair *p,
                            struct mortise_seckey *sk, struct mortise_err *err)
 {
-    char password[MORTISE_PASSWORD];
+    char password[MORTISE_PASSWORD_SIZE];
     int rv = MORTISE_OK;
 
     if (!cli->args.unencrypted)
-        rv = mortise_secret_password(cli, true, password, err);
+        rv = mortise_secret_read_password(cli, true, password, err);
     if (rv == MORTISE_OK)
         rv = mortise_seckey_new(sk, err);
     if (rv == MORTISE_OK)
@@ -253,7 +255,7 @@ static int read_existing_secret(struct mortise_cli *cli, const struct pair *p,
     mortise_out_print_escaped(
         &cli->err, "mortise: %s exists without %s, which is made from it\n",
         p->secret, p->public);
-    return mortise_secret_key(cli, p->secret, sk, err);
+    return mortise_secret_read_key(cli, p->secret, sk, err);
 }
 
 static void print_new_key(struct mortise_cli *cli, const char *name,
@@ -263,8 +265,8 @@ static void print_new_key(struct mortise_cli *cli, const char *name,
     char text[MORTISE_PUBKEY_TEXT], id[MORTISE_KEYID_TEXT];
 
     mortise_seckey_public(sk, &pk);
-    mortise_pubkey_text(text, &pk);
-    mortise_keyid_text(id, pk.id);
+    mortise_pubkey_format(text, &pk);
+    mortise_keyid_format(id, pk.id);
     mortise_out_print_escaped(&cli->out,
                               "key %s  %s\n"
                               "keep secret: %s.key\n"
@@ -317,13 +319,13 @@ const struct mortise_cmd mortise_cmd_key_new = {
 
 /* ---- list --------------------------------------------------------------- */
 
-static json_t *encode_trusted_key(const struct mortise_trusted *t)
+static json_t *encode_trusted_key(const struct mortise_trusted_key *t)
 {
     char text[MORTISE_PUBKEY_TEXT], id[MORTISE_KEYID_TEXT];
     json_t *plugins = json_array(), *v, *rest;
 
-    mortise_pubkey_text(text, &t->key);
-    mortise_keyid_text(id, t->key.id);
+    mortise_pubkey_format(text, &t->key);
+    mortise_keyid_format(id, t->key.id);
     for (size_t i = 0; i < t->n_plugins; i++)
         json_array_append_new(plugins, json_string(t->plugins[i]));
     v = json_pack("{s:s, s:s, s:o}", "id", id, "key", text, "plugins", plugins);
@@ -346,24 +348,25 @@ static void print_validity(struct mortise_out *o, const char *word, uint64_t s)
 
     if (s == 0)
         return;
-    mortise_time_text(text, s * 1000);
+    mortise_time_format(text, s * 1000);
     mortise_out_printf(o, " %s %.10s", word, text);
 }
 
 static void print_trusted_key(struct mortise_out *o,
-                              const struct mortise_trusted *t)
+                              const struct mortise_trusted_key *t)
 {
     char id[MORTISE_KEYID_TEXT], kinds[MORTISE_KINDS_TEXT];
 
-    mortise_keyid_text(id, t->key.id);
+    mortise_keyid_format(id, t->key.id);
     mortise_out_printf(o, "%s ", id);
     if (t->revoked)
-        mortise_out_styled(o, MORTISE_BAD, " revoked", 0);
+        mortise_out_put_styled(o, MORTISE_BAD, " revoked", 0);
     for (size_t i = 0; i < t->n_plugins; i++)
         mortise_out_print_escaped(o, " %s", t->plugins[i]);
-    mortise_out_printf(o, " (%s%s)",
-                       mortise_kind_list(kinds, sizeof kinds, t->kinds, ", "),
-                       t->in_process ? "; in-process" : "");
+    mortise_out_printf(
+        o, " (%s%s)",
+        mortise_kind_format_list(kinds, sizeof kinds, t->kinds, ", "),
+        t->in_process ? "; in-process" : "");
     print_validity(o, "from", t->not_before);
     print_validity(o, "until", t->not_after);
     mortise_out_print_escaped(o, "  %s\n", t->path);
@@ -376,7 +379,7 @@ static int print_keys(struct mortise_cli *cli, const struct mortise_trust *t,
 
     for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(t); i++)
         if (cli->args.json)
-            rv = mortise_cli_print(
+            rv = mortise_cli_print_json(
                 cli, encode_trusted_key(mortise_trust_at(t, i)), false, err);
         else
             print_trusted_key(&cli->out, mortise_trust_at(t, i));
@@ -394,7 +397,7 @@ static int key_list(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     cli->looks = true;
-    rv = mortise_cli_settings(cli, &settings, err);
+    rv = mortise_cli_open_settings(cli, &settings, err);
 
     mortise_diags_init(&diags, cli->mem);
     if (rv == MORTISE_OK)
@@ -403,7 +406,7 @@ static int key_list(struct mortise_cli *cli, struct mortise_err *err)
             only != NULL ? 1 : settings.n_trust_dirs, &diags, err);
     if (rv == MORTISE_OK)
         rv = print_keys(cli, trust, err);
-    mortise_cli_findings(cli, &diags);
+    mortise_cli_print_findings(cli, &diags);
     mortise_trust_close(trust);
     mortise_settings_close(&settings);
     return rv;
@@ -436,14 +439,14 @@ static int fail_unknown_kind(const char *word, struct mortise_err *err)
 {
     char names[MORTISE_KINDS_TEXT];
 
-    mortise_kind_list(names, sizeof names, MORTISE_KIND_ALL, " nor ");
+    mortise_kind_format_list(names, sizeof names, MORTISE_KIND_ALL, " nor ");
     return mortise_fail(err, MORTISE_EINVAL, "--kinds: '%s' is not one of %s",
                         word, names);
 }
 
 /* Parse "executor, guardrail"; NULL means all kinds. */
 static int parse_kinds(struct mortise_arena *a, const char *list,
-                       struct mortise_trusted *t, struct mortise_err *err)
+                       struct mortise_trusted_key *t, struct mortise_err *err)
 {
     const char **words;
     size_t n;
@@ -454,7 +457,7 @@ static int parse_kinds(struct mortise_arena *a, const char *list,
         return MORTISE_OK;
     rv = mortise_cli_split_list(a, list, &words, &n, err);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
-        enum mortise_kind kind = mortise_kind_named(words[i]);
+        enum mortise_kind kind = mortise_kind_find(words[i]);
 
         if (kind != MORTISE_KINDS)
             t->kinds |= MORTISE_KIND_BIT(kind);
@@ -484,7 +487,7 @@ static void make_trust_file_name(char *out, size_t cap,
 static int add_trusted_key(struct mortise_cli *cli, const char *dir,
                            struct mortise_arena *a, struct mortise_err *err)
 {
-    struct mortise_trusted t = {.in_process = cli->args.in_process};
+    struct mortise_trusted_key t = {.in_process = cli->args.in_process};
     const char **plugins = NULL;
     char name[256];
     int rv = mortise_pubkey_read(&t.key, cli->args.operands[0], err);
@@ -523,7 +526,7 @@ static int key_trust(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (cli->args.plugins == NULL)
-        return mortise_cli_usage(
+        return mortise_cli_fail_usage(
             cli,
             "--plugins is missing: name the plugins that this key can sign");
     mortise_arena_init(&arena, cli->mem);
@@ -597,7 +600,7 @@ static int record_revocations(struct mortise_cli *cli, const char *dir,
 static int key_revoke(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
-    struct mortise_revoke what = {
+    struct mortise_revocation what = {
         .key = a->n_operands > 0 ? a->operands[0] : NULL,
         .digest = a->digest,
         .plugin = a->plugins,
@@ -609,9 +612,11 @@ static int key_revoke(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if ((a->plugins != NULL) != (a->range != NULL))
-        return mortise_cli_usage(cli, "give --plugin and --versions together");
+        return mortise_cli_fail_usage(cli,
+                                      "give --plugin and --versions together");
     if (what.key == NULL && what.digest == NULL && what.plugin == NULL)
-        return mortise_cli_usage(cli, "give one of KEY, --digest and --plugin");
+        return mortise_cli_fail_usage(cli,
+                                      "give one of KEY, --digest and --plugin");
     rv = find_trust_directory(cli, &settings, &dir, err);
     if (rv == MORTISE_OK)
         rv = mortise_trust_revoke(dir, &what, path, cli->mem, err);

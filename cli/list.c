@@ -27,12 +27,12 @@ static void print_next_command(struct mortise_cli *cli, struct mortise_out *o,
                                const char *after)
 {
     assert(cli->args.n_operands == 0); /* paged lists take no operands */
-    mortise_cli_suggest_begin(cli, o, cli->cmd->name);
+    mortise_cli_start_suggestion(cli, o, cli->cmd->name);
     for (const struct mortise_opt *opt = cli->cmd->opts; opt->name != NULL;
          opt++)
         if (opt->at != offsetof(struct mortise_args, after))
-            mortise_cli_repeat(o, opt, &cli->args);
-    mortise_cli_option(o, "after", after);
+            mortise_cli_print_given_option(o, opt, &cli->args);
+    mortise_cli_print_option(o, "after", after);
     mortise_out_puts(o, "\n");
 }
 
@@ -50,7 +50,7 @@ void mortise_cli_print_next_page(struct mortise_cli *cli, const char *after)
         mortise_cli_log_json(
             cli, json_pack("{s:s, s:s, s:s, s:o}", "level", "info", "message",
                            "more entries exist", "after", after, "commands",
-                           mortise_cli_command_list(b.p)));
+                           mortise_cli_split_commands(b.p)));
     } else if (b.n > 0) {
         mortise_out_puts(&cli->err, "more:\n");
         mortise_out_puts(&cli->err, b.p);
@@ -75,7 +75,7 @@ static void print_list_entry(struct mortise_cli *cli, struct list *l,
                              const json_t *entry)
 {
     if (cli->args.json)
-        mortise_out_json(&cli->out, entry, false);
+        mortise_out_put_json(&cli->out, entry, false);
     else
         l->print(cli, l, entry);
     l->n++;
@@ -119,7 +119,8 @@ static int print_list_pages(struct mortise_cli *cli, struct list *l,
 
     l->left = UINT64_MAX;
     if (cli->args.limit != NULL)
-        rv = mortise_cli_number("--limit", cli->args.limit, &l->left, err);
+        rv =
+            mortise_cli_parse_number("--limit", cli->args.limit, &l->left, err);
     if (rv == MORTISE_OK && l->left == 0)
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "--limit: 0 is not possible; give 1 or more");
@@ -146,7 +147,7 @@ static void print_empty_list(struct mortise_cli *cli, struct mortise_out *o,
 {
     struct mortise_settings settings;
 
-    if (mortise_cli_settings_quietly(cli, &settings, NULL) != MORTISE_OK)
+    if (mortise_cli_open_settings_quietly(cli, &settings, NULL) != MORTISE_OK)
         mortise_out_printf(o, "%s\n", none);
     else if (cli->no_store)
         mortise_out_print_escaped(o, "%s: there is no store at %s\n", none,
@@ -166,7 +167,7 @@ static int run_list(struct mortise_cli *cli, struct list *l, const char *none,
     int rv = print_list_pages(cli, l, err);
 
     if (rv == MORTISE_OK && l->n == 0 && !cli->args.json &&
-        !mortise_cli_lacks(cli, &lack))
+        !mortise_cli_is_incomplete(cli, &lack))
         print_empty_list(cli, o, none);
     if (rv == MORTISE_OK && l->after != NULL)
         mortise_cli_print_next_page(cli, json_string_value(l->after));
@@ -187,7 +188,7 @@ static int run_list(struct mortise_cli *cli, struct list *l, const char *none,
 
 static enum mortise_style status_style(const char *status)
 {
-    switch (mortise_status_of_name(status)) {
+    switch (mortise_status_parse(status)) {
     case MORTISE_RUN_COMPLETED:
         return MORTISE_GOOD;
     case MORTISE_RUN_WAITING:
@@ -206,17 +207,18 @@ static void print_run_entry(struct mortise_cli *cli, struct list *l,
                             const json_t *entry)
 {
     struct mortise_out *o = &cli->out;
-    enum mortise_style style = status_style(mortise_cli_text(entry, "status"));
-    const char *reason = mortise_cli_text(entry, "reason");
+    enum mortise_style style =
+        status_style(mortise_cli_get_text(entry, "status"));
+    const char *reason = mortise_cli_get_text(entry, "reason");
 
     (void)l;
-    mortise_out_cell(o, mortise_cli_text(entry, "run"), 36);
+    mortise_out_put_cell(o, mortise_cli_get_text(entry, "run"), 36);
     mortise_out_puts(o, "  ");
-    mortise_out_styled(o, style, mortise_cli_status(entry), 9);
+    mortise_out_put_styled(o, style, mortise_cli_get_status(entry), 9);
     mortise_out_puts(o, "  ");
-    mortise_out_cell(o, mortise_cli_text(entry, "updated"), 24);
+    mortise_out_put_cell(o, mortise_cli_get_text(entry, "updated"), 24);
     mortise_out_print_escaped(
-        o, "  %s%s%s%s\n", mortise_cli_text(entry, "graph"),
+        o, "  %s%s%s%s\n", mortise_cli_get_text(entry, "graph"),
         reason[0] != '\0' ? "  " : "", reason,
         json_is_true(json_object_get(entry, "unsigned")) ? "  (unsigned plugin)"
                                                          : "");
@@ -226,7 +228,7 @@ static void print_run_entry(struct mortise_cli *cli, struct list *l,
 static bool has_existing_store(struct mortise_cli *cli)
 {
     struct mortise_settings settings;
-    bool is = mortise_cli_settings(cli, &settings, NULL) != MORTISE_OK ||
+    bool is = mortise_cli_open_settings(cli, &settings, NULL) != MORTISE_OK ||
               access(settings.store, F_OK) == 0;
 
     mortise_settings_close(&settings);
@@ -245,7 +247,7 @@ int mortise_cli_parse_moment(const char *option, const char *given,
     int n = snprintf(text, sizeof text, "%s%s", given,
                      strlen(given) == 10 ? "T00:00:00Z" : "");
 
-    if (mortise_yaml_duration(&ago, &long_ago) == 0) {
+    if (mortise_yaml_parse_duration(&ago, &long_ago) == 0) {
         *ms = long_ago < now ? now - long_ago : 0;
         return MORTISE_OK;
     }
@@ -266,7 +268,7 @@ static int list_runs_by_id(struct mortise_cli *cli, struct list *l,
     const struct mortise_args *a = &cli->args;
 
     if (a->status != NULL || a->graph != NULL || a->since != NULL)
-        return mortise_cli_usage(
+        return mortise_cli_fail_usage(
             cli, "--status, --graph and --since cannot be used with --by-id");
     return run_list(cli, l, "no runs", err);
 }
@@ -353,9 +355,9 @@ const struct mortise_cmd mortise_cmd_runs = {
 static const json_t *get_block_reason(struct mortise_cli *cli, struct list *l,
                                       const char *run)
 {
-    if (strcmp(mortise_cli_text(l->run, "run"), run) != 0) {
+    if (strcmp(mortise_cli_get_text(l->run, "run"), run) != 0) {
         mortise_json_clear_ref(&l->run);
-        mortise_cli_show(cli, run, &l->run, NULL);
+        mortise_cli_get_show(cli, run, &l->run, NULL);
     }
     return json_object_get(l->run, "blocked");
 }
@@ -363,9 +365,9 @@ static const json_t *get_block_reason(struct mortise_cli *cli, struct list *l,
 static void print_pending_request(struct mortise_cli *cli, struct list *l,
                                   const json_t *entry)
 {
-    const char *run = mortise_cli_text(entry, "run");
-    const struct mortise_cli_continuation way =
-        mortise_cli_way_on(cli, &cli->out, run, get_block_reason(cli, l, run));
+    const char *run = mortise_cli_get_text(entry, "run");
+    const struct mortise_cli_continuation way = mortise_cli_get_continuation(
+        cli, &cli->out, run, get_block_reason(cli, l, run));
 
     mortise_out_print_escaped(&cli->out, "run %s: ", run);
     mortise_cli_print_request(&way, entry);
@@ -379,8 +381,8 @@ static void print_request_ids(struct mortise_cli *cli, struct list *l,
 {
     (void)l;
     mortise_out_print_escaped(&cli->out, "%s %s\n",
-                              mortise_cli_text(entry, "run"),
-                              mortise_cli_text(entry, "id"));
+                              mortise_cli_get_text(entry, "run"),
+                              mortise_cli_get_text(entry, "id"));
 }
 
 /* List the requests of one run.  With --ids, the output is for a command that
@@ -395,13 +397,13 @@ static int list_inbox_of_run(struct mortise_cli *cli, struct list *l,
     int rv;
 
     if (cli->args.after != NULL || cli->args.limit != NULL)
-        return mortise_cli_usage(cli,
-                                 "--after and --limit cannot be used with RUN: "
-                                 "they are for the inbox of all runs");
-    rv = cli->args.ids ? mortise_cli_run_to_change(cli, given, run, err)
-                       : mortise_cli_run_to_read(cli, given, run, err);
+        return mortise_cli_fail_usage(
+            cli, "--after and --limit cannot be used with RUN: "
+                 "they are for the inbox of all runs");
+    rv = cli->args.ids ? mortise_cli_find_run_to_change(cli, given, run, err)
+                       : mortise_cli_find_run_to_read(cli, given, run, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_show(cli, run, &l->run, err);
+        rv = mortise_cli_get_show(cli, run, &l->run, err);
     json_array_foreach(json_object_get(l->run, "pending"), i, one)
     {
         if (mortise_cli_needs_no_person(one))
@@ -412,7 +414,7 @@ static int list_inbox_of_run(struct mortise_cli *cli, struct list *l,
     if (rv == MORTISE_OK && l->n == 0 && !cli->args.json)
         mortise_out_print_escaped(l->silent ? &cli->err : &cli->out,
                                   "no request is pending: run %s is %s\n", run,
-                                  mortise_cli_status(l->run));
+                                  mortise_cli_get_status(l->run));
     return rv;
 }
 
@@ -426,12 +428,12 @@ static int inbox(struct mortise_cli *cli, struct mortise_err *err)
     int code;
 
     if (cli->args.ids && cli->args.json)
-        return mortise_cli_usage(cli,
-                                 "--ids and --json cannot be used together");
+        return mortise_cli_fail_usage(
+            cli, "--ids and --json cannot be used together");
     code = cli->args.n_operands > 0
                ? list_inbox_of_run(cli, &l, err)
                : run_list(cli, &l, "no requests are pending", err);
-    mortise_cli_need_engine(cli, l.timed);
+    mortise_cli_print_engine_hint(cli, l.timed);
     json_decref(l.timed);
     json_decref(l.run);
     return code;

@@ -66,7 +66,7 @@ static int read_current_lock(json_t **out, const char *path,
     mortise_arena_init(&a, mem);
     mortise_diags_init(&diags, mem);
     rv = mortise_lock_read(&now, &a, path, &diags);
-    if (rv == MORTISE_OK && (*out = mortise_lock_json(&now)) == NULL)
+    if (rv == MORTISE_OK && (*out = mortise_lock_to_json(&now)) == NULL)
         rv = MORTISE_ENOMEM;
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(err);

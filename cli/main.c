@@ -15,7 +15,7 @@
 
 MORTISE_EXPORTED _Noreturn void _exit(int status)
 {
-    if (mortise_death_by_exit())
+    if (mortise_death_record_exit())
         status = MORTISE_EXIT_FAILED;
     for (;;)
         syscall(SYS_exit_group, status);

@@ -27,7 +27,7 @@ int mortise_mcp_open(struct mortise_mcp *m, struct mortise_cli *cli,
     int rv;
 
     mortise_mcp_open_with(m, cli, NULL);
-    rv = mortise_cli_settings(cli, &m->settings, err);
+    rv = mortise_cli_open_settings(cli, &m->settings, err);
     m->owns_settings = true;
     m->deployment = m->settings.deployment;
     return rv;
@@ -40,9 +40,9 @@ void mortise_mcp_close(struct mortise_mcp *m)
         mortise_settings_close(&m->settings);
 }
 
-const struct mortise_mcp_server *
-mortise_mcp_server_named(struct mortise_mcp *m, const char *name,
-                         struct mortise_err *err)
+const struct mortise_mcp_server *mortise_mcp_get_server(struct mortise_mcp *m,
+                                                        const char *name,
+                                                        struct mortise_err *err)
 {
     const struct mortise_mcp_servers *all = &m->deployment->tools.mcp;
     const struct mortise_mcp_server *s = mortise_mcp_find(all, name);
@@ -53,7 +53,7 @@ mortise_mcp_server_named(struct mortise_mcp *m, const char *name,
         return s;
     for (; n < all->n && n < sizeof names / sizeof names[0]; n++)
         names[n] = all->list[n].name;
-    near = mortise_nearest(name, names, n);
+    near = mortise_nearest_find(name, names, n);
     if (n == 0)
         mortise_fail(err, MORTISE_ENOTFOUND,
                      "tools.mcp of the deployment has no servers");
@@ -95,8 +95,8 @@ int mortise_mcp_get_listing(struct mortise_mcp *m, const char *server,
                : rv;
 }
 
-const char *mortise_mcp_state(const struct mortise_mcp *m, const char *server,
-                              const json_t *tool)
+const char *mortise_mcp_get_pin_state(const struct mortise_mcp *m,
+                                      const char *server, const json_t *tool)
 {
     const struct mortise_lock_server *s =
         mortise_lock_find(&m->deployment->lock, server);
@@ -104,11 +104,12 @@ const char *mortise_mcp_state(const struct mortise_mcp *m, const char *server,
 
     if (s == NULL)
         return "unpinned";
-    t = mortise_lock_tool(s, mortise_cli_text(tool, "name"));
+    t = mortise_lock_tool(s, mortise_cli_get_text(tool, "name"));
     if (t == NULL)
         return "new";
-    return strcmp(t->digest, mortise_cli_text(tool, "digest")) == 0 ? "pinned"
-                                                                    : "drifted";
+    return strcmp(t->digest, mortise_cli_get_text(tool, "digest")) == 0
+               ? "pinned"
+               : "drifted";
 }
 
 /* Split "SERVER/TOOL"; returns the tool, or NULL without one. */
@@ -148,7 +149,7 @@ static void print_mcp_server(struct mortise_out *o,
                              const struct mortise_mcp_server *s,
                              const struct mortise_lock_server *pins)
 {
-    mortise_out_cell(o, s->name, 16);
+    mortise_out_put_cell(o, s->name, 16);
     mortise_out_puts(o, " ");
     if (pins != NULL)
         mortise_out_printf(o, "%3zu pinned  ", pins->n);
@@ -171,8 +172,8 @@ static int list_mcp_servers(struct mortise_mcp *m, struct mortise_err *err)
             mortise_lock_find(&m->deployment->lock, s->name);
 
         if (json)
-            rv = mortise_cli_print(m->cli, encode_mcp_server(s, pins), false,
-                                   err);
+            rv = mortise_cli_print_json(m->cli, encode_mcp_server(s, pins),
+                                        false, err);
         else
             print_mcp_server(&m->cli->out, s, pins);
     }
@@ -184,7 +185,7 @@ static int list_mcp_servers(struct mortise_mcp *m, struct mortise_err *err)
 /* Print the first line of a text. */
 static void print_first_line(struct mortise_out *o, const char *text)
 {
-    mortise_out_piece(o, text, strcspn(text, "\r\n"));
+    mortise_out_put_piece(o, text, strcspn(text, "\r\n"));
     mortise_out_puts(o, "\n");
 }
 
@@ -196,9 +197,9 @@ static const char *get_pinned_effect(const struct mortise_mcp *m,
     const struct mortise_tool_pin *pin;
 
     snprintf(operation, sizeof operation, "%s/%s", server,
-             mortise_cli_text(tool, "name"));
-    pin = mortise_deployment_tool_pin(m->deployment, mortise_mcp_plugin,
-                                      operation);
+             mortise_cli_get_text(tool, "name"));
+    pin = mortise_deployment_find_tool_pin(m->deployment, mortise_mcp_plugin,
+                                           operation);
     return pin != NULL ? pin->effect : NULL;
 }
 
@@ -206,18 +207,18 @@ static void print_mcp_tool(struct mortise_mcp *m, const char *server,
                            const json_t *tool)
 {
     struct mortise_out *o = &m->cli->out;
-    const char *state = mortise_mcp_state(m, server, tool);
+    const char *state = mortise_mcp_get_pin_state(m, server, tool);
     const char *effect = get_pinned_effect(m, server, tool);
 
-    mortise_out_cell(o, mortise_cli_text(tool, "name"), 28);
+    mortise_out_put_cell(o, mortise_cli_get_text(tool, "name"), 28);
     mortise_out_puts(o, " ");
-    mortise_out_styled(
+    mortise_out_put_styled(
         o, is_changed_state(state) ? MORTISE_ATTENTION : MORTISE_PLAIN, state,
         8);
     mortise_out_puts(o, " ");
-    mortise_out_cell(o, effect != NULL ? effect : "-", 8);
+    mortise_out_put_cell(o, effect != NULL ? effect : "-", 8);
     mortise_out_puts(o, " ");
-    print_first_line(o, mortise_cli_text(tool, "description"));
+    print_first_line(o, mortise_cli_get_text(tool, "description"));
 }
 
 static int list_mcp_tools(struct mortise_mcp *m, const char *server,
@@ -229,15 +230,15 @@ static int list_mcp_tools(struct mortise_mcp *m, const char *server,
         if (!m->cli->args.json)
             print_mcp_tool(m, server, tool);
         else if (rv == MORTISE_OK)
-            rv = mortise_cli_print(
+            rv = mortise_cli_print_json(
                 m->cli,
                 json_pack(
                     "{s:s, s:s, s:s, s:s*, s:s*, s:s}", "server", server,
-                    "tool", mortise_cli_text(tool, "name"), "state",
-                    mortise_mcp_state(m, server, tool), "effect",
+                    "tool", mortise_cli_get_text(tool, "name"), "state",
+                    mortise_mcp_get_pin_state(m, server, tool), "effect",
                     get_pinned_effect(m, server, tool), "description",
                     json_string_value(json_object_get(tool, "description")),
-                    "digest", mortise_cli_text(tool, "digest")),
+                    "digest", mortise_cli_get_text(tool, "digest")),
                 false, err);
     }
     if (json_array_size(json_object_get(listed, "tools")) == 0 &&
@@ -256,7 +257,7 @@ static int call_with_listing(struct mortise_mcp *m, const char *server,
     json_t *listed = NULL;
     int rv = MORTISE_OK;
 
-    if (mortise_mcp_server_named(m, server, err) == NULL)
+    if (mortise_mcp_get_server(m, server, err) == NULL)
         return err->code;
     rv = mortise_mcp_get_listing(m, server, 0, &listed, err);
     if (rv == MORTISE_OK)
@@ -316,7 +317,7 @@ static void print_mcp_line(struct mortise_out *o, const char *name,
 {
     if (value == NULL || value[0] == '\0')
         return;
-    mortise_out_cell(o, name, 11);
+    mortise_out_put_cell(o, name, 11);
     mortise_out_print_escaped(o, " %s\n", value);
 }
 
@@ -327,7 +328,7 @@ static void print_mcp_text(struct mortise_out *o, const char *name,
     if (text[0] == '\0')
         return;
     mortise_out_print_escaped(o, "%s\n", name);
-    mortise_out_text(o, text, 2);
+    mortise_out_put_text(o, text, 2);
 }
 
 /* Print a list of items by name (or the member `key`) and description. */
@@ -337,14 +338,14 @@ static void print_named_items(struct mortise_out *o, const char *title,
     if (json_array_size(list) > 0)
         mortise_out_print_escaped(o, "%s\n", title);
     MORTISE_JSON_EACH (one, i, list) {
-        const char *about = mortise_cli_text(one, "description");
+        const char *about = mortise_cli_get_text(one, "description");
 
         mortise_out_puts(o, "  ");
-        mortise_out_cell(o, mortise_cli_text(one, key), 28);
+        mortise_out_put_cell(o, mortise_cli_get_text(one, key), 28);
         mortise_out_puts(o, " ");
         print_first_line(o, about[0] != '\0' || strcmp(key, "name") == 0
                                 ? about
-                                : mortise_cli_text(one, "name"));
+                                : mortise_cli_get_text(one, "name"));
     }
 }
 
@@ -355,13 +356,14 @@ static int inspect_mcp_server(struct mortise_mcp *m, const char *server,
     struct mortise_out *o = &m->cli->out;
 
     if (m->cli->args.json)
-        return mortise_cli_print(
+        return mortise_cli_print_json(
             m->cli, json_incref(mortise_json_unconst(listed)), true, err);
     print_mcp_line(o, "server", server);
-    print_mcp_line(o, "name", mortise_cli_text(is, "name"));
-    print_mcp_line(o, "version", mortise_cli_text(is, "version"));
-    print_mcp_line(o, "protocol", mortise_cli_text(listed, "protocol"));
-    print_mcp_text(o, "instructions", mortise_cli_text(listed, "instructions"));
+    print_mcp_line(o, "name", mortise_cli_get_text(is, "name"));
+    print_mcp_line(o, "version", mortise_cli_get_text(is, "version"));
+    print_mcp_line(o, "protocol", mortise_cli_get_text(listed, "protocol"));
+    print_mcp_text(o, "instructions",
+                   mortise_cli_get_text(listed, "instructions"));
     if (json_array_size(json_object_get(listed, "tools")) > 0)
         mortise_out_puts(o, "tools\n");
     MORTISE_JSON_EACH (tool, i, json_object_get(listed, "tools")) {
@@ -382,7 +384,7 @@ static void print_mcp_schema(struct mortise_out *o, const char *name,
     if (v == NULL)
         return;
     mortise_out_print_escaped(o, "%s\n", name);
-    mortise_out_json(o, v, true);
+    mortise_out_put_json(o, v, true);
 }
 
 static const json_t *find_listed_tool(const json_t *listed, const char *name,
@@ -392,12 +394,12 @@ static const json_t *find_listed_tool(const json_t *listed, const char *name,
     size_t n = 0;
 
     MORTISE_JSON_EACH (tool, i, json_object_get(listed, "tools")) {
-        if (strcmp(mortise_cli_text(tool, "name"), name) == 0)
+        if (strcmp(mortise_cli_get_text(tool, "name"), name) == 0)
             return tool;
         if (n < sizeof known / sizeof known[0])
-            known[n++] = mortise_cli_text(tool, "name");
+            known[n++] = mortise_cli_get_text(tool, "name");
     }
-    near = mortise_nearest(name, known, n);
+    near = mortise_nearest_find(name, known, n);
     mortise_fail(err, MORTISE_ENOTFOUND,
                  "the server has no tool '%.128s'%s%s%s", name,
                  near != NULL ? "; did you mean '" : "",
@@ -416,15 +418,15 @@ static int inspect_mcp_tool(struct mortise_mcp *m, const char *server,
     if (tool == NULL)
         return err->code;
     if (m->cli->args.json)
-        return mortise_cli_print(
+        return mortise_cli_print_json(
             m->cli, json_incref(mortise_json_unconst(tool)), true, err);
-    print_mcp_line(o, "tool", mortise_cli_text(tool, "name"));
-    print_mcp_line(o, "title", mortise_cli_text(tool, "title"));
-    print_mcp_line(o, "state", mortise_mcp_state(m, server, tool));
+    print_mcp_line(o, "tool", mortise_cli_get_text(tool, "name"));
+    print_mcp_line(o, "title", mortise_cli_get_text(tool, "title"));
+    print_mcp_line(o, "state", mortise_mcp_get_pin_state(m, server, tool));
     if (get_pinned_effect(m, server, tool) != NULL)
         print_mcp_line(o, "effect", get_pinned_effect(m, server, tool));
-    print_mcp_line(o, "digest", mortise_cli_text(tool, "digest"));
-    print_mcp_text(o, "description", mortise_cli_text(tool, "description"));
+    print_mcp_line(o, "digest", mortise_cli_get_text(tool, "digest"));
+    print_mcp_text(o, "description", mortise_cli_get_text(tool, "description"));
     print_mcp_schema(o, "annotations", json_object_get(tool, "annotations"));
     print_mcp_schema(o, "input", json_object_get(tool, "input_schema"));
     print_mcp_schema(o, "output", json_object_get(tool, "output_schema"));
@@ -469,23 +471,23 @@ const struct mortise_cmd mortise_cmd_mcp_inspect = {
 /* Print a part of the result that is not text. */
 static void print_content_piece(struct mortise_out *o, const json_t *piece)
 {
-    const char *data = mortise_cli_text(piece, "data"),
-               *uri = mortise_cli_text(piece, "uri");
+    const char *data = mortise_cli_get_text(piece, "data"),
+               *uri = mortise_cli_get_text(piece, "uri");
     const json_t *in = json_object_get(piece, "resource");
 
-    mortise_out_print_escaped(o, "[%s", mortise_cli_text(piece, "type"));
+    mortise_out_print_escaped(o, "[%s", mortise_cli_get_text(piece, "type"));
     if (in != NULL)
-        uri = mortise_cli_text(in, "uri");
+        uri = mortise_cli_get_text(in, "uri");
     if (uri[0] != '\0')
         mortise_out_print_escaped(o, " %s", uri);
-    if (mortise_cli_text(piece, "mimeType")[0] != '\0')
+    if (mortise_cli_get_text(piece, "mimeType")[0] != '\0')
         mortise_out_print_escaped(o, " %s",
-                                  mortise_cli_text(piece, "mimeType"));
+                                  mortise_cli_get_text(piece, "mimeType"));
     if (data[0] != '\0')
         mortise_out_printf(o, ", %zu characters of base64", strlen(data));
     mortise_out_puts(o, "]\n");
     if (in != NULL)
-        mortise_out_text(o, mortise_cli_text(in, "text"), 2);
+        mortise_out_put_text(o, mortise_cli_get_text(in, "text"), 2);
 }
 
 static int print_mcp_result(struct mortise_mcp *m, const json_t *result,
@@ -495,16 +497,16 @@ static int print_mcp_result(struct mortise_mcp *m, const json_t *result,
     struct mortise_out *o = &m->cli->out;
 
     if (m->cli->args.json)
-        return mortise_cli_print(
+        return mortise_cli_print_json(
             m->cli, json_incref(mortise_json_unconst(result)), false, err);
     MORTISE_JSON_EACH (piece, i, json_object_get(result, "content")) {
-        if (strcmp(mortise_cli_text(piece, "type"), "text") == 0)
-            mortise_out_text(o, mortise_cli_text(piece, "text"), 0);
+        if (strcmp(mortise_cli_get_text(piece, "type"), "text") == 0)
+            mortise_out_put_text(o, mortise_cli_get_text(piece, "text"), 0);
         else
             print_content_piece(o, piece);
     }
-    if (structured != NULL && mortise_cli_text(result, "text")[0] == '\0')
-        mortise_out_json(o, structured, true);
+    if (structured != NULL && mortise_cli_get_text(result, "text")[0] == '\0')
+        mortise_out_put_json(o, structured, true);
     return MORTISE_OK;
 }
 
@@ -551,8 +553,8 @@ static int call_and_print(struct mortise_mcp *m, const char *server,
                           const char *tool, struct mortise_err *err)
 {
     json_t *args, *result = NULL;
-    int rv = mortise_mcp_server_named(m, server, err) != NULL
-                 ? mortise_oneshot_args(m->cli, &args, err)
+    int rv = mortise_mcp_get_server(m, server, err) != NULL
+                 ? mortise_oneshot_parse_args(m->cli, &args, err)
                  : err->code;
 
     if (rv == MORTISE_OK)
@@ -573,7 +575,7 @@ static int mcp_call(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (tool == NULL || tool[0] == '\0')
-        return mortise_cli_usage(
+        return mortise_cli_fail_usage(
             cli, "write the tool as SERVER/TOOL, such as files/read_file");
     rv = mortise_mcp_open(&m, cli, err);
     if (rv == MORTISE_OK)

@@ -25,8 +25,8 @@ void mortise_mcp_close(struct mortise_mcp *m);
 
 /* Find the server; NULL with an error. */
 const struct mortise_mcp_server *
-mortise_mcp_server_named(struct mortise_mcp *m, const char *name,
-                         struct mortise_err *err);
+mortise_mcp_get_server(struct mortise_mcp *m, const char *name,
+                       struct mortise_err *err);
 /* Start the server if necessary, and get the answer of mcp/list, a new
  * reference. timeout_ms 0: the server's own timeout.  *out is NULL with
  * MORTISE_OK if the server does not start; the error is then in m->once. */
@@ -37,14 +37,14 @@ int mortise_mcp_get_listing(struct mortise_mcp *m, const char *server,
 /* Compare a tool with its pin: "pinned" (equal), "drifted" (different), "new"
  * (only other tools of the server are pinned) or "unpinned" (no tool is
  * pinned). */
-const char *mortise_mcp_state(const struct mortise_mcp *m, const char *server,
-                              const json_t *tool);
+const char *mortise_mcp_get_pin_state(const struct mortise_mcp *m,
+                                      const char *server, const json_t *tool);
 
 /* ---- mcp_diff.c --------------------------------------------------------- */
 
 /* Compare the pins of a server (NULL: none) and print the differences, unless
  * `o` is NULL.  True if a difference can affect calls. */
-bool mortise_mcp_diff(struct mortise_out *o, const char *server,
-                      const json_t *before, const json_t *now);
+bool mortise_mcp_compare_pins(struct mortise_out *o, const char *server,
+                              const json_t *before, const json_t *now);
 
 #endif

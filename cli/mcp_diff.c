@@ -54,7 +54,7 @@ static void print_diff_line(struct diff *d, const char *sign, const char *s,
                             size_t n)
 {
     mortise_out_printf(d->out, "    %s ", sign);
-    mortise_out_piece(d->out, s, n);
+    mortise_out_put_piece(d->out, s, n);
     mortise_out_puts(d->out, "\n");
 }
 
@@ -138,7 +138,7 @@ static void print_diff_value(struct diff *d, const char *sign, const json_t *v)
         return;
     }
     mortise_out_printf(d->out, "    %s ", sign);
-    mortise_out_json(d->out, v, false);
+    mortise_out_put_json(d->out, v, false);
 }
 
 static void on_json_difference(void *ud, const char *pointer, const json_t *a,
@@ -170,8 +170,8 @@ static void print_value_diff(struct diff *d, const json_t *a, const json_t *b)
 
 static bool has_same_digest(const json_t *a, const json_t *b)
 {
-    return strcmp(mortise_cli_text(a, "digest"),
-                  mortise_cli_text(b, "digest")) == 0;
+    return strcmp(mortise_cli_get_text(a, "digest"),
+                  mortise_cli_get_text(b, "digest")) == 0;
 }
 
 static void count_tool_changes(struct diff *d, const json_t *before,
@@ -190,9 +190,9 @@ static void count_tool_changes(struct diff *d, const json_t *before,
 static void print_diff_name(struct diff *d, enum mortise_style style,
                             const char *sign, const char *name)
 {
-    mortise_out_style(d->out, style);
+    mortise_out_set_style(d->out, style);
     mortise_out_print_escaped(d->out, "%s %s", sign, name);
-    mortise_out_style(d->out, MORTISE_PLAIN);
+    mortise_out_set_style(d->out, MORTISE_PLAIN);
     mortise_out_puts(d->out, "\n");
 }
 
@@ -217,8 +217,9 @@ static void print_tool_diffs(struct diff *d, const json_t *before,
         if (json_object_get(get_section_tools(before), key) != NULL)
             continue;
         print_diff_name(d, MORTISE_GOOD, "+", key);
-        if (mortise_cli_text(one, "description")[0] != '\0')
-            mortise_out_text(d->out, mortise_cli_text(one, "description"), 4);
+        if (mortise_cli_get_text(one, "description")[0] != '\0')
+            mortise_out_put_text(d->out,
+                                 mortise_cli_get_text(one, "description"), 4);
     }
 }
 
@@ -240,9 +241,9 @@ static void print_other_diff(struct diff *d, const json_t *before,
 static void print_diff_header(struct diff *d, const char *server,
                               const json_t *before, const json_t *now)
 {
-    mortise_out_style(d->out, MORTISE_BOLD);
+    mortise_out_set_style(d->out, MORTISE_BOLD);
     mortise_out_print_escaped(d->out, "%s", server);
-    mortise_out_style(d->out, MORTISE_PLAIN);
+    mortise_out_set_style(d->out, MORTISE_PLAIN);
     if (now == NULL)
         mortise_out_puts(d->out, ": no longer pinned\n");
     else if (d->n_new + d->n_changed + d->n_gone == 0)
@@ -254,15 +255,15 @@ static void print_diff_header(struct diff *d, const char *server,
                            before == NULL ? " (not pinned before)" : "");
 }
 
-bool mortise_mcp_diff(struct mortise_out *o, const char *server,
-                      const json_t *before, const json_t *now)
+bool mortise_mcp_compare_pins(struct mortise_out *o, const char *server,
+                              const json_t *before, const json_t *now)
 {
     struct diff d = {.out = o};
 
     count_tool_changes(&d, before, now);
     d.other = (before == NULL) != (now == NULL) ||
-              strcmp(mortise_cli_text(before, "instructions"),
-                     mortise_cli_text(now, "instructions")) != 0;
+              strcmp(mortise_cli_get_text(before, "instructions"),
+                     mortise_cli_get_text(now, "instructions")) != 0;
     if (o != NULL) {
         print_diff_header(&d, server, before, now);
         print_other_diff(&d, before, now);

@@ -41,8 +41,8 @@ static void print_omitted_tools(struct pinning *p, const char *server,
     MORTISE_JSON_EACH (one, i, odd) {
         mortise_out_flush(&p->m.cli->out);
         mortise_out_print_escaped(o, "mortise: %s: tool '%s' is omitted: %s\n",
-                                  server, mortise_cli_text(one, "tool"),
-                                  mortise_cli_text(one, "why"));
+                                  server, mortise_cli_get_text(one, "tool"),
+                                  mortise_cli_get_text(one, "why"));
     }
 }
 
@@ -52,7 +52,7 @@ static int replace_server_pins(struct pinning *p, const char *server,
 {
     const json_t *before = get_server_pins(p, server);
 
-    p->drifted |= mortise_mcp_diff(&p->m.cli->out, server, before, now);
+    p->drifted |= mortise_mcp_compare_pins(&p->m.cli->out, server, before, now);
     mortise_out_flush(&p->m.cli->out);
     if (json_equal(before, now))
         return MORTISE_OK;
@@ -76,7 +76,8 @@ static int pin_server(struct pinning *p, const char *server,
         return MORTISE_OK;
     }
     if (rv == MORTISE_OK)
-        rv = mortise_lock_section(&section, odd, listed, p->m.cli->mem, err);
+        rv = mortise_lock_make_section(&section, odd, listed, p->m.cli->mem,
+                                       err);
     print_omitted_tools(p, server, odd);
     if (rv == MORTISE_OK)
         rv = replace_server_pins(p, server, section, err);
@@ -119,7 +120,7 @@ static int pin_named_servers(struct pinning *p, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < a->n_operands; i++)
-        if (mortise_mcp_server_named(&p->m, a->operands[i], err) == NULL)
+        if (mortise_mcp_get_server(&p->m, a->operands[i], err) == NULL)
             rv = err->code;
     for (size_t i = 0; rv == MORTISE_OK && i < a->n_operands; i++)
         rv = pin_server(p, a->operands[i], err);
@@ -165,7 +166,7 @@ static int pin_servers(struct pinning *p, struct mortise_err *err)
             "no deployment is in use, so there are no MCP servers to pin");
     rv = mortise_lock_path(p->path, deployment, err);
     if (rv == MORTISE_OK) {
-        p->lock = mortise_lock_json(&p->m.deployment->lock);
+        p->lock = mortise_lock_to_json(&p->m.deployment->lock);
         p->news = json_object();
         rv = p->lock != NULL && p->news != NULL ? MORTISE_OK
                                                 : mortise_nomem(err);

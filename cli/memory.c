@@ -35,8 +35,9 @@ enum {
 
 /* ---- requests ----------------------------------------------------------- */
 
-int mortise_cli_memory(struct mortise_cli *cli, const char *what, json_t *body,
-                       json_t **reply, struct mortise_err *err)
+int mortise_cli_call_memory(struct mortise_cli *cli, const char *what,
+                            json_t *body, json_t **reply,
+                            struct mortise_err *err)
 {
     json_t *request = body != NULL
                           ? json_pack("{s:s, s:o}", "what", what, "body", body)
@@ -60,8 +61,9 @@ static int check_word_in_list(const char *option, const char *given, size_t n,
         if (strlen(words[k]) == n && memcmp(words[k], given, n) == 0)
             return MORTISE_OK;
     snprintf(word, sizeof word, "%.*s",
-             (int)mortise_utf8_cut(given, n, sizeof word - 1), given);
-    near = mortise_nearest(word, words, k);
+             (int)mortise_utf8_get_prefix_size(given, n, sizeof word - 1),
+             given);
+    near = mortise_nearest_find(word, words, k);
     return mortise_fail(err, MORTISE_EINVAL, "%s: '%s' is not one of %s%s%s%s",
                         option, word, what,
                         near != NULL ? "; did you mean '" : "",
@@ -145,9 +147,10 @@ static int check_operand_ids(const struct mortise_cli *cli,
 static int parse_trace_limit(const struct mortise_cli *cli, uint64_t *left,
                              struct mortise_err *err)
 {
-    int rv = cli->args.limit != NULL
-                 ? mortise_cli_number("--limit", cli->args.limit, left, err)
-                 : MORTISE_OK;
+    int rv =
+        cli->args.limit != NULL
+            ? mortise_cli_parse_number("--limit", cli->args.limit, left, err)
+            : MORTISE_OK;
 
     return rv == MORTISE_OK && *left == 0
                ? mortise_fail(err, MORTISE_EINVAL,
@@ -161,7 +164,8 @@ static int parse_trace_limit(const struct mortise_cli *cli, uint64_t *left,
 static void print_brief_content(struct mortise_out *o, const char *content)
 {
     char text[BRIEF_MAX + 4];
-    size_t n = mortise_utf8_cut(content, strcspn(content, "\n"), BRIEF_MAX);
+    size_t n = mortise_utf8_get_prefix_size(content, strcspn(content, "\n"),
+                                            BRIEF_MAX);
 
     snprintf(text, sizeof text, "%.*s%s", (int)n, content,
              content[n] != '\0' ? "..." : "");
@@ -172,7 +176,7 @@ static void format_trace_scope(const json_t *t, char out[300])
 {
     const json_t *key = json_object_get(t, "key");
 
-    snprintf(out, 300, "%s%s%s", mortise_cli_text(t, "scope"),
+    snprintf(out, 300, "%s%s%s", mortise_cli_get_text(t, "scope"),
              key != NULL ? "=" : "", key != NULL ? json_string_value(key) : "");
 }
 
@@ -181,7 +185,7 @@ static const char *format_creation_time(const json_t *t,
 {
     json_int_t ms = json_integer_value(json_object_get(t, "created_at"));
 
-    mortise_time_text(out, ms > 0 ? (uint64_t)ms : 0);
+    mortise_time_format(out, ms > 0 ? (uint64_t)ms : 0);
     return out;
 }
 
@@ -191,17 +195,17 @@ static void print_trace_line(struct mortise_cli *cli, const json_t *t)
     char place[300], created[MORTISE_TIME_TEXT];
 
     if (cli->args.json) {
-        mortise_out_json(o, t, false);
+        mortise_out_put_json(o, t, false);
         return;
     }
     format_trace_scope(t, place);
-    mortise_out_print_escaped(o, "%s  ", mortise_cli_text(t, "id"));
-    mortise_out_cell(o, mortise_cli_text(t, "type"), 11);
+    mortise_out_print_escaped(o, "%s  ", mortise_cli_get_text(t, "id"));
+    mortise_out_put_cell(o, mortise_cli_get_text(t, "type"), 11);
     mortise_out_print_escaped(o, "  %s", place);
     mortise_out_printf(o, "  %.2f  %s  ",
                        json_number_value(json_object_get(t, "strength")),
                        format_creation_time(t, created));
-    print_brief_content(o, mortise_cli_text(t, "content"));
+    print_brief_content(o, mortise_cli_get_text(t, "content"));
     mortise_out_puts(o, "\n");
 }
 
@@ -213,25 +217,25 @@ static void print_trace_details(struct mortise_cli *cli, const json_t *t)
 
     format_trace_scope(t, place);
     mortise_out_print_escaped(o, "id        %s\ntype      %s\nscope     %s\n",
-                              mortise_cli_text(t, "id"),
-                              mortise_cli_text(t, "type"), place);
+                              mortise_cli_get_text(t, "id"),
+                              mortise_cli_get_text(t, "type"), place);
     mortise_out_printf(o, "strength  %.3f\ncreated   %s\n",
                        json_number_value(json_object_get(t, "strength")),
                        format_creation_time(t, created));
     if (metadata != NULL) {
         mortise_out_puts(o, "metadata  ");
-        mortise_out_json(o, metadata, false);
+        mortise_out_put_json(o, metadata, false);
     }
-    mortise_out_print_escaped(o, "\n%s\n", mortise_cli_text(t, "content"));
+    mortise_out_print_escaped(o, "\n%s\n", mortise_cli_get_text(t, "content"));
 }
 
 /* Print the memory's note about an incomplete answer. */
 static void print_reply_note(struct mortise_cli *cli, const json_t *reply)
 {
-    const char *note = mortise_cli_text(reply, "note");
+    const char *note = mortise_cli_get_text(reply, "note");
 
     if (note[0] != '\0')
-        mortise_cli_note(cli, MORTISE_LOG_WARN, "%s", note);
+        mortise_cli_print_remark(cli, MORTISE_LOG_WARN, "%s", note);
 }
 
 /* ---- list and export ----------------------------------------------------- */
@@ -252,7 +256,7 @@ static int read_trace_page(struct mortise_cli *cli, uint64_t most,
 
     *reply = NULL;
     if (rv == MORTISE_OK)
-        return mortise_cli_memory(cli, "read", body, reply, err);
+        return mortise_cli_call_memory(cli, "read", body, reply, err);
     json_decref(body);
     return rv;
 }
@@ -345,7 +349,7 @@ static void print_exported_trace(struct mortise_cli *cli, const json_t *trace)
     json_object_del(t, "initial");
     json_object_del(t, "score");
     if (t != NULL)
-        mortise_out_json(&cli->out, t, false);
+        mortise_out_put_json(&cli->out, t, false);
     json_decref(t);
 }
 
@@ -415,9 +419,9 @@ static int memory_search(struct mortise_cli *cli, struct mortise_err *err)
     int rv = parse_trace_limit(cli, &most, err);
 
     if (query[strspn(query, " \t\r\n")] == '\0')
-        return mortise_cli_usage(cli,
-                                 "QUERY has no word to search for; `memory "
-                                 "list` prints all traces, newest first");
+        return mortise_cli_fail_usage(
+            cli, "QUERY has no word to search for; `memory "
+                 "list` prints all traces, newest first");
     body = json_pack("{s:s, s:I}", "query", query, "max_traces",
                      (json_int_t)(most > 1000 ? 1000 : most));
     if (rv == MORTISE_OK)
@@ -428,7 +432,7 @@ static int memory_search(struct mortise_cli *cli, struct mortise_err *err)
         json_decref(body);
         return rv;
     }
-    rv = mortise_cli_memory(cli, "read", body, &reply, err);
+    rv = mortise_cli_call_memory(cli, "read", body, &reply, err);
     MORTISE_JSON_EACH (one, i, json_object_get(reply, "traces"))
         print_trace_line(cli, one);
     if (rv == MORTISE_OK && !cli->args.json &&
@@ -449,14 +453,14 @@ static int memory_show(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_cli_open(cli, NULL, err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_memory(
+        rv = mortise_cli_call_memory(
             cli, "read", json_pack("{s:[s], s:i}", "ids", id, "max_traces", 1),
             &reply, err);
     trace = json_array_get(json_object_get(reply, "traces"), 0);
     if (rv == MORTISE_OK && trace == NULL)
         rv = mortise_fail(err, MORTISE_ENOTFOUND, "no trace '%.128s'", id);
     else if (rv == MORTISE_OK && cli->args.json)
-        mortise_out_json(&cli->out, trace, false);
+        mortise_out_put_json(&cli->out, trace, false);
     else if (rv == MORTISE_OK)
         print_trace_details(cli, trace);
     json_decref(reply);
@@ -506,7 +510,7 @@ static int find_missing_ids(struct mortise_cli *cli, json_t *missing,
         size_t n = a->n_operands - at < most ? a->n_operands - at : most;
         json_t *ids = list_operand_ids(a->operands + at, n), *reply = NULL;
 
-        rv = mortise_cli_memory(
+        rv = mortise_cli_call_memory(
             cli, "read",
             json_pack("{s:O, s:I}", "ids", ids, "max_traces", (json_int_t)n),
             &reply, err);
@@ -551,19 +555,19 @@ static int forget_selected_traces(struct mortise_cli *cli, json_t *body,
     int rv = find_missing_ids(cli, missing, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_memory(cli, "forget", body, &reply, err);
+        rv = mortise_cli_call_memory(cli, "forget", body, &reply, err);
     else
         json_decref(body);
     if (rv == MORTISE_OK && cli->args.json)
-        mortise_out_json(&cli->out, reply, false);
+        mortise_out_put_json(&cli->out, reply, false);
     else if (rv == MORTISE_OK)
         mortise_out_print_escaped(
             &cli->out, "forgot %llu\n",
-            (unsigned long long)mortise_cli_integer(reply, "forgotten"));
+            (unsigned long long)mortise_cli_get_integer(reply, "forgotten"));
     MORTISE_JSON_EACH (id, i, missing)
         if (rv == MORTISE_OK)
-            mortise_cli_note(cli, MORTISE_LOG_INFO, "no trace '%s'",
-                             json_string_value(id));
+            mortise_cli_print_remark(cli, MORTISE_LOG_INFO, "no trace '%s'",
+                                     json_string_value(id));
     json_decref(missing);
     json_decref(reply);
     return rv;
@@ -578,7 +582,7 @@ static int memory_forget(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (some == a->all)
-        return mortise_cli_usage(
+        return mortise_cli_fail_usage(
             cli, some ? "--all forgets all traces of the tenant; it cannot be "
                         "used with other selections"
                       : "select traces: give ids, --type, --scope, --before, "

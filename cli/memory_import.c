@@ -46,12 +46,12 @@ static int write_trace_batch(struct importing *im, struct mortise_err *err)
     if (body != NULL && im->cli->args.restore &&
         json_object_set_new(body, "restore", json_true()) != 0)
         mortise_json_clear_ref(&body);
-    rv = mortise_cli_memory(im->cli, "write", body, &reply, err);
+    rv = mortise_cli_call_memory(im->cli, "write", body, &reply, err);
     if (rv != MORTISE_OK)
         return mortise_err_prefix(err, rv, "%s, from line %llu on", im->name,
                                   (unsigned long long)im->first);
     im->read += n;
-    im->written += mortise_cli_integer(reply, "written");
+    im->written += mortise_cli_get_integer(reply, "written");
     im->bytes = 0;
     json_decref(reply);
     return MORTISE_OK;

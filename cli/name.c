@@ -63,7 +63,7 @@ static int find_run_by_name(struct mortise_cli *cli, const char *given,
 
 static bool has_find_result(const json_t *found, const char *what)
 {
-    return strcmp(mortise_cli_text(found, "is"), what) == 0;
+    return strcmp(mortise_cli_get_text(found, "is"), what) == 0;
 }
 
 /* Report that `given` is not a run, and list the ids that begin like it.  In a
@@ -73,14 +73,15 @@ static int fail_no_such_run(struct mortise_cli *cli, const json_t *found,
 {
     struct mortise_err why;
 
-    if (has_find_result(found, "unknown") && mortise_cli_lacks(cli, &why))
+    if (has_find_result(found, "unknown") &&
+        mortise_cli_is_incomplete(cli, &why))
         return mortise_fail(
             err, MORTISE_ECORRUPT,
             "the store is damaged, and its readable part does not contain the "
             "run '%s'; the unreadable part may contain it",
-            mortise_cli_text(found, "run"));
+            mortise_cli_get_text(found, "run"));
     mortise_fail(err, MORTISE_ENOTFOUND, "%s",
-                 mortise_cli_text(found, "message"));
+                 mortise_cli_get_text(found, "message"));
     if (json_array_size(json_object_get(found, "like")) > 0) {
         append_error_text(err, "; %s", then);
         append_candidates(err, found);
@@ -88,9 +89,9 @@ static int fail_no_such_run(struct mortise_cli *cli, const json_t *found,
     return MORTISE_ENOTFOUND;
 }
 
-int mortise_cli_run_to_change(struct mortise_cli *cli, const char *given,
-                              char run[MORTISE_RUN_MAX],
-                              struct mortise_err *err)
+int mortise_cli_find_run_to_change(struct mortise_cli *cli, const char *given,
+                                   char run[MORTISE_RUN_MAX],
+                                   struct mortise_err *err)
 {
     json_t *found;
     int rv = find_run_by_name(cli, given, &found, err);
@@ -123,13 +124,14 @@ static int choose_only_candidate(struct mortise_cli *cli, const char *given,
         return MORTISE_ENOTFOUND;
     }
     strcpy(run, json_string_value(json_array_get(like, 0)));
-    mortise_cli_note(cli, MORTISE_LOG_INFO, "%s is short for run %s", given,
-                     run);
+    mortise_cli_print_remark(cli, MORTISE_LOG_INFO, "%s is short for run %s",
+                             given, run);
     return MORTISE_OK;
 }
 
-int mortise_cli_run_to_read(struct mortise_cli *cli, const char *given,
-                            char run[MORTISE_RUN_MAX], struct mortise_err *err)
+int mortise_cli_find_run_to_read(struct mortise_cli *cli, const char *given,
+                                 char run[MORTISE_RUN_MAX],
+                                 struct mortise_err *err)
 {
     json_t *found;
     int rv = find_run_by_name(cli, given, &found, err);

@@ -170,7 +170,7 @@ static void add_host_versions(struct object *o)
             snprintf(host, sizeof host, "this host has %s", other);
         json_array_foreach(o->refusals, k, r)
         {
-            if (o->cache != NULL && strncmp(mortise_cli_text(r, "message"),
+            if (o->cache != NULL && strncmp(mortise_cli_get_text(r, "message"),
                                             start, strlen(start)) == 0)
                 json_object_set_new(r, "host", json_string(host));
         }
@@ -181,8 +181,8 @@ static void add_host_versions(struct object *o)
 static bool is_refused_library(const struct object *o, const char *library)
 {
     MORTISE_JSON_EACH (r, i, o->refusals)
-        if (strcmp(mortise_cli_text(r, "code"), "P0107") == 0 &&
-            strstr(mortise_cli_text(r, "message"), library) != NULL)
+        if (strcmp(mortise_cli_get_text(r, "code"), "P0107") == 0 &&
+            strstr(mortise_cli_get_text(r, "message"), library) != NULL)
             return true;
     return false;
 }
@@ -209,12 +209,13 @@ static void read_library_symbols(struct object *o, json_t *libraries,
     char *bytes;
     size_t n;
 
-    if (mortise_cli_read(o->cli, path, &bytes, &n, NULL) != MORTISE_OK) {
+    if (mortise_cli_read_file(o->cli, path, &bytes, &n, NULL) != MORTISE_OK) {
         o->blind = true;
         return;
     }
     o->needs = libraries;
-    if (mortise_elf_visit(bytes, n, mortise_elf_host(), &visitor) != MORTISE_OK)
+    if (mortise_elf_visit(bytes, n, mortise_elf_get_host_arch(), &visitor) !=
+        MORTISE_OK)
         o->blind = true;
     o->needs = own;
     mortise_release(o->cli->mem, bytes, n + 1);
@@ -315,7 +316,7 @@ static int check_adjacent_manifest(struct object *o, const char *bytes,
                  o->path) >= (int)sizeof path ||
         access(path, F_OK) != 0)
         return MORTISE_OK;
-    rv = mortise_cli_manifest(o->cli, path, &m, err);
+    rv = mortise_cli_read_manifest(o->cli, path, &m, err);
     if (rv == MORTISE_OK) {
         add_operation_intents(o, m);
         check_manifest_and_object(o, m, bytes, n);
@@ -337,11 +338,11 @@ static int inspect_object(struct object *o, struct mortise_err *err)
     };
     char *bytes;
     size_t n;
-    int rv = mortise_cli_read(o->cli, o->path, &bytes, &n, err);
+    int rv = mortise_cli_read_file(o->cli, o->path, &bytes, &n, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    if (mortise_elf_visit(bytes, n, mortise_elf_host(), &visitor) ==
+    if (mortise_elf_visit(bytes, n, mortise_elf_get_host_arch(), &visitor) ==
         MORTISE_OK) {
         check_glibc_version(o);
         if (o->cache != NULL)
@@ -358,7 +359,7 @@ static void print_string_list(struct mortise_out *o, const char *name,
 {
     if (json_array_size(list) == 0)
         return;
-    mortise_out_cell(o, name, 9);
+    mortise_out_put_cell(o, name, 9);
     MORTISE_JSON_EACH (one, i, list)
         mortise_out_print_escaped(o, "%s%s", i > 0 ? ", " : "",
                                   json_string_value(one));
@@ -373,7 +374,7 @@ static void print_operation_intents(struct mortise_out *o,
 
     json_object_foreach(mortise_json_unconst(intents), operation, intent)
     {
-        mortise_out_cell(o, "effect", 9);
+        mortise_out_put_cell(o, "effect", 9);
         mortise_out_print_escaped(o, "%s (intent: %s)\n", operation,
                                   json_string_value(intent));
     }
@@ -381,11 +382,11 @@ static void print_operation_intents(struct mortise_out *o,
 
 static void print_object_refusal(struct mortise_out *o, const json_t *r)
 {
-    const char *host = mortise_cli_text(r, "host");
+    const char *host = mortise_cli_get_text(r, "host");
 
     mortise_out_puts(o, "  ");
-    mortise_out_styled(o, MORTISE_BAD, mortise_cli_text(r, "code"), 0);
-    mortise_out_print_escaped(o, " %s", mortise_cli_text(r, "message"));
+    mortise_out_put_styled(o, MORTISE_BAD, mortise_cli_get_text(r, "code"), 0);
+    mortise_out_print_escaped(o, " %s", mortise_cli_get_text(r, "message"));
     if (host[0] != '\0')
         mortise_out_print_escaped(o, " (%s)", host);
     mortise_out_puts(o, "\n");
@@ -413,7 +414,7 @@ static void print_object_report(const struct object *o)
 
 static int print_object_json(const struct object *o, struct mortise_err *err)
 {
-    return mortise_cli_print(
+    return mortise_cli_print_json(
         o->cli,
         json_pack("{s:s, s:b, s:O, s:O, s:s*, s:s, s:O, s:O}", "file", o->path,
                   "ok", json_array_size(o->refusals) == 0, "refusals",
@@ -446,8 +447,8 @@ static int plugin_check(struct mortise_cli *cli, struct mortise_err *err)
                        .intents = json_object()};
     int rv;
 
-    if (mortise_cli_read(cli, "/etc/ld.so.cache", &o.cache, &o.n_cache, NULL) !=
-        MORTISE_OK)
+    if (mortise_cli_read_file(cli, "/etc/ld.so.cache", &o.cache, &o.n_cache,
+                              NULL) != MORTISE_OK)
         o.cache = NULL;
     rv = inspect_object(&o, err);
     if (rv == MORTISE_OK && cli->args.json)

@@ -33,7 +33,7 @@ int mortise_oneshot_open(struct mortise_oneshot *o, struct mortise_cli *cli,
     rv = mortise_tempdir_make(&o->dir, "once", err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_stop_begin(err);
+    rv = mortise_stop_install(err);
     snprintf(o->own_store, sizeof o->own_store, "%s/store", o->dir.path);
     cli->args.store = o->own_store;
     return rv == MORTISE_OK ? mortise_cli_open(cli, NULL, err) : rv;
@@ -84,8 +84,8 @@ static json_t *encode_start_request(const char *operation, json_t *args,
 {
     char run[MORTISE_UUID_TEXT], order[MORTISE_UUID_TEXT];
 
-    mortise_uuid_text(run, mortise_uuid7_now());
-    mortise_uuid_text(order, mortise_uuid7_now());
+    mortise_uuid_format(run, mortise_uuid7_make_now());
+    mortise_uuid_format(order, mortise_uuid7_make_now());
     return json_pack("{s:{s:s, s:o}, s:s, s:o, s:s, s:s}", "graph", "path",
                      operation, "source",
                      encode_oneshot_graph(operation, timeout_ms), "run", run,
@@ -124,15 +124,15 @@ static bool is_for_person(const json_t *request)
 static int on_oneshot_item(void *ud, json_t *one)
 {
     struct mortise_oneshot *o = ud;
-    const char *type = mortise_cli_text(one, "type");
+    const char *type = mortise_cli_get_text(one, "type");
     const json_t *request = json_object_get(one, "request");
-    uint64_t seq = mortise_cli_integer(one, "seq");
+    uint64_t seq = mortise_cli_get_integer(one, "seq");
 
     o->seq = seq > o->seq ? seq : o->seq;
     if (strcmp(type, "started") == 0)
-        snprintf(o->run, sizeof o->run, "%s", mortise_cli_text(one, "run"));
+        snprintf(o->run, sizeof o->run, "%s", mortise_cli_get_text(one, "run"));
     else if (strcmp(type, "report") == 0)
-        record_first_finding(o, mortise_cli_text(one, "text"));
+        record_first_finding(o, mortise_cli_get_text(one, "text"));
     else if (strcmp(type, "interrupt") == 0 && is_for_person(request) &&
              o->question == NULL)
         o->question = json_incref(mortise_json_unconst(request));
@@ -161,16 +161,16 @@ static int read_oneshot_result(struct mortise_oneshot *o, const json_t *show,
 {
     const json_t *error = json_object_get(show, "error"),
                  *node = json_array_get(json_object_get(show, "nodes"), 0);
-    const char *status = mortise_cli_text(show, "status");
+    const char *status = mortise_cli_get_text(show, "status");
 
     if (strcmp(status, "completed") == 0)
         *out =
             json_incref(mortise_json_unconst(json_object_get(node, "output")));
     else if (json_is_object(error))
-        set_oneshot_error(o, mortise_cli_text(error, "code"),
-                          mortise_cli_text(error, "message"));
+        set_oneshot_error(o, mortise_cli_get_text(error, "code"),
+                          mortise_cli_get_text(error, "message"));
     else
-        set_oneshot_error(o, status, mortise_cli_text(show, "reason"));
+        set_oneshot_error(o, status, mortise_cli_get_text(show, "reason"));
     return MORTISE_OK;
 }
 
@@ -182,7 +182,7 @@ static int handle_oneshot_rest(struct mortise_oneshot *o, json_t **out,
     int rv = mortise_session_set_until(o->cli->session, -1, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_show(o->cli, o->run, &show, err);
+        rv = mortise_cli_get_show(o->cli, o->run, &show, err);
     MORTISE_JSON_EACH (one, i, json_object_get(show, "pending"))
         if (is_for_person(one) && o->question == NULL)
             o->question = json_incref(mortise_json_unconst(one));
@@ -213,7 +213,7 @@ static int build_answer_request(struct mortise_oneshot *o, json_t **body,
     rv = mortise_oneshot_ask(o, &command, err);
     if (rv != MORTISE_OK || command == NULL)
         return rv;
-    mortise_uuid_text(order, mortise_uuid7_now());
+    mortise_uuid_format(order, mortise_uuid7_make_now());
     *body = json_pack("{s:s, s:[o], s:s, s:s, s:I}", "run", o->run, "commands",
                       command, "order", order, "until", "idle", "after",
                       (json_int_t)o->seq);
@@ -240,7 +240,7 @@ static void cancel_oneshot_run(struct mortise_oneshot *o)
     char order[MORTISE_UUID_TEXT];
     struct mortise_err err;
 
-    mortise_uuid_text(order, mortise_uuid7_now());
+    mortise_uuid_format(order, mortise_uuid7_make_now());
     if (o->run[0] != '\0' &&
         mortise_session_set_until(o->cli->session, -1, &err) == MORTISE_OK)
         mortise_cli_call(o->cli, "command",
@@ -305,7 +305,7 @@ int mortise_oneshot_print_error(struct mortise_oneshot *o, const char *called)
         more = json_pack("{s:s}", "called", called);
         if (o->question != NULL && more != NULL)
             json_object_set_new(more, "pending", json_pack("[O]", o->question));
-        mortise_cli_error(o->cli, o->code, o->words, more);
+        mortise_cli_print_json_error(o->cli, o->code, o->words, more);
     } else {
         mortise_out_print_escaped(&o->cli->err, "mortise: %s: %s: %s\n", called,
                                   o->code, o->words);
@@ -313,8 +313,8 @@ int mortise_oneshot_print_error(struct mortise_oneshot *o, const char *called)
     return MORTISE_EXIT_FAILED;
 }
 
-int mortise_oneshot_args(struct mortise_cli *cli, json_t **out,
-                         struct mortise_err *err)
+int mortise_oneshot_parse_args(struct mortise_cli *cli, json_t **out,
+                               struct mortise_err *err)
 {
     int rv;
 
@@ -323,7 +323,7 @@ int mortise_oneshot_args(struct mortise_cli *cli, json_t **out,
         *out = json_object();
         return *out != NULL ? MORTISE_OK : mortise_nomem(err);
     }
-    rv = mortise_cli_value(cli, "ARGS", cli->args.operands[1], out, err);
+    rv = mortise_cli_parse_value(cli, "ARGS", cli->args.operands[1], out, err);
     if (rv == MORTISE_OK && !json_is_object(*out)) {
         mortise_json_clear_ref(out);
         rv = mortise_fail(err, MORTISE_EINVAL, "ARGS must be a JSON object");

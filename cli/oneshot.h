@@ -35,8 +35,8 @@ void mortise_oneshot_close(struct mortise_oneshot *o);
 int mortise_oneshot_print_error(struct mortise_oneshot *o, const char *called);
 /* Parse the second operand, a JSON object; {} if it is absent.  A new
  * reference. */
-int mortise_oneshot_args(struct mortise_cli *cli, json_t **out,
-                         struct mortise_err *err);
+int mortise_oneshot_parse_args(struct mortise_cli *cli, json_t **out,
+                               struct mortise_err *err);
 
 /* ---- question.c --------------------------------------------------------- */
 

@@ -130,7 +130,7 @@ static bool is_covered_keyword(const char *keyword, const json_t *v)
 /* Print the default, other keywords and the description. */
 static void print_schema_details(struct mortise_out *o, const json_t *schema)
 {
-    const char *about = mortise_cli_text(schema, "description");
+    const char *about = mortise_cli_get_text(schema, "description");
     const json_t *v = json_object_get(schema, "default");
     const char *keyword;
     json_t *other;
@@ -166,7 +166,7 @@ void mortise_cli_print_schema(struct mortise_out *o, const json_t *schema,
     json_object_foreach(json_object_get(schema, "properties"), name, one)
     {
         print_padding(o, indent);
-        mortise_out_cell(o, name, NAME > indent ? NAME - indent : 1);
+        mortise_out_put_cell(o, name, NAME > indent ? NAME - indent : 1);
         mortise_out_puts(o,
                          has_list_word(required, name) ? " required, " : " ");
         print_schema_type(o, one);
@@ -181,7 +181,7 @@ void mortise_cli_print_schema(struct mortise_out *o, const json_t *schema,
 static void print_operation_schema(struct mortise_out *o, const char *name,
                                    const json_t *schema)
 {
-    mortise_out_cell(o, name, LABEL);
+    mortise_out_put_cell(o, name, LABEL);
     mortise_out_puts(o, " ");
     if (schema == NULL) {
         mortise_out_puts(o, "anything\n");
@@ -241,43 +241,43 @@ static json_t *encode_pinned_operation(const struct mortise_manifest *m,
         "{s:s, s:s, s:s, s:s, s:b, s:o*, s:o*}", "plugin", m->name, "operation",
         pin->operation, "description", pin->description, "effect", pin->effect,
         "idempotent", (int)pin->idempotent, "input_schema",
-        t->input != NULL ? mortise_yaml_json(t->input, true) : NULL,
+        t->input != NULL ? mortise_yaml_to_json(t->input, true) : NULL,
         "output_schema",
-        t->output != NULL ? mortise_yaml_json(t->output, true) : NULL);
+        t->output != NULL ? mortise_yaml_to_json(t->output, true) : NULL);
 }
 
 static void print_operation_effect(struct mortise_out *o, const json_t *op)
 {
-    mortise_out_cell(o, "effect", LABEL);
+    mortise_out_put_cell(o, "effect", LABEL);
     mortise_out_print_escaped(
-        o, " %s%s%s", mortise_cli_text(op, "effect"),
+        o, " %s%s%s", mortise_cli_get_text(op, "effect"),
         json_is_true(json_object_get(op, "idempotent")) ? ", idempotent" : "",
         json_is_true(json_object_get(op, "reconcile")) ? ", reconcile" : "");
     if (json_object_get(op, "intent") != NULL)
         mortise_out_print_escaped(o, ", intent: %s",
-                                  mortise_cli_text(op, "intent"));
+                                  mortise_cli_get_text(op, "intent"));
     mortise_out_puts(o, "\n");
 }
 
 static void print_operation_details(struct mortise_out *o, const json_t *op)
 {
-    uint64_t ms = mortise_cli_integer(op, "timeout_ms");
-    const char *about = mortise_cli_text(op, "description");
+    uint64_t ms = mortise_cli_get_integer(op, "timeout_ms");
+    const char *about = mortise_cli_get_text(op, "description");
     char took[32];
 
-    mortise_out_cell(o, "operation", LABEL);
-    mortise_out_print_escaped(o, " %s/%s\n", mortise_cli_text(op, "plugin"),
-                              mortise_cli_text(op, "operation"));
-    mortise_out_cell(o, "description", LABEL);
+    mortise_out_put_cell(o, "operation", LABEL);
+    mortise_out_print_escaped(o, " %s/%s\n", mortise_cli_get_text(op, "plugin"),
+                              mortise_cli_get_text(op, "operation"));
+    mortise_out_put_cell(o, "description", LABEL);
     if (strchr(about, '\n') == NULL)
         mortise_out_print_escaped(o, " %s\n", about);
     else
         mortise_out_puts(o, "\n");
     if (strchr(about, '\n') != NULL)
-        mortise_out_text(o, about, 2);
+        mortise_out_put_text(o, about, 2);
     print_operation_effect(o, op);
     if (ms > 0) {
-        mortise_out_cell(o, "timeout", LABEL);
+        mortise_out_put_cell(o, "timeout", LABEL);
         mortise_out_printf(o, " %s\n", mortise_out_format_duration(ms, took));
     }
     print_operation_schema(o, "arguments", json_object_get(op, "input_schema"));
@@ -295,20 +295,20 @@ static int fail_no_operation(const struct mortise_manifest *m,
         known[n++] = m->ops[i].name;
     for (size_t i = 0; i < n_pins && n < SUGGESTIONS_MAX; i++)
         known[n++] = pins[i].operation;
-    near = mortise_nearest(name, known, n);
+    near = mortise_nearest_find(name, known, n);
     return mortise_fail(err, MORTISE_ENOTFOUND,
                         "plugin '%s' has no operation '%.128s'%s%s%s", m->name,
                         name, near != NULL ? "; did you mean '" : "",
                         near != NULL ? near : "", near != NULL ? "'?" : "");
 }
 
-int mortise_cli_operation(struct mortise_cli *cli,
-                          const struct mortise_manifest *m,
-                          const struct mortise_deployment *d, const char *name,
-                          struct mortise_err *err)
+int mortise_cli_print_operation(struct mortise_cli *cli,
+                                const struct mortise_manifest *m,
+                                const struct mortise_deployment *d,
+                                const char *name, struct mortise_err *err)
 {
     const struct mortise_tool_pin *pins;
-    size_t n = mortise_deployment_tool_pins(d, m->name, &pins);
+    size_t n = mortise_deployment_list_tool_pins(d, m->name, &pins);
     json_t *op = NULL;
     bool found = false;
 
@@ -321,7 +321,7 @@ int mortise_cli_operation(struct mortise_cli *cli,
     if (!found)
         return fail_no_operation(m, pins, n, name, err);
     if (op == NULL || cli->args.json)
-        return mortise_cli_print(cli, op, true, err);
+        return mortise_cli_print_json(cli, op, true, err);
     print_operation_details(&cli->out, op);
     json_decref(op);
     return MORTISE_OK;

@@ -9,10 +9,10 @@ struct mortise_deployment;
 
 /* Print the operation `name` of the manifest or the deployment's lock;
  * MORTISE_ENOTFOUND: there is none. */
-int mortise_cli_operation(struct mortise_cli *cli,
-                          const struct mortise_manifest *m,
-                          const struct mortise_deployment *d, const char *name,
-                          struct mortise_err *err);
+int mortise_cli_print_operation(struct mortise_cli *cli,
+                                const struct mortise_manifest *m,
+                                const struct mortise_deployment *d,
+                                const char *name, struct mortise_err *err);
 
 /* Print a schema, indented: a line for each member with its possible values.
  * Keywords that have no phrase of their own are printed as they are. */

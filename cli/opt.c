@@ -32,8 +32,8 @@ static const struct mortise_opt common_options[] = {
 };
 enum { N_COMMON = sizeof common_options / sizeof common_options[0] };
 
-const struct mortise_opt *mortise_opt_at(const struct mortise_cmd *cmd,
-                                         size_t i)
+const struct mortise_opt *mortise_opt_get(const struct mortise_cmd *cmd,
+                                          size_t i)
 {
     size_t own = 0;
 
@@ -54,12 +54,13 @@ static int fail_unknown_option(const struct mortise_cmd *cmd, const char *word,
     const char *near;
     size_t n = 0;
 
-    for (const struct mortise_opt *o; (o = mortise_opt_at(cmd, n)) != NULL; n++)
+    for (const struct mortise_opt *o; (o = mortise_opt_get(cmd, n)) != NULL;
+         n++)
         names[n] = o->name;
     len = len < sizeof name ? len : sizeof name - 1;
     memcpy(name, word, len);
     name[len] = '\0';
-    near = mortise_nearest(name + strspn(name, "-"), names, n);
+    near = mortise_nearest_find(name + strspn(name, "-"), names, n);
     if (near != NULL)
         return mortise_fail(err, MORTISE_EINVAL,
                             "unknown option '%s'; did you mean '--%s'?", name,
@@ -78,7 +79,7 @@ static const struct mortise_opt *find_option(const struct mortise_cmd *cmd,
     const struct mortise_opt *o;
 
     *value = word[len] == '=' ? word + len + 1 : NULL;
-    for (size_t i = 0; (o = mortise_opt_at(cmd, i)) != NULL; i++) {
+    for (size_t i = 0; (o = mortise_opt_get(cmd, i)) != NULL; i++) {
         if (word[1] == '-' && strlen(o->name) == len - 2 &&
             memcmp(o->name, word + 2, len - 2) == 0)
             return o;
@@ -166,7 +167,7 @@ static bool is_option(const struct mortise_cmd *cmd, const char *word)
         return false;
     if (!cmd->dashes || word[1] == '-')
         return !cmd->dashes || (word[2] >= 'a' && word[2] <= 'z');
-    for (size_t i = 0; (o = mortise_opt_at(cmd, i)) != NULL; i++)
+    for (size_t i = 0; (o = mortise_opt_get(cmd, i)) != NULL; i++)
         if (o->letter != 0 && word[1] == o->letter && word[2] == '\0')
             return true;
     return false;
@@ -193,7 +194,7 @@ static int parse_option(struct mortise_args *args,
 static int check_arguments_utf8(int argc, char **argv, struct mortise_err *err)
 {
     for (int i = 0; i < argc; i++)
-        if (!mortise_utf8_valid(argv[i], strlen(argv[i])))
+        if (!mortise_utf8_is_valid(argv[i], strlen(argv[i])))
             return mortise_fail(err, MORTISE_EINVAL,
                                 "argument %d of the command is not UTF-8 text",
                                 i + 1);
@@ -246,7 +247,7 @@ static void print_option_help(struct mortise_out *o,
         mortise_out_puts(o, "\n");
         at = 0;
     }
-    mortise_out_cell(o, "", TEXT_AT - at);
+    mortise_out_put_cell(o, "", TEXT_AT - at);
     /* The table contains the line breaks of long texts. */
     for (const char *s = opt->help; *s != '\0';) {
         size_t n = strcspn(s, "\n");
@@ -254,7 +255,7 @@ static void print_option_help(struct mortise_out *o,
         mortise_out_put(o, s, n);
         mortise_out_puts(o, "\n");
         s += n + (s[n] == '\n');
-        mortise_out_cell(o, "", *s != '\0' ? TEXT_AT : 0);
+        mortise_out_put_cell(o, "", *s != '\0' ? TEXT_AT : 0);
     }
 }
 
@@ -264,13 +265,14 @@ static void print_exit_codes(struct mortise_out *o, unsigned exits)
     const char *words;
 
     mortise_out_puts(o, "\nExit codes:\n");
-    for (unsigned n = 0; (words = mortise_exit_code_words(n, &code)) != NULL;
+    for (unsigned n = 0; (words = mortise_exit_code_get_text(n, &code)) != NULL;
          n++)
         if ((exits & MORTISE_EXIT_BIT(n)) != 0)
             mortise_out_printf(o, "  %2d  %s\n", (int)code, words);
 }
 
-void mortise_opt_help(struct mortise_out *o, const struct mortise_cmd *cmd)
+void mortise_opt_print_help(struct mortise_out *o,
+                            const struct mortise_cmd *cmd)
 {
     const struct mortise_opt *opt;
 
@@ -282,9 +284,9 @@ void mortise_opt_help(struct mortise_out *o, const struct mortise_cmd *cmd)
         mortise_out_puts(o, cmd->text);
     }
     mortise_out_puts(o, "\nOptions:\n");
-    for (size_t i = 0; (opt = mortise_opt_at(cmd, i)) != NULL; i++)
+    for (size_t i = 0; (opt = mortise_opt_get(cmd, i)) != NULL; i++)
         print_option_help(o, opt);
     print_exit_codes(o, MORTISE_EXITS_ALWAYS | cmd->exits);
     mortise_out_puts(o, "\nExample:\n");
-    mortise_out_text(o, cmd->example, 2);
+    mortise_out_put_text(o, cmd->example, 2);
 }

@@ -116,7 +116,7 @@ struct mortise_opt {
         MORTISE_OPT_END
 #define MORTISE_OPT_JSON(what) MORTISE_OPT_FLAG("json", json, what)
 /* The last options of commands that start or continue a run. */
-#define MORTISE_OPTS_OF_GOING                                                  \
+#define MORTISE_OPTS_OF_CONTINUING                                             \
     MORTISE_OPT_JSON("One event a line, then the status of the run"),          \
         MORTISE_OPT_DEPLOYMENT, MORTISE_OPT_DOWNGRADE, MORTISE_OPT_STORE,      \
         MORTISE_OPT_TENANT, MORTISE_OPT_END
@@ -151,10 +151,11 @@ int mortise_opt_parse(struct mortise_args *args, const struct mortise_cmd *cmd,
 
 /* Get the i-th option of a subcommand: first its own, then the common ones; or
  * NULL. */
-const struct mortise_opt *mortise_opt_at(const struct mortise_cmd *cmd,
-                                         size_t i);
+const struct mortise_opt *mortise_opt_get(const struct mortise_cmd *cmd,
+                                          size_t i);
 
 /* Print the help text of a subcommand. */
-void mortise_opt_help(struct mortise_out *o, const struct mortise_cmd *cmd);
+void mortise_opt_print_help(struct mortise_out *o,
+                            const struct mortise_cmd *cmd);
 
 #endif

@@ -111,7 +111,7 @@ void mortise_out_printf(struct mortise_out *o, const char *fmt, ...)
     mortise_out_puts(o, text);
 }
 
-void mortise_out_style(struct mortise_out *o, enum mortise_style style)
+void mortise_out_set_style(struct mortise_out *o, enum mortise_style style)
 {
     static const char *const sgr[] = {
         [MORTISE_PLAIN] = "\x1b[0m", [MORTISE_BOLD] = "\x1b[1m",
@@ -261,7 +261,7 @@ void mortise_out_print_escaped(struct mortise_out *o, const char *fmt, ...)
     va_end(ap);
 }
 
-void mortise_out_cell(struct mortise_out *o, const char *s, size_t columns)
+void mortise_out_put_cell(struct mortise_out *o, const char *s, size_t columns)
 {
     size_t used = s != NULL ? put_escaped_text(o, s, strlen(s)) : 0;
 
@@ -275,17 +275,17 @@ void mortise_out_cell(struct mortise_out *o, const char *s, size_t columns)
     }
 }
 
-void mortise_out_styled(struct mortise_out *o, enum mortise_style style,
-                        const char *s, size_t columns)
+void mortise_out_put_styled(struct mortise_out *o, enum mortise_style style,
+                            const char *s, size_t columns)
 {
     if (style != MORTISE_PLAIN)
-        mortise_out_style(o, style);
-    mortise_out_cell(o, s, columns);
+        mortise_out_set_style(o, style);
+    mortise_out_put_cell(o, s, columns);
     if (style != MORTISE_PLAIN)
-        mortise_out_style(o, MORTISE_PLAIN);
+        mortise_out_set_style(o, MORTISE_PLAIN);
 }
 
-void mortise_out_piece(struct mortise_out *o, const char *s, size_t n)
+void mortise_out_put_piece(struct mortise_out *o, const char *s, size_t n)
 {
     while (n > 0) {
         const char *tab = memchr(s, '\t', n);
@@ -300,15 +300,15 @@ void mortise_out_piece(struct mortise_out *o, const char *s, size_t n)
     }
 }
 
-void mortise_out_text(struct mortise_out *o, const char *s, size_t indent)
+void mortise_out_put_text(struct mortise_out *o, const char *s, size_t indent)
 {
     if (s == NULL)
         return;
     do {
         size_t n = strcspn(s, "\n");
 
-        mortise_out_cell(o, "", n != 0 ? indent : 0);
-        mortise_out_piece(o, s, n);
+        mortise_out_put_cell(o, "", n != 0 ? indent : 0);
+        mortise_out_put_piece(o, s, n);
         mortise_out_put(o, "\n", 1);
         s += n + (s[n] == '\n');
     } while (*s != '\0');
@@ -324,7 +324,7 @@ static void put_shortened_name(struct mortise_out *o, const char *name,
     char cut[1024];
 
     if (!is_cut || put_escaped_text(NULL, name, strlen(name)) <= columns) {
-        mortise_out_cell(o, name, columns);
+        mortise_out_put_cell(o, name, columns);
         return;
     }
     while ((end = strchr(end + 1, '/')) != NULL)
@@ -332,11 +332,12 @@ static void put_shortened_name(struct mortise_out *o, const char *name,
             break;
     mortise_out_puts(o, end != NULL ? ellipsis : "");
     mortise_out_truncate(cut, sizeof cut, end != NULL ? end : name, columns);
-    mortise_out_cell(o, cut, columns - (end != NULL));
+    mortise_out_put_cell(o, cut, columns - (end != NULL));
 }
 
-void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
-                        const char *word, const char *name, const char *text)
+void mortise_out_put_margin_line(struct mortise_out *o,
+                                 enum mortise_style style, const char *word,
+                                 const char *name, const char *text)
 {
     enum { WORD = 9, NAME = 20, LEAST = 40 };
     size_t columns, rows, used = 2 + WORD + (name != NULL ? NAME : 0) + 1, gap;
@@ -344,7 +345,7 @@ void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
 
     mortise_out_puts(o, "  ");
     mortise_out_truncate(cut, sizeof cut, word, WORD);
-    mortise_out_styled(o, style, cut, WORD);
+    mortise_out_put_styled(o, style, cut, WORD);
     gap = name != NULL && put_escaped_text(NULL, cut, strlen(cut)) == WORD;
     mortise_out_puts(o, gap > 0 ? " " : ""); /* separates word and name */
     if (name != NULL && text[0] != '\0')
@@ -355,7 +356,7 @@ void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
     if (!o->tty) {
         mortise_out_put_escaped(o, text);
     } else {
-        mortise_out_window(o, &columns, &rows);
+        mortise_out_get_window_size(o, &columns, &rows);
         if (columns < LEAST)
             columns = LEAST; /* may wrap */
         mortise_out_truncate(cut, sizeof cut, text, columns - used - 1);
@@ -377,7 +378,8 @@ const char *mortise_out_format_duration(uint64_t ms, char out[32])
     return out;
 }
 
-void mortise_out_paragraph(struct mortise_out *o, const char *s, size_t columns)
+void mortise_out_put_paragraph(struct mortise_out *o, const char *s,
+                               size_t columns)
 {
     size_t at = 0;
 
@@ -397,7 +399,7 @@ void mortise_out_paragraph(struct mortise_out *o, const char *s, size_t columns)
     mortise_out_put(o, "\n", 1);
 }
 
-void mortise_out_shell(struct mortise_out *o, const char *s)
+void mortise_out_put_shell_word(struct mortise_out *o, const char *s)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -423,7 +425,7 @@ void mortise_out_shell(struct mortise_out *o, const char *s)
 static void put_json_newline(struct mortise_out *o, size_t depth)
 {
     mortise_out_put(o, "\n", 1);
-    mortise_out_cell(o, "", 2 * depth);
+    mortise_out_put_cell(o, "", 2 * depth);
 }
 
 /* Write a string of a JSON text with its quotes; returns the bytes consumed.
@@ -484,7 +486,7 @@ static void put_json_text(struct mortise_out *o, const char *s, size_t n,
     }
 }
 
-void mortise_out_json(struct mortise_out *o, const json_t *v, bool pretty)
+void mortise_out_put_json(struct mortise_out *o, const json_t *v, bool pretty)
 {
     struct mortise_buf b;
 
@@ -527,8 +529,8 @@ size_t mortise_out_truncate(char *out, size_t cap, const char *s,
     return cut_columns + 1;
 }
 
-void mortise_out_window(const struct mortise_out *o, size_t *columns,
-                        size_t *rows)
+void mortise_out_get_window_size(const struct mortise_out *o, size_t *columns,
+                                 size_t *rows)
 {
     struct winsize w;
 

@@ -52,33 +52,34 @@ void mortise_out_print_escaped(struct mortise_out *o, const char *fmt, ...)
 void mortise_out_vprint_escaped(struct mortise_out *o, const char *fmt,
                                 va_list ap);
 /* Set the style until the next call; MORTISE_PLAIN resets it. */
-void mortise_out_style(struct mortise_out *o, enum mortise_style style);
+void mortise_out_set_style(struct mortise_out *o, enum mortise_style style);
 
 /* Write external text: control characters, bidirectional overrides and invalid
  * UTF-8 are escaped as \x1b or \u{202e}.  NULL is "". */
 void mortise_out_put_escaped(struct mortise_out *o, const char *s);
 /* The same, padded with blanks to `columns`. */
-void mortise_out_cell(struct mortise_out *o, const char *s, size_t columns);
+void mortise_out_put_cell(struct mortise_out *o, const char *s, size_t columns);
 /* The same in a style. */
-void mortise_out_styled(struct mortise_out *o, enum mortise_style style,
-                        const char *s, size_t columns);
+void mortise_out_put_styled(struct mortise_out *o, enum mortise_style style,
+                            const char *s, size_t columns);
 /* Write external text of several lines: line ends and tabs are kept, and each
  * line is indented.  Ends with a line end. */
-void mortise_out_text(struct mortise_out *o, const char *s, size_t indent);
+void mortise_out_put_text(struct mortise_out *o, const char *s, size_t indent);
 /* Write external text wrapped at blanks to `columns`; ends with a line end. */
-void mortise_out_paragraph(struct mortise_out *o, const char *s,
-                           size_t columns);
+void mortise_out_put_paragraph(struct mortise_out *o, const char *s,
+                               size_t columns);
 /* Write one line of external text, or a part of it, without a line end. */
-void mortise_out_piece(struct mortise_out *o, const char *s, size_t n);
+void mortise_out_put_piece(struct mortise_out *o, const char *s, size_t n);
 /* Write `  word     name                  text` with external text.  On a
  * terminal, text is cut on the right, and a long name is cut on the left.  Name
  * NULL: no such column. */
-void mortise_out_margin(struct mortise_out *o, enum mortise_style style,
-                        const char *word, const char *name, const char *text);
+void mortise_out_put_margin_line(struct mortise_out *o,
+                                 enum mortise_style style, const char *word,
+                                 const char *name, const char *text);
 /* Quote for a shell. */
-void mortise_out_shell(struct mortise_out *o, const char *s);
+void mortise_out_put_shell_word(struct mortise_out *o, const char *s);
 /* Write JSON, compact on one line or indented, and a line end. */
-void mortise_out_json(struct mortise_out *o, const json_t *v, bool pretty);
+void mortise_out_put_json(struct mortise_out *o, const json_t *v, bool pretty);
 
 /* Escape like mortise_out_put_escaped(), and cut to `columns` and to `cap` bytes
  * including the NUL; a cut is marked by an ellipsis.  Returns the number of
@@ -90,8 +91,8 @@ size_t mortise_out_truncate(char *out, size_t cap, const char *s,
 const char *mortise_out_format_duration(uint64_t ms, char out[32]);
 
 /* Get the size of the terminal; 80 x 24 if it is unknown. */
-void mortise_out_window(const struct mortise_out *o, size_t *columns,
-                        size_t *rows);
+void mortise_out_get_window_size(const struct mortise_out *o, size_t *columns,
+                                 size_t *rows);
 
 /* Write the buffer.  Returns 0, or the errno of the first failed write. */
 int mortise_out_flush(struct mortise_out *o);

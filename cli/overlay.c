@@ -19,11 +19,11 @@
 #include "cli/cli.h"
 #include "core/json/value.h"
 
-static enum mortise_ran parse_ran_status(const char *status)
+static enum mortise_ran_state parse_ran_status(const char *status)
 {
     static const struct {
         const char *status;
-        enum mortise_ran ran;
+        enum mortise_ran_state ran;
     } table[] = {
         {"running", MORTISE_RAN_RUNNING},
         {"compacting", MORTISE_RAN_RUNNING},
@@ -42,7 +42,7 @@ static enum mortise_ran parse_ran_status(const char *status)
 }
 
 /* How much attention a state needs. */
-static int get_attention_weight(enum mortise_ran ran)
+static int get_attention_weight(enum mortise_ran_state ran)
 {
     static const int weights[] = {
         [MORTISE_RAN_SKIPPED] = 0, [MORTISE_RAN_DONE] = 1,
@@ -67,7 +67,7 @@ find_node_in_path(const struct mortise_graph *g, const char **at)
     memcpy(id, *at, n);
     *at += strcspn(*at, "/");
     *at += **at == '/';
-    return mortise_graph_node(g, id);
+    return mortise_graph_find_node(g, id);
 }
 
 /* Compare the visits in two paths of one node, from the outermost on.  Below 0:
@@ -86,9 +86,9 @@ static long compare_visits(const char *a, const char *b)
 
 /* (2) */
 static void add_execution_state(struct mortise_overlay *o, const json_t *one,
-                                enum mortise_ran ran)
+                                enum mortise_ran_state ran)
 {
-    const char *path = mortise_cli_text(one, "path");
+    const char *path = mortise_cli_get_text(one, "path");
     long newer = o->newest != NULL ? compare_visits(path, o->newest) : 1;
 
     o->visits +=
@@ -106,12 +106,13 @@ static void set_execution_state(struct mortise_overlay *o,
                                 const struct mortise_graph *g,
                                 const json_t *one)
 {
-    enum mortise_ran ran = parse_ran_status(mortise_cli_text(one, "status"));
-    const char *at = strchr(mortise_cli_text(one, "path"), '/');
+    enum mortise_ran_state ran =
+        parse_ran_status(mortise_cli_get_text(one, "status"));
+    const char *at = strchr(mortise_cli_get_text(one, "path"), '/');
     const struct mortise_node *n;
 
     if (at == NULL) {
-        n = mortise_graph_node(g, mortise_cli_text(one, "node"));
+        n = mortise_graph_find_node(g, mortise_cli_get_text(one, "node"));
         if (n != NULL)
             o[n->index].ran = ran;
         return;
@@ -131,7 +132,7 @@ static void set_waiting_states(struct mortise_overlay *o,
                                const struct mortise_graph *g,
                                const json_t *request)
 {
-    const char *at = strchr(mortise_cli_text(request, "path"), '/');
+    const char *at = strchr(mortise_cli_get_text(request, "path"), '/');
     const struct mortise_node *n;
 
     for (at += at != NULL; at != NULL && *at != '\0' && g != NULL; g = n->sub) {

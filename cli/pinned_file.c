@@ -26,14 +26,14 @@ static bool is_changed_file(struct mortise_cli *cli, const char *path,
         return false;
     if ((size_t)st.st_size != size)
         return true;
-    if (mortise_cli_read(cli, path, &now, &n, &err) != MORTISE_OK)
+    if (mortise_cli_read_file(cli, path, &now, &n, &err) != MORTISE_OK)
         return false;
     same = n == size && memcmp(now, json_string_value(text), n) == 0;
     mortise_release(cli->mem, now, n + 1);
     return !same;
 }
 
-char *mortise_cli_changed_file(struct mortise_cli *cli, const char *run)
+char *mortise_cli_find_changed_file(struct mortise_cli *cli, const char *run)
 {
     json_t *graph = NULL;
     char *changed = NULL;
@@ -42,7 +42,7 @@ char *mortise_cli_changed_file(struct mortise_cli *cli, const char *run)
                          NULL, &graph, NULL) != MORTISE_OK)
         return NULL;
     MORTISE_JSON_EACH (file, i, json_object_get(graph, "sources")) {
-        const char *path = mortise_cli_text(file, "path");
+        const char *path = mortise_cli_get_text(file, "path");
 
         if (changed == NULL &&
             is_changed_file(cli, path, json_object_get(file, "text")))

@@ -250,12 +250,12 @@ static int read_roles_file(struct mortise_cli *cli, struct roles *r,
     if (rv == MORTISE_OK)
         rv = check_roles_shape(root, &diags);
     if (rv == MORTISE_OK) {
-        r->list = mortise_yaml_json(root, true);
+        r->list = mortise_yaml_to_json(root, true);
         put_yaml_document(&r->text, root);
         rv = r->list != NULL && !r->text.failed ? MORTISE_OK
                                                 : mortise_nomem(err);
     }
-    mortise_cli_findings(cli, &diags);
+    mortise_cli_print_findings(cli, &diags);
     mortise_arena_finish(&arena);
     return rv == MORTISE_ECHECK
                ? mortise_fail(err, rv, "%s is not a valid file of roles", path)
@@ -366,7 +366,7 @@ static void put_tool_list(struct mortise_buf *b, const struct mortise_graph *g)
     mortise_buf_puts(b, "\n\nTools:");
     offered = mortise_json_parse_trusted(tools->offered);
     MORTISE_JSON_EACH (one_tool, i, offered) {
-        const char *about = mortise_cli_text(one_tool, "description");
+        const char *about = mortise_cli_get_text(one_tool, "description");
 
         mortise_buf_puts(b, "\n- ");
         mortise_buf_puts(b, tools->offers[i].tool);
@@ -392,7 +392,7 @@ static void put_role_list(struct mortise_buf *b, const json_t *roles)
         mortise_buf_puts(b, "\n- ");
         mortise_buf_puts(b, id);
         for (size_t i = 0; i < 2; i++) {
-            const char *text = mortise_cli_text(role, said[i]);
+            const char *text = mortise_cli_get_text(role, said[i]);
 
             mortise_buf_puts(b, text[0] != '\0' ? ": " : "");
             mortise_buf_puts(b, text);
@@ -427,13 +427,13 @@ static int read_planning_limits(struct means *with, struct mortise_cli *cli,
                                 struct mortise_err *err)
 {
     struct mortise_settings settings;
-    int rv = mortise_cli_settings_quietly(cli, &settings, err);
+    int rv = mortise_cli_open_settings_quietly(cli, &settings, err);
 
     if (rv == MORTISE_OK) {
         const struct mortise_models *models = &settings.deployment->models;
 
-        with->nodes = mortise_cli_bounded_limit(&settings, MORTISE_LIMIT_NODES,
-                                                MAX_NODES);
+        with->nodes =
+            mortise_cli_get_limit(&settings, MORTISE_LIMIT_NODES, MAX_NODES);
         with->lacks_default = mortise_model_find(models, "default") == NULL;
     }
     mortise_settings_close(&settings);
@@ -480,7 +480,7 @@ static int probe_deployment(struct means *with, struct mortise_cli *cli,
         rv = make_planning_brief(with, cli, g, err);
     relocate_findings(&diags, lines);
     if (rv != MORTISE_OK) /* other findings are about the generated probe */
-        mortise_cli_findings(cli, &diags);
+        mortise_cli_print_findings(cli, &diags);
     else
         mortise_diags_finish(&diags);
     mortise_graph_unref(g);
@@ -511,7 +511,8 @@ static int parse_max_replans(const struct mortise_args *a, uint64_t *out,
 
     *out = REPLANS;
     if (a->max_replans != NULL)
-        rv = mortise_cli_number("--max-replans", a->max_replans, out, err);
+        rv =
+            mortise_cli_parse_number("--max-replans", a->max_replans, out, err);
     return rv == MORTISE_OK && *out > REPLANS_MAX
                ? mortise_fail(err, MORTISE_EINVAL, "--max-replans: at most %d",
                               REPLANS_MAX)
@@ -547,17 +548,18 @@ static int make_planning_input(struct mortise_cli *cli, json_t **out,
 /* ---- running ------------------------------------------------------------ */
 
 /* Takes the body; shows the events until the run rests. */
-static int watch_planning(struct mortise_watching *w, const char *what,
+static int watch_planning(struct mortise_watch_session *w, const char *what,
                           json_t *body, struct mortise_err *err)
 {
     json_t *reply = NULL;
-    int rv = mortise_watch(w, what, body, &reply, err);
+    int rv = mortise_watch_run(w, what, body, &reply, err);
 
     json_decref(reply);
     return rv;
 }
 
-static int start_planning(struct mortise_watching *w, struct mortise_err *err)
+static int start_planning(struct mortise_watch_session *w,
+                          struct mortise_err *err)
 {
     const struct mortise_args *a = &w->cli->args;
     char made[MORTISE_UUID_TEXT], order[MORTISE_UUID_TEXT];
@@ -570,8 +572,8 @@ static int start_planning(struct mortise_watching *w, struct mortise_err *err)
         json_decref(input);
         return rv;
     }
-    mortise_uuid_text(made, mortise_uuid7_now());
-    mortise_uuid_text(order, mortise_uuid7_now());
+    mortise_uuid_format(made, mortise_uuid7_make_now());
+    mortise_uuid_format(order, mortise_uuid7_make_now());
     return watch_planning(
         w, "start",
         json_pack("{s:{s:s, s:o}, s:s, s:o, s:s, s:s}", "graph", "path",
@@ -584,7 +586,7 @@ static int start_planning(struct mortise_watching *w, struct mortise_err *err)
 static bool has_text_member(const json_t *show, const char *member,
                             const char *word)
 {
-    return strcmp(mortise_cli_text(show, member), word) == 0;
+    return strcmp(mortise_cli_get_text(show, member), word) == 0;
 }
 
 static size_t count_node_visits(const json_t *show, const char *node)
@@ -615,11 +617,11 @@ static json_t *build_correction_commands(const json_t *show)
         return json_pack("[{s:s, s:s}]", "kind", "goto", "node", "split");
     mortise_buf_init(&again, &mortise_heap);
     mortise_buf_puts(&again, "You planned:\n\n");
-    mortise_buf_puts(
-        &again, mortise_cli_text(json_object_get(state, "artifacts"), "plan"));
+    mortise_buf_puts(&again, mortise_cli_get_text(
+                                 json_object_get(state, "artifacts"), "plan"));
     mortise_buf_puts(&again, "\n\nBut ");
-    mortise_buf_puts(
-        &again, mortise_cli_text(json_object_get(show, "error"), "message"));
+    mortise_buf_puts(&again, mortise_cli_get_text(
+                                 json_object_get(show, "error"), "message"));
     mortise_buf_puts(&again,
                      "\nReply with the whole plan once more, corrected.");
     if (mortise_buf_cstr(&again) != NULL)
@@ -640,16 +642,17 @@ static json_t *build_continue_commands(const json_t *show)
 
 /* Continue a run that crashed, was paused or failed.  A completed run already
  * has its plan. */
-static int continue_planning(struct mortise_watching *w,
+static int continue_planning(struct mortise_watch_session *w,
                              struct mortise_err *err)
 {
     json_t *show = NULL;
     int rv = mortise_cli_open(w->cli, NULL, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_run_to_change(w->cli, w->cli->args.id, w->run, err);
+        rv = mortise_cli_find_run_to_change(w->cli, w->cli->args.id, w->run,
+                                            err);
     if (rv == MORTISE_OK)
-        rv = mortise_cli_show(w->cli, w->run, &show, err);
+        rv = mortise_cli_get_show(w->cli, w->run, &show, err);
     if (rv == MORTISE_OK &&
         !has_text_member(json_object_get(show, "graph"), "name", graph_name))
         rv = mortise_fail(err, MORTISE_EINVAL,
@@ -657,7 +660,7 @@ static int continue_planning(struct mortise_watching *w,
     if (rv == MORTISE_OK && !has_text_member(show, "status", "completed"))
         rv = watch_planning(
             w, "command",
-            mortise_watch_command(w, build_continue_commands(show)), err);
+            mortise_watch_make_command(w, build_continue_commands(show)), err);
     json_decref(show);
     return rv;
 }
@@ -672,31 +675,31 @@ static const json_t *get_checked_plan(const json_t *show)
     return json_object_get(json_object_get(state, "artifacts"), "check");
 }
 
-static int print_plan(struct mortise_watching *w, const json_t *show,
+static int print_plan(struct mortise_watch_session *w, const json_t *show,
                       struct mortise_err *err)
 {
     struct mortise_cli *cli = w->cli;
     const json_t *plan = get_checked_plan(show);
-    const char *text = mortise_cli_text(plan, "graph"), *to = cli->args.to;
+    const char *text = mortise_cli_get_text(plan, "graph"), *to = cli->args.to;
     int rv = MORTISE_OK;
 
     if (to != NULL)
-        rv = mortise_file_output(to, text, strlen(text), 0644, 0, err);
+        rv = mortise_file_write_output(to, text, strlen(text), 0644, 0, err);
     if (rv != MORTISE_OK)
         return rv;
     if (cli->args.json) {
         json_t *out = json_pack(
             "{s:s, s:s, s:s, s:I, s:s*}", "run", w->run, "graph", text,
-            "picture", mortise_cli_text(plan, "picture"), "plans",
+            "picture", mortise_cli_get_text(plan, "picture"), "plans",
             (json_int_t)count_node_visits(show, "plan"), "file", to);
 
-        mortise_out_json(&cli->out, out, false);
+        mortise_out_put_json(&cli->out, out, false);
         json_decref(out);
         return MORTISE_OK;
     }
-    mortise_out_text(&cli->out, mortise_cli_text(plan, "picture"), 0);
+    mortise_out_put_text(&cli->out, mortise_cli_get_text(plan, "picture"), 0);
     mortise_out_puts(&cli->out, "\n");
-    mortise_out_text(&cli->out, text, 0);
+    mortise_out_put_text(&cli->out, text, 0);
     return MORTISE_OK;
 }
 
@@ -706,8 +709,8 @@ static void print_next_commands(struct mortise_cli *cli, struct mortise_out *o,
                                 const char *run, const json_t *show)
 {
     const json_t *limit = json_object_get(show, "limit");
-    struct mortise_cli_continuation way =
-        mortise_cli_way_on(cli, o, run, json_object_get(show, "blocked"));
+    struct mortise_cli_continuation way = mortise_cli_get_continuation(
+        cli, o, run, json_object_get(show, "blocked"));
 
     MORTISE_JSON_EACH (request, i, json_object_get(show, "pending"))
         mortise_cli_print_request(&way, request);
@@ -716,13 +719,14 @@ static void print_next_commands(struct mortise_cli *cli, struct mortise_out *o,
     mortise_cli_print_unquarantines(&way);
     if (json_is_object(limit))
         mortise_cli_print_limit_raise(&way, limit);
-    mortise_cli_suggest_begin(cli, o, "plan");
+    mortise_cli_start_suggestion(cli, o, "plan");
     mortise_out_puts(o, " --continue --id ");
-    mortise_out_shell(o, run);
+    mortise_out_put_shell_word(o, run);
     mortise_out_puts(o, "\n");
 }
 
-static void print_no_plan_json(struct mortise_watching *w, const json_t *show)
+static void print_no_plan_json(struct mortise_watch_session *w,
+                               const json_t *show)
 {
     const json_t *error = json_object_get(show, "error");
     bool failed = json_is_object(error);
@@ -733,25 +737,26 @@ static void print_no_plan_json(struct mortise_watching *w, const json_t *show)
     mortise_out_init_buf(&o, &b);
     print_next_commands(w->cli, &o, w->run, show);
     mortise_out_flush(&o);
-    mortise_cli_error(
+    mortise_cli_print_json_error(
         w->cli,
-        failed ? mortise_cli_text(error, "code")
+        failed ? mortise_cli_get_text(error, "code")
                : mortise_result_name(MORTISE_ESTATE),
-        failed ? mortise_cli_text(error, "message") : "the run has no plan yet",
-        json_pack(
-            "{s:s, s:s, s:O*, s:o}", "run", w->run, "status",
-            mortise_cli_text(show, "status"), "pending",
-            json_object_get(show, "pending"), "commands",
-            mortise_cli_command_list(mortise_buf_cstr(&b) != NULL ? b.p : "")));
+        failed ? mortise_cli_get_text(error, "message")
+               : "the run has no plan yet",
+        json_pack("{s:s, s:s, s:O*, s:o}", "run", w->run, "status",
+                  mortise_cli_get_text(show, "status"), "pending",
+                  json_object_get(show, "pending"), "commands",
+                  mortise_cli_split_commands(
+                      mortise_buf_cstr(&b) != NULL ? b.p : "")));
     mortise_buf_finish(&b);
 }
 
 /* The run rests without a plan: print the reason and the next commands. */
-static int print_no_plan(struct mortise_watching *w, const json_t *show)
+static int print_no_plan(struct mortise_watch_session *w, const json_t *show)
 {
     struct mortise_cli *cli = w->cli;
     const json_t *error = json_object_get(show, "error");
-    const char *status = mortise_cli_text(show, "status");
+    const char *status = mortise_cli_get_text(show, "status");
 
     mortise_out_flush(&cli->out);
     if (cli->args.json) {
@@ -760,8 +765,9 @@ static int print_no_plan(struct mortise_watching *w, const json_t *show)
         if (json_is_object(error)) {
             mortise_out_print_escaped(&cli->err,
                                       "mortise: the run has no plan (%s)\n",
-                                      mortise_cli_text(error, "code"));
-            mortise_out_text(&cli->err, mortise_cli_text(error, "message"), 2);
+                                      mortise_cli_get_text(error, "code"));
+            mortise_out_put_text(&cli->err,
+                                 mortise_cli_get_text(error, "message"), 2);
         } else {
             mortise_out_print_escaped(&cli->err, "mortise: run %s is %s\n",
                                       w->run, status);
@@ -771,17 +777,17 @@ static int print_no_plan(struct mortise_watching *w, const json_t *show)
                                                  : "to continue:\n");
         print_next_commands(cli, &cli->err, w->run, show);
     }
-    return (int)mortise_exit_code_of_status(mortise_status_of_name(status));
+    return (int)mortise_exit_code_of_status(mortise_status_parse(status));
 }
 
 /* Run the plan like any other graph. */
-static int run_printed_plan(struct mortise_watching *w, const json_t *show)
+static int run_printed_plan(struct mortise_watch_session *w, const json_t *show)
 {
     char made[MORTISE_UUID_TEXT], order[MORTISE_UUID_TEXT];
     const char *to = w->cli->args.to;
 
-    mortise_uuid_text(made, mortise_uuid7_now());
-    mortise_uuid_text(order, mortise_uuid7_now());
+    mortise_uuid_format(made, mortise_uuid7_make_now());
+    mortise_uuid_format(order, mortise_uuid7_make_now());
     return mortise_cli_run_and_watch(
         w->cli, "start",
         json_pack("{s:{s:s, s:O}, s:s, s:s, s:s}", "graph", "path",
@@ -791,11 +797,11 @@ static int run_printed_plan(struct mortise_watching *w, const json_t *show)
         "", 0);
 }
 
-static int finish_planning(struct mortise_watching *w, int *code,
+static int finish_planning(struct mortise_watch_session *w, int *code,
                            struct mortise_err *err)
 {
     json_t *show = NULL;
-    int rv = mortise_cli_show(w->cli, w->run, &show, err);
+    int rv = mortise_cli_get_show(w->cli, w->run, &show, err);
     bool done =
         rv == MORTISE_OK && has_text_member(show, "status", "completed");
 
@@ -814,20 +820,20 @@ static int finish_planning(struct mortise_watching *w, int *code,
 static int plan(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
-    struct mortise_watching w;
+    struct mortise_watch_session w;
     int code = MORTISE_EXIT_OK, rv;
 
     if (a->go_on && (a->id == NULL || a->n_operands > 0 || a->roles != NULL ||
                      a->model != NULL || a->max_replans != NULL ||
                      a->departments || a->approve))
-        return mortise_cli_usage(
+        return mortise_cli_fail_usage(
             cli, "--continue continues the run of --id with its recorded goal "
                  "and options; give only --out and --run, and no GOAL");
     if (!a->go_on && a->n_operands == 0)
-        return mortise_cli_usage(cli, "GOAL is missing");
-    mortise_watching_init(&w, cli);
+        return mortise_cli_fail_usage(cli, "GOAL is missing");
+    mortise_watch_session_init(&w, cli);
     w.made_graph = true;
-    rv = mortise_stop_begin(err);
+    rv = mortise_stop_install(err);
     if (rv == MORTISE_OK)
         rv = a->go_on ? continue_planning(&w, err) : start_planning(&w, err);
     if (rv == MORTISE_OK)
@@ -861,7 +867,7 @@ static const struct mortise_opt opts[] = {
     MORTISE_OPT_TEXT("id", "X", id,
                      "Id of the planning run; with --continue, of the\n"
                      "run to continue"),
-    MORTISE_OPTS_OF_GOING,
+    MORTISE_OPTS_OF_CONTINUING,
 };
 
 const struct mortise_cmd mortise_cmd_plan = {
@@ -883,7 +889,7 @@ const struct mortise_cmd mortise_cmd_plan = {
         "crash.\n",
     .opts = opts,
     .exits = MORTISE_EXITS_RUN,
-    .session = MORTISE_SESSION_SAME,
+    .session = MORTISE_SESSION_SAME_DEPLOYMENT,
     .example = "mortise plan \"Compare three ways to store our logs\" "
                "--out logs.graph.yaml",
     .run = plan,

@@ -9,35 +9,35 @@
 /* ---- list --------------------------------------------------------------- */
 
 /* An unsigned plugin that may run nevertheless (plugins.dev). */
-static bool is_unsigned_plugin(const struct mortise_found *f)
+static bool is_unsigned_plugin(const struct mortise_plugin_info *f)
 {
     return f->manifest != NULL && f->manifest->dev;
 }
 
 static void print_found_plugin(struct mortise_out *o,
-                               const struct mortise_found *f,
+                               const struct mortise_plugin_info *f,
                                const char *problem)
 {
-    mortise_out_cell(o, f->name != NULL ? f->name : "?", 20);
+    mortise_out_put_cell(o, f->name != NULL ? f->name : "?", 20);
     mortise_out_puts(o, " ");
-    mortise_out_cell(o, f->version, 9);
+    mortise_out_put_cell(o, f->version, 9);
     mortise_out_puts(o, " ");
-    mortise_out_cell(o, mortise_cli_kinds(f->manifest), 10);
+    mortise_out_put_cell(o, mortise_cli_get_kinds(f->manifest), 10);
     mortise_out_print_escaped(o, " %s%s\n", f->path,
                               is_unsigned_plugin(f) ? "  (unsigned)" : "");
     if (problem != NULL) {
-        mortise_out_style(o, MORTISE_BAD);
-        mortise_out_text(o, problem, 4);
-        mortise_out_style(o, MORTISE_PLAIN);
+        mortise_out_set_style(o, MORTISE_BAD);
+        mortise_out_put_text(o, problem, 4);
+        mortise_out_set_style(o, MORTISE_PLAIN);
     }
 }
 
-static json_t *encode_found_plugin(const struct mortise_found *f,
+static json_t *encode_found_plugin(const struct mortise_plugin_info *f,
                                    const char *problem)
 {
     return json_pack(
         "{s:s?, s:s?, s:s, s:s, s:b, s:s?}", "name", f->name, "version",
-        f->version, "kind", mortise_cli_kinds(f->manifest), "path", f->path,
+        f->version, "kind", mortise_cli_get_kinds(f->manifest), "path", f->path,
         "unsigned", (int)is_unsigned_plugin(f), "problem", problem);
 }
 
@@ -48,13 +48,13 @@ static int plugin_list(struct mortise_cli *cli, struct mortise_err *err)
     size_t n = rv == MORTISE_OK ? mortise_plugins_count(s.plugins) : 0;
 
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
-        const struct mortise_found *f = mortise_plugins_at(s.plugins, i);
+        const struct mortise_plugin_info *f = mortise_plugins_at(s.plugins, i);
         struct mortise_err why;
-        const char *problem = mortise_plugin_set_problem(&s, f, &why);
+        const char *problem = mortise_plugin_set_find_problem(&s, f, &why);
 
         if (cli->args.json)
-            rv = mortise_cli_print(cli, encode_found_plugin(f, problem), false,
-                                   err);
+            rv = mortise_cli_print_json(cli, encode_found_plugin(f, problem),
+                                        false, err);
         else
             print_found_plugin(&cli->out, f, problem);
     }
@@ -98,8 +98,8 @@ static int plugin_verify(struct mortise_cli *cli, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     if (mortise_cli_is_path(name)) {
-        dir = mortise_cli_parent(name, parent);
-        rv = mortise_cli_manifest(cli, name, &m, err);
+        dir = mortise_cli_get_parent_dir(name, parent);
+        rv = mortise_cli_read_manifest(cli, name, &m, err);
         name = m != NULL ? m->name : name;
     }
     if (rv == MORTISE_OK)
@@ -175,7 +175,7 @@ static int sign_with_key(struct mortise_cli *cli,
                          struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
-    struct mortise_signing signing = {
+    struct mortise_sign_request signing = {
         .manifest = a->operands[0],
         .objects = (const char *const *)(void *)(a->operands + 1),
         .n_objects = a->n_operands - 1,
@@ -189,7 +189,7 @@ static int sign_with_key(struct mortise_cli *cli,
     mortise_diags_init(&diags, cli->mem);
     if (rv == MORTISE_OK)
         rv = mortise_plugin_sign(&signing, path, cli->mem, &diags, err);
-    mortise_cli_findings(cli, &diags);
+    mortise_cli_print_findings(cli, &diags);
     if (rv == MORTISE_OK)
         mortise_out_print_escaped(&cli->out, "signed %s\n", path);
     if (rv == MORTISE_OK)
@@ -203,10 +203,10 @@ static int plugin_sign(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (cli->args.key == NULL)
-        return mortise_cli_usage(cli, "--key is missing");
+        return mortise_cli_fail_usage(cli, "--key is missing");
     if (cli->args.to == NULL)
-        return mortise_cli_usage(cli, "--out is missing");
-    rv = mortise_secret_key(cli, cli->args.key, &key, err);
+        return mortise_cli_fail_usage(cli, "--out is missing");
+    rv = mortise_secret_read_key(cli, cli->args.key, &key, err);
     if (rv == MORTISE_OK)
         rv = sign_with_key(cli, &key, err);
     mortise_seckey_wipe(&key);

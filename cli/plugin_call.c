@@ -66,13 +66,13 @@ static int call_and_print_output(struct mortise_oneshot *o, const char *called,
     int rv = check_callable(o->cli, called, op, &has_effect, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_oneshot_args(o->cli, &args, err);
+        rv = mortise_oneshot_parse_args(o->cli, &args, err);
     if (rv == MORTISE_OK)
         rv = mortise_oneshot_call(o, called, args, 0, &out, err);
     if (rv != MORTISE_OK)
         return rv;
     if (out != NULL)
-        return mortise_cli_print(o->cli, out, !o->cli->args.json, err);
+        return mortise_cli_print_json(o->cli, out, !o->cli->args.json, err);
     rv = mortise_oneshot_print_error(o, called);
     return is_effect_in_doubt(o, has_effect) ? (int)MORTISE_EXIT_IN_DOUBT : rv;
 }
@@ -84,7 +84,7 @@ static int plugin_call(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (slash == NULL || slash == called || slash[1] == '\0')
-        return mortise_cli_usage(
+        return mortise_cli_fail_usage(
             cli, "write the operation as PLUGIN/OPERATION, such as file/write");
     rv = mortise_oneshot_open(&once, cli, err);
     if (rv == MORTISE_OK)

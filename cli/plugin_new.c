@@ -84,20 +84,20 @@ static int fail_unknown_plugin_kind(struct mortise_cli *cli, const char *kind)
 
     for (size_t i = 0; i < N_BEGUN; i++)
         kinds[i] = begun[i].kind;
-    near = mortise_nearest(kind, kinds, N_BEGUN);
-    return mortise_cli_usage(cli,
-                             "--kind must be executor, guardrail, discovery or "
-                             "memory, not '%.32s'%s%s%s",
-                             kind, near != NULL ? "; did you mean '" : "",
-                             near != NULL ? near : "",
-                             near != NULL ? "'?" : "");
+    near = mortise_nearest_find(kind, kinds, N_BEGUN);
+    return mortise_cli_fail_usage(
+        cli,
+        "--kind must be executor, guardrail, discovery or "
+        "memory, not '%.32s'%s%s%s",
+        kind, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+        near != NULL ? "'?" : "");
 }
 
 static int fail_unknown_language(struct mortise_cli *cli, const char *lang)
 {
-    const char *near = mortise_nearest(lang, langs, N_LANGS);
+    const char *near = mortise_nearest_find(lang, langs, N_LANGS);
 
-    return mortise_cli_usage(
+    return mortise_cli_fail_usage(
         cli, "--lang must be c, c++ or rust, not '%.32s'%s%s%s", lang,
         near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
         near != NULL ? "'?" : "");
@@ -107,7 +107,7 @@ static int fail_unknown_language(struct mortise_cli *cli, const char *lang)
 static int check_plugin_name(const char *name, struct mortise_err *err)
 {
     if (strcmp(name, "mortise") != 0 && strcmp(name, "mortise_json") != 0)
-        return mortise_template_name(name, err);
+        return mortise_template_check_name(name, err);
     return mortise_fail(
         err, MORTISE_EINVAL,
         "'%s' is the name of a file of Mortise; choose another name", name);
@@ -118,10 +118,11 @@ static int choose_templates(struct mortise_cli *cli, const struct begun *b,
                             const char *lang, struct mortise_template *t)
 {
     if (lang == NULL)
-        return mortise_cli_usage(cli, "--lang is missing: give c, c++ or rust");
+        return mortise_cli_fail_usage(cli,
+                                      "--lang is missing: give c, c++ or rust");
     if (b->lang != NULL && strcmp(b->lang, lang) != 0)
-        return mortise_cli_usage(cli, "--kind %s is available only in %s",
-                                 b->kind, b->lang);
+        return mortise_cli_fail_usage(cli, "--kind %s is available only in %s",
+                                      b->kind, b->lang);
     if (get_language_template(lang) == NULL)
         return fail_unknown_language(cli, lang);
     t->names[0] = b->template != NULL ? b->template : "plugin";
@@ -146,7 +147,7 @@ static int plugin_new(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_template_make(cli, &t, err);
     if (rv == MORTISE_OK)
-        mortise_template_next(cli, &t, b->next);
+        mortise_template_print_next_steps(cli, &t, b->next);
     return rv;
 }
 

@@ -29,8 +29,8 @@ void mortise_plugin_set_warn(void *ud, const char *why)
 {
     struct mortise_cli *cli = ud;
 
-    mortise_cli_note(cli, MORTISE_LOG_WARN, "%s%s", MORTISE_PLUGINS_FORGETS,
-                     why);
+    mortise_cli_print_remark(cli, MORTISE_LOG_WARN, "%s%s",
+                             MORTISE_PLUGINS_RECORD_FAILED, why);
 }
 
 static bool is_same_inode(const char *a, const char *b)
@@ -83,16 +83,16 @@ int mortise_plugin_set_open(struct mortise_plugin_set *s,
                             struct mortise_cli *cli, const char *dir,
                             struct mortise_err *err)
 {
-    int rv = mortise_cli_settings(cli, &s->settings, err);
+    int rv = mortise_cli_open_settings(cli, &s->settings, err);
 
     s->plugins = NULL;
     return rv == MORTISE_OK ? mortise_plugin_set_open_with(s, cli, dir, err)
                             : rv;
 }
 
-const char *mortise_plugin_set_problem(struct mortise_plugin_set *s,
-                                       const struct mortise_found *f,
-                                       struct mortise_err *why)
+const char *mortise_plugin_set_find_problem(struct mortise_plugin_set *s,
+                                            const struct mortise_plugin_info *f,
+                                            struct mortise_err *why)
 {
     if (f->problem != NULL)
         return f->problem;
@@ -109,7 +109,7 @@ void mortise_plugin_set_close(struct mortise_plugin_set *s)
     mortise_settings_close(&s->settings);
 }
 
-const char *mortise_cli_kinds(const struct mortise_manifest *m)
+const char *mortise_cli_get_kinds(const struct mortise_manifest *m)
 {
     return m != NULL ? m->kinds : "";
 }
@@ -122,20 +122,21 @@ bool mortise_cli_is_path(const char *what)
            (n > 5 && strcmp(what + n - 5, ".yaml") == 0);
 }
 
-int mortise_cli_manifest(struct mortise_cli *cli, const char *path,
-                         struct mortise_manifest **out, struct mortise_err *err)
+int mortise_cli_read_manifest(struct mortise_cli *cli, const char *path,
+                              struct mortise_manifest **out,
+                              struct mortise_err *err)
 {
     struct mortise_diags diags;
     char *text;
     size_t n;
-    int rv = mortise_cli_read(cli, path, &text, &n, err);
+    int rv = mortise_cli_read_file(cli, path, &text, &n, err);
 
     if (rv != MORTISE_OK)
         return rv;
     mortise_diags_init(&diags, cli->mem);
     rv = mortise_manifest_parse(out, cli->mem, path, text, n, false, &diags);
     mortise_release(cli->mem, text, n + 1);
-    mortise_cli_findings(cli, &diags);
+    mortise_cli_print_findings(cli, &diags);
     if (rv == MORTISE_ECHECK)
         mortise_fail(err, rv, "%s has errors", path);
     else if (rv != MORTISE_OK)

@@ -27,9 +27,9 @@ int mortise_plugin_set_open_with(struct mortise_plugin_set *s,
                                  struct mortise_err *err);
 /* Why the plugin cannot be loaded, including errors of its object; NULL: it
  * can. */
-const char *mortise_plugin_set_problem(struct mortise_plugin_set *s,
-                                       const struct mortise_found *f,
-                                       struct mortise_err *why);
+const char *mortise_plugin_set_find_problem(struct mortise_plugin_set *s,
+                                            const struct mortise_plugin_info *f,
+                                            struct mortise_err *why);
 /* For `forgets` of mortise_plugins_config; `ud` is the cli. */
 void mortise_plugin_set_warn(void *ud, const char *why);
 /* Zeroed is fine. */
@@ -41,10 +41,10 @@ void mortise_plugin_set_close(struct mortise_plugin_set *s);
 bool mortise_cli_is_path(const char *what);
 /* Read a manifest without verifying it; findings are printed.  Free *out with
  * mortise_manifest_free() even if this fails. */
-int mortise_cli_manifest(struct mortise_cli *cli, const char *path,
-                         struct mortise_manifest **out,
-                         struct mortise_err *err);
+int mortise_cli_read_manifest(struct mortise_cli *cli, const char *path,
+                              struct mortise_manifest **out,
+                              struct mortise_err *err);
 /* "executor, guardrail"; "" for NULL. */
-const char *mortise_cli_kinds(const struct mortise_manifest *m);
+const char *mortise_cli_get_kinds(const struct mortise_manifest *m);
 
 #endif

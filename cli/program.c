@@ -14,7 +14,7 @@ int mortise_cli_exec(struct mortise_cli *cli, char **argv,
 {
     char home[MORTISE_HOME_MAX], path[MORTISE_HOME_MAX + 64];
 
-    mortise_home(home);
+    mortise_home_get_dir(home);
     snprintf(path, sizeof path, "%s/%s", home, cli->cmd->program);
     /* Our stdout has another number (keep_stdout()), and the program needs it as
      * descriptor 1. */

@@ -90,12 +90,12 @@ static void print_plain_event(struct mortise_progress *p, const json_t *event)
 {
     struct mortise_out *o = p->out;
     char name[MORTISE_CLI_EXECUTION];
-    const char *head[] = {mortise_cli_text(event, "at"),
-                          mortise_cli_text(event, "type"),
-                          mortise_cli_execution(event, name)};
+    const char *head[] = {mortise_cli_get_text(event, "at"),
+                          mortise_cli_get_text(event, "type"),
+                          mortise_cli_format_execution(event, name)};
     struct mortise_buf b;
 
-    mortise_talk_break(&p->talk);
+    mortise_talk_break_line(&p->talk);
     for (size_t i = 0; i < sizeof head / sizeof head[0]; i++) {
         const char *s = head[i];
 
@@ -117,18 +117,19 @@ static void print_plain_event(struct mortise_progress *p, const json_t *event)
 /* The action and the reason come first, since the rest may be cut. */
 static void format_verdict(const json_t *event, char out[DETAIL_MAX])
 {
-    const char *reason = mortise_cli_text(event, "reason");
+    const char *reason = mortise_cli_get_text(event, "reason");
 
     snprintf(out, DETAIL_MAX, "%s%s%s (%s, %s)",
-             mortise_cli_text(event, "action"), reason[0] != '\0' ? ": " : "",
-             reason, mortise_cli_text(event, "guardrail"),
-             mortise_cli_text(event, "stage"));
+             mortise_cli_get_text(event, "action"),
+             reason[0] != '\0' ? ": " : "", reason,
+             mortise_cli_get_text(event, "guardrail"),
+             mortise_cli_get_text(event, "stage"));
 }
 
 static void format_memory_read(const json_t *event, char out[DETAIL_MAX])
 {
     size_t n = json_array_size(json_object_get(event, "traces"));
-    const char *note = mortise_cli_text(event, "note");
+    const char *note = mortise_cli_get_text(event, "note");
 
     if (n == 0)
         snprintf(out, DETAIL_MAX, "nothing");
@@ -141,18 +142,19 @@ static void format_memory_read(const json_t *event, char out[DETAIL_MAX])
 static void format_memory_write(const json_t *event, char out[DETAIL_MAX])
 {
     const json_t *trace = json_object_get(event, "trace");
-    const char *key = mortise_cli_text(trace, "key");
+    const char *key = mortise_cli_get_text(trace, "key");
 
-    snprintf(out, DETAIL_MAX, "%s, %s%s%s: %s", mortise_cli_text(trace, "type"),
-             mortise_cli_text(trace, "scope"), key[0] != '\0' ? "=" : "", key,
-             mortise_cli_text(trace, "content"));
+    snprintf(out, DETAIL_MAX, "%s, %s%s%s: %s",
+             mortise_cli_get_text(trace, "type"),
+             mortise_cli_get_text(trace, "scope"), key[0] != '\0' ? "=" : "",
+             key, mortise_cli_get_text(trace, "content"));
 }
 
 /* The target of an edge, or the results for a node, best first. */
 static void format_discovery_result(const json_t *event, char out[DETAIL_MAX])
 {
     const json_t *results = json_object_get(event, "results");
-    const char *chosen = mortise_cli_text(event, "chosen");
+    const char *chosen = mortise_cli_get_text(event, "chosen");
     size_t n;
 
     snprintf(out, DETAIL_MAX, "%s",
@@ -164,7 +166,7 @@ static void format_discovery_result(const json_t *event, char out[DETAIL_MAX])
     MORTISE_JSON_EACH (one, i, results) {
         n = strlen(out);
         snprintf(out + n, DETAIL_MAX - n, "%s%s", i > 0 ? ", " : "",
-                 mortise_cli_text(one, "id"));
+                 mortise_cli_get_text(one, "id"));
     }
 }
 
@@ -172,64 +174,66 @@ static void format_node_end(const json_t *event, char out[DETAIL_MAX])
 {
     char took[32];
 
-    snprintf(
-        out, DETAIL_MAX, "%s",
-        mortise_out_format_duration(mortise_cli_integer(event, "ms"), took));
+    snprintf(out, DETAIL_MAX, "%s",
+             mortise_out_format_duration(mortise_cli_get_integer(event, "ms"),
+                                         took));
 }
 
 static void format_missed_events(const json_t *event, char out[DETAIL_MAX])
 {
     snprintf(out, DETAIL_MAX,
              "%llu transient events were lost: this reader was too slow",
-             (unsigned long long)mortise_cli_integer(event, "count"));
+             (unsigned long long)mortise_cli_get_integer(event, "count"));
 }
 
 static void format_plugin_warning(const json_t *event, char out[DETAIL_MAX])
 {
     snprintf(out, DETAIL_MAX, "plugin %s: %s",
-             mortise_cli_text(event, "plugin"),
-             mortise_cli_text(event, "message"));
+             mortise_cli_get_text(event, "plugin"),
+             mortise_cli_get_text(event, "message"));
 }
 
 static void format_skipped_node(const json_t *event, char out[DETAIL_MAX])
 {
-    snprintf(out, DETAIL_MAX, "%s", mortise_cli_text(event, "why"));
+    snprintf(out, DETAIL_MAX, "%s", mortise_cli_get_text(event, "why"));
 }
 
 static void format_interrupt(const json_t *event, char out[DETAIL_MAX])
 {
     const json_t *request = json_object_get(event, "request");
-    const char *prompt = mortise_cli_text(request, "prompt");
+    const char *prompt = mortise_cli_get_text(request, "prompt");
 
     snprintf(out, DETAIL_MAX, "%s",
-             prompt[0] != '\0' ? prompt : mortise_cli_text(request, "kind"));
+             prompt[0] != '\0' ? prompt
+                               : mortise_cli_get_text(request, "kind"));
 }
 
 static void format_decision(const json_t *event, char out[DETAIL_MAX])
 {
     const char *why =
-        mortise_cli_text(json_object_get(event, "value"), "reason");
+        mortise_cli_get_text(json_object_get(event, "value"), "reason");
 
     snprintf(out, DETAIL_MAX, "%s by %s%s%s",
-             mortise_cli_text(event, "decision"),
-             mortise_cli_text(event, "actor"), why[0] != '\0' ? ": " : "", why);
+             mortise_cli_get_text(event, "decision"),
+             mortise_cli_get_text(event, "actor"), why[0] != '\0' ? ": " : "",
+             why);
 }
 
 static void format_plan_proposal(const json_t *event, char out[DETAIL_MAX])
 {
     snprintf(out, DETAIL_MAX, "%s, digest %.16s",
-             mortise_cli_text(event, "graph"),
-             mortise_cli_text(event, "digest"));
+             mortise_cli_get_text(event, "graph"),
+             mortise_cli_get_text(event, "digest"));
 }
 
 static void format_plan_decision(const json_t *event, char out[DETAIL_MAX])
 {
-    const char *why = mortise_cli_text(event, "reason");
+    const char *why = mortise_cli_get_text(event, "reason");
 
-    snprintf(out, DETAIL_MAX, "%sby %s%s%s",
-             json_is_true(json_object_get(event, "edited")) ? "with edits, "
-                                                            : "",
-             mortise_cli_text(event, "actor"), why[0] != '\0' ? ": " : "", why);
+    snprintf(
+        out, DETAIL_MAX, "%sby %s%s%s",
+        json_is_true(json_object_get(event, "edited")) ? "with edits, " : "",
+        mortise_cli_get_text(event, "actor"), why[0] != '\0' ? ": " : "", why);
 }
 
 /* ---- terminals ---------------------------------------------------------- */
@@ -280,8 +284,8 @@ static void format_event(const struct mortise_mem *mem, const struct look *look,
     const json_t *error = json_object_get(event, "error");
 
     if (error != NULL)
-        snprintf(out, DETAIL_MAX, "%s: %s", mortise_cli_text(error, "code"),
-                 mortise_cli_text(error, "message"));
+        snprintf(out, DETAIL_MAX, "%s: %s", mortise_cli_get_text(error, "code"),
+                 mortise_cli_get_text(error, "message"));
     else if (look != NULL && look->gist != NULL)
         look->gist(event, out);
     else
@@ -292,7 +296,7 @@ static void format_event(const struct mortise_mem *mem, const struct look *look,
 static bool get_progress_window(const struct mortise_progress *p,
                                 size_t *columns, size_t *rows)
 {
-    mortise_out_window(p->out, columns, rows);
+    mortise_out_get_window_size(p->out, columns, rows);
     if (*columns >= MIN_COLUMNS)
         return true;
     *columns = MIN_COLUMNS; /* lines may wrap */
@@ -309,7 +313,7 @@ void mortise_progress_erase(struct mortise_progress *p)
 void mortise_progress_end(struct mortise_progress *p)
 {
     mortise_progress_erase(p);
-    mortise_talk_break(&p->talk);
+    mortise_talk_break_line(&p->talk);
 }
 
 void mortise_progress_draw(struct mortise_progress *p)
@@ -319,11 +323,12 @@ void mortise_progress_draw(struct mortise_progress *p)
     if (!p->live || p->talk.in_line || !get_progress_window(p, &columns, &rows))
         return;
     for (size_t i = 0; i < p->n_working && p->drawn + 2 < rows; i++) {
-        const struct mortise_working *w = &p->working[i];
+        const struct mortise_active_node *w = &p->working[i];
         char name[MORTISE_CLI_EXECUTION];
 
-        mortise_out_margin(p->out, MORTISE_BOLD, "working",
-                           mortise_cli_short_path(w->path, name), w->text);
+        mortise_out_put_margin_line(
+            p->out, MORTISE_BOLD, "working",
+            mortise_cli_format_short_path(w->path, name), w->text);
         p->drawn++;
     }
 }
@@ -340,10 +345,10 @@ static void remove_working_node(struct mortise_progress *p, const char *path)
 }
 
 /* Find or add the entry of a path; NULL if there is no room. */
-static struct mortise_working *find_or_add_working(struct mortise_progress *p,
-                                                   const char *path)
+static struct mortise_active_node *
+find_or_add_working(struct mortise_progress *p, const char *path)
 {
-    struct mortise_working *w;
+    struct mortise_active_node *w;
 
     for (size_t i = 0; i < p->n_working; i++)
         if (strcmp(p->working[i].path, path) == 0)
@@ -361,8 +366,8 @@ static struct mortise_working *find_or_add_working(struct mortise_progress *p,
 static void update_working_node(struct mortise_progress *p, const char *type,
                                 const json_t *event)
 {
-    const char *path = mortise_cli_text(event, "path");
-    struct mortise_working *w =
+    const char *path = mortise_cli_get_text(event, "path");
+    struct mortise_active_node *w =
         path[0] != '\0' ? find_or_add_working(p, path) : NULL;
     char text[DETAIL_MAX];
 
@@ -380,19 +385,19 @@ static void draw_terminal_event(struct mortise_progress *p, const char *type,
 
     mortise_progress_erase(p);
     if (mortise_talk_is_event(type)) {
-        mortise_talk_event(&p->talk, type, event);
+        mortise_talk_print_event(&p->talk, type, event);
     } else if (json_is_true(json_object_get(event, "ephemeral")) &&
                strcmp(type, "missed") != 0) {
         update_working_node(p, type, event);
     } else {
-        remove_working_node(p, mortise_cli_text(event, "path"));
+        remove_working_node(p, mortise_cli_get_text(event, "path"));
         if (look == NULL || look->word != NULL) {
             format_event(p->out->mem, look, event, text);
-            mortise_talk_break(&p->talk);
-            mortise_out_margin(p->out,
-                               look != NULL ? look->style : MORTISE_PLAIN,
-                               look != NULL ? look->word : type,
-                               mortise_cli_execution(event, name), text);
+            mortise_talk_break_line(&p->talk);
+            mortise_out_put_margin_line(
+                p->out, look != NULL ? look->style : MORTISE_PLAIN,
+                look != NULL ? look->word : type,
+                mortise_cli_format_execution(event, name), text);
         }
     }
     mortise_progress_draw(p);
@@ -411,25 +416,27 @@ static void print_chat_notice(struct mortise_progress *p, const char *type,
         if (strcmp(type, types[i]) != 0)
             continue;
         format_event(p->out->mem, look, event, text);
-        mortise_talk_break(&p->talk);
-        mortise_out_margin(p->out, look->style, look->word, NULL, text);
+        mortise_talk_break_line(&p->talk);
+        mortise_out_put_margin_line(p->out, look->style, look->word, NULL,
+                                    text);
     }
 }
 
-int mortise_progress_event(struct mortise_progress *p, const json_t *event)
+int mortise_progress_print_event(struct mortise_progress *p,
+                                 const json_t *event)
 {
-    const char *type = mortise_cli_text(event, "type");
+    const char *type = mortise_cli_get_text(event, "type");
 
     if (p->json)
-        mortise_out_json(p->out, event, false);
+        mortise_out_put_json(p->out, event, false);
     else if (p->chat && mortise_talk_is_event(type))
-        mortise_talk_event(&p->talk, type, event);
+        mortise_talk_print_event(&p->talk, type, event);
     else if (p->chat)
         print_chat_notice(p, type, event);
     else if (p->live)
         draw_terminal_event(p, type, event);
     else if (p->out->tty && mortise_talk_is_event(type))
-        mortise_talk_event(&p->talk, type, event);
+        mortise_talk_print_event(&p->talk, type, event);
     else
         print_plain_event(p, event);
     return mortise_out_flush(p->out) != 0;

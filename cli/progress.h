@@ -9,7 +9,7 @@
 enum { MORTISE_PROGRESS_NODES = 16, MORTISE_PROGRESS_TEXT = 256 };
 
 /* An active node, shown in the bottom lines of a terminal. */
-struct mortise_working {
+struct mortise_active_node {
     char path[128];                   /* of its first event */
     char text[MORTISE_PROGRESS_TEXT]; /* its last message, escaped */
 };
@@ -19,7 +19,7 @@ struct mortise_progress {
     bool json;               /* one JSON object per line */
     bool live; /* redraw lines on a terminal; else one line per event */
     bool chat; /* for a chat: only messages, and problems */
-    struct mortise_working working[MORTISE_PROGRESS_NODES];
+    struct mortise_active_node working[MORTISE_PROGRESS_NODES];
     size_t n_working;
     size_t drawn; /* working lines to be replaced by the next redraw */
     struct mortise_talk talk; /* for a terminal */
@@ -28,7 +28,8 @@ struct mortise_progress {
 void mortise_progress_init(struct mortise_progress *p, struct mortise_out *out,
                            bool json);
 /* Print one event.  Nonzero if the output has failed. */
-int mortise_progress_event(struct mortise_progress *p, const json_t *event);
+int mortise_progress_print_event(struct mortise_progress *p,
+                                 const json_t *event);
 /* Remove the working lines before other output, and draw them again. */
 void mortise_progress_erase(struct mortise_progress *p);
 void mortise_progress_draw(struct mortise_progress *p);

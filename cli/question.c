@@ -118,7 +118,7 @@ static json_t *parse_answer_value(const json_t *request, const char *line)
     json_t *v = yes || no
                     ? NULL
                     : mortise_json_load(line, strlen(line), JSON_DECODE_ANY,
-                                        MORTISE_JSON_DEPTH_OURS, NULL);
+                                        MORTISE_JSON_DEPTH_INTERNAL, NULL);
 
     if (!mortise_cli_is_decision(request))
         return yes || no ? json_boolean(yes) : v;
@@ -132,8 +132,8 @@ static json_t *parse_answer_value(const json_t *request, const char *line)
 /* Make the command for a line; NULL: the line is not an answer. */
 static json_t *parse_answer_command(const json_t *request, const char *line)
 {
-    const char *digest = mortise_cli_text(request, "digest"),
-               *id = mortise_cli_text(request, "id"), *why;
+    const char *digest = mortise_cli_get_text(request, "digest"),
+               *id = mortise_cli_get_text(request, "id"), *why;
     size_t first = strcspn(line, " ,");
     bool yes = line[first] == '\0' && is_abbreviation(line, first, "yes");
     bool no = is_abbreviation(line, first, "no");
@@ -161,10 +161,10 @@ static json_t *parse_answer_command(const json_t *request, const char *line)
 static json_t *make_answer_sample(const json_t *request)
 {
     const json_t *schema = mortise_cli_is_decision(request)
-                               ? mortise_cli_answer_member(request, "answer")
+                               ? mortise_cli_get_answer_field(request, "answer")
                                : json_object_get(request, "schema");
 
-    return schema != NULL ? mortise_json_sample(schema) : NULL;
+    return schema != NULL ? mortise_json_make_sample(schema) : NULL;
 }
 
 static void print_answer_prompt(struct mortise_oneshot *o)
@@ -180,7 +180,7 @@ static void print_answer_prompt(struct mortise_oneshot *o)
     sample = make_answer_sample(o->question);
     mortise_out_puts(out, "answer with ");
     if (sample != NULL) {
-        mortise_out_json(out, sample, false);
+        mortise_out_put_json(out, sample, false);
         out->n -= out->n > 0; /* without its line end */
     } else {
         mortise_out_puts(out, "yes");
@@ -193,7 +193,7 @@ static void print_answer_prompt(struct mortise_oneshot *o)
 static void print_question(struct mortise_oneshot *o)
 {
     mortise_out_flush(&o->cli->out);
-    mortise_cli_describe(&o->cli->err, o->question);
+    mortise_cli_print_question(&o->cli->err, o->question);
     mortise_out_flush(&o->cli->err);
 }
 

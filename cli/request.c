@@ -24,10 +24,10 @@ void mortise_cli_start_command_line(const struct mortise_cli_continuation *way,
 {
     char start[MORTISE_CLI_SHORT_ID + 1] = "";
 
-    strncat(start, mortise_cli_text(request, "id"), MORTISE_CLI_SHORT_ID);
-    mortise_cli_suggest(way->cli, way->o, what, way->run);
+    strncat(start, mortise_cli_get_text(request, "id"), MORTISE_CLI_SHORT_ID);
+    mortise_cli_print_suggestion(way->cli, way->o, what, way->run);
     mortise_out_puts(way->o, " ");
-    mortise_out_shell(way->o, start);
+    mortise_out_put_shell_word(way->o, start);
 }
 
 /* Put the last option, if any, then the common ones and the line end. */
@@ -40,7 +40,7 @@ static void end_command_line(const struct mortise_cli_continuation *way,
 void mortise_cli_print_command(const struct mortise_cli_continuation *way,
                                const char *what)
 {
-    mortise_cli_suggest(way->cli, way->o, what, way->run);
+    mortise_cli_print_suggestion(way->cli, way->o, what, way->run);
     end_command_line(way, "");
 }
 
@@ -48,11 +48,11 @@ void mortise_cli_print_command(const struct mortise_cli_continuation *way,
 static void put_sample_option(struct mortise_out *o, const char *option,
                               const json_t *schema)
 {
-    json_t *sample = mortise_json_sample(schema);
+    json_t *sample = mortise_json_make_sample(schema);
     char *text = json_dumps(sample, JSON_ENCODE_ANY);
 
     mortise_out_printf(o, " --%s ", option);
-    mortise_out_shell(o, text != NULL ? text : "null");
+    mortise_out_put_shell_word(o, text != NULL ? text : "null");
     free(text);
     json_decref(sample);
 }
@@ -69,7 +69,7 @@ static void put_done_option(struct mortise_out *o, const json_t *request)
         {"", " --done '{}'"},
     };
     const json_t *schema = json_object_get(request, "schema");
-    const char *method = mortise_cli_text(request, "method");
+    const char *method = mortise_cli_get_text(request, "method");
     size_t i = 0;
 
     if (schema != NULL) {
@@ -94,7 +94,8 @@ static void print_doubt_commands(const struct mortise_cli_continuation *way,
     end_command_line(way, " --fail");
 }
 
-const json_t *mortise_cli_answer_member(const json_t *request, const char *name)
+const json_t *mortise_cli_get_answer_field(const json_t *request,
+                                           const char *name)
 {
     return json_object_get(
         json_object_get(json_object_get(request, "schema"), "properties"),
@@ -104,7 +105,7 @@ const json_t *mortise_cli_answer_member(const json_t *request, const char *name)
 bool mortise_cli_is_decision(const json_t *request)
 {
     return mortise_cli_is_kind(request, "custom") &&
-           mortise_cli_answer_member(request, "approved") != NULL;
+           mortise_cli_get_answer_field(request, "approved") != NULL;
 }
 
 /* Print approve, with a sample if an answer is expected, and reject. */
@@ -124,7 +125,7 @@ static void print_question_commands(const struct mortise_cli_continuation *way,
 {
     if (mortise_cli_is_decision(request)) {
         print_yes_no_commands(way, request,
-                              mortise_cli_answer_member(request, "answer"));
+                              mortise_cli_get_answer_field(request, "answer"));
         return;
     }
     mortise_cli_start_command_line(way, "answer", request);
@@ -158,21 +159,21 @@ static double suggest_budget_raise(const json_t *request)
 static void print_budget_commands(const struct mortise_cli_continuation *way,
                                   const json_t *request)
 {
-    const char *graph = mortise_cli_text(request, "graph");
-    const char *name = mortise_cli_text(request, "budget");
+    const char *graph = mortise_cli_get_text(request, "graph");
+    const char *name = mortise_cli_get_text(request, "budget");
     double more = suggest_budget_raise(request);
     char amount[MORTISE_REAL_TEXT];
 
     if (mortise_cli_is_money(name))
-        mortise_real_text(amount, round(more * 1e9) / 1e9);
+        mortise_real_format(amount, round(more * 1e9) / 1e9);
     else
         snprintf(amount, sizeof amount, "%.0f", more);
-    mortise_cli_suggest(way->cli, way->o, "raise-budget", way->run);
+    mortise_cli_print_suggestion(way->cli, way->o, "raise-budget", way->run);
     mortise_out_print_escaped(way->o, " %s=+%s%s", name, amount,
-                              mortise_cli_is_time(name) ? "ms" : "");
+                              mortise_cli_is_time_field(name) ? "ms" : "");
     if (graph[0] != '\0') {
         mortise_out_puts(way->o, " --at ");
-        mortise_out_shell(way->o, graph);
+        mortise_out_put_shell_word(way->o, graph);
     }
     end_command_line(way, "");
 }
@@ -182,11 +183,11 @@ static void print_budget_commands(const struct mortise_cli_continuation *way,
 static void print_child_commands(const struct mortise_cli_continuation *way,
                                  const json_t *request)
 {
-    const char *child = mortise_cli_text(request, "child");
+    const char *child = mortise_cli_get_text(request, "child");
 
     if (child[0] == '\0')
         return;
-    mortise_cli_suggest(way->cli, way->o, "why", child);
+    mortise_cli_print_suggestion(way->cli, way->o, "why", child);
     mortise_out_puts(way->o, "\n");
 }
 
@@ -226,7 +227,7 @@ static const struct kind {
 
 static const struct kind *get_request_kind(const json_t *request)
 {
-    const char *name = mortise_cli_text(request, "kind");
+    const char *name = mortise_cli_get_text(request, "kind");
     const struct kind *k = kinds;
 
     while (k->kind != NULL && strcmp(k->kind, name) != 0)
@@ -241,7 +242,7 @@ const char *mortise_cli_describe_kind(const json_t *request)
 
 bool mortise_cli_is_kind(const json_t *request, const char *kind)
 {
-    return strcmp(mortise_cli_text(request, "kind"), kind) == 0;
+    return strcmp(mortise_cli_get_text(request, "kind"), kind) == 0;
 }
 
 bool mortise_cli_needs_no_person(const json_t *request)
@@ -260,7 +261,8 @@ bool mortise_cli_has_kind(const json_t *pending, const char *kind)
 
 bool mortise_cli_has_expired(const json_t *request)
 {
-    uint64_t deadline = mortise_cli_time(mortise_cli_text(request, "deadline"));
+    uint64_t deadline =
+        mortise_cli_parse_time(mortise_cli_get_text(request, "deadline"));
 
     return deadline != 0 && deadline <= mortise_now_ms();
 }
@@ -278,8 +280,8 @@ void mortise_cli_print_settling(const struct mortise_cli_continuation *way,
         k->settle(way, request);
 }
 
-void mortise_cli_corrections(const struct mortise_cli_continuation *way,
-                             const json_t *show)
+void mortise_cli_print_corrections(const struct mortise_cli_continuation *way,
+                                   const json_t *show)
 {
     const json_t *nodes = json_object_get(show, "nodes");
     const char *id;
@@ -304,8 +306,8 @@ void mortise_cli_corrections(const struct mortise_cli_continuation *way,
 void mortise_cli_print_limit_raise(const struct mortise_cli_continuation *way,
                                    const json_t *limit)
 {
-    const char *name = mortise_cli_text(limit, "limit");
-    uint64_t raise = mortise_cli_integer(limit, "raise");
+    const char *name = mortise_cli_get_text(limit, "limit");
+    uint64_t raise = mortise_cli_get_integer(limit, "raise");
 
     if (raise == 0) {
         mortise_out_print_escaped(
@@ -314,7 +316,7 @@ void mortise_cli_print_limit_raise(const struct mortise_cli_continuation *way,
             name);
         return;
     }
-    mortise_cli_suggest(way->cli, way->o, "resume", way->run);
+    mortise_cli_print_suggestion(way->cli, way->o, "resume", way->run);
     mortise_out_print_escaped(way->o, " --limit %s=%llu", name,
                               (unsigned long long)raise);
     end_command_line(way, "");
@@ -328,12 +330,12 @@ static void print_request_field(struct mortise_out *o, const char *name,
     if (v == NULL)
         return;
     mortise_out_puts(o, "    ");
-    mortise_out_cell(o, name, 9);
+    mortise_out_put_cell(o, name, 9);
     if (json_is_string(v)) {
         mortise_out_put_escaped(o, json_string_value(v));
         mortise_out_puts(o, "\n");
     } else {
-        mortise_out_json(o, v, false);
+        mortise_out_put_json(o, v, false);
     }
 }
 
@@ -348,7 +350,7 @@ const json_t *mortise_cli_get_idempotency_key(const json_t *request)
     json_t *value;
 
     if (json_object_get(request, "step") == NULL ||
-        strcmp(mortise_cli_text(request, "method"), "journal.begin/1") == 0)
+        strcmp(mortise_cli_get_text(request, "method"), "journal.begin/1") == 0)
         return json_object_get(request, "idempotency_key");
     json_object_foreach(mortise_json_unconst(headers), name, value)
     {
@@ -378,22 +380,22 @@ static void print_request_payload(struct mortise_out *o, const json_t *payload)
 /* Print the picture of the plan, and its text to be edited. */
 static void print_requested_plan(struct mortise_out *o, const json_t *request)
 {
-    mortise_out_text(o, mortise_cli_text(request, "picture"), 4);
+    mortise_out_put_text(o, mortise_cli_get_text(request, "picture"), 4);
     mortise_out_puts(o, "\n");
-    mortise_out_text(o, mortise_cli_text(request, "graph"), 4);
+    mortise_out_put_text(o, mortise_cli_get_text(request, "graph"), 4);
 }
 
 bool mortise_cli_is_offered(const json_t *pending, size_t i)
 {
     for (size_t k = 0; k < i; k++) {
-        if (mortise_cli_same_budget(json_array_get(pending, k),
-                                    json_array_get(pending, i)))
+        if (mortise_cli_is_same_budget(json_array_get(pending, k),
+                                       json_array_get(pending, i)))
             return true;
     }
     return false;
 }
 
-void mortise_cli_describe(struct mortise_out *o, const json_t *request)
+void mortise_cli_print_question(struct mortise_out *o, const json_t *request)
 {
     /* Member NULL: the idempotency key. */
     static const struct {
@@ -410,13 +412,14 @@ void mortise_cli_describe(struct mortise_out *o, const json_t *request)
     bool is_plan = mortise_cli_is_kind(request, "plan");
     char name[MORTISE_CLI_EXECUTION];
 
-    mortise_out_style(o, MORTISE_ATTENTION);
-    mortise_out_print_escaped(o, "%s %s", mortise_cli_execution(request, name),
+    mortise_out_set_style(o, MORTISE_ATTENTION);
+    mortise_out_print_escaped(o, "%s %s",
+                              mortise_cli_format_execution(request, name),
                               mortise_cli_describe_kind(request));
-    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_set_style(o, MORTISE_PLAIN);
     mortise_out_puts(o, "\n");
-    mortise_out_text(o, json_string_value(json_object_get(request, "prompt")),
-                     4);
+    mortise_out_put_text(
+        o, json_string_value(json_object_get(request, "prompt")), 4);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (!is_plan || strcmp(fields[i].word, "graph") != 0)
             print_request_field(o, fields[i].word,
@@ -446,7 +449,7 @@ void mortise_cli_format_block(const json_t *blocked,
                               char out[MORTISE_CLI_BLOCKED])
 {
     static const char mark[] = ": error[";
-    const char *line = mortise_cli_text(blocked, "message");
+    const char *line = mortise_cli_get_text(blocked, "message");
     size_t n = strcspn(line, "\n");
 
     snprintf(out, MORTISE_CLI_BLOCKED, "%.*s", (int)n, line);
@@ -461,10 +464,9 @@ void mortise_cli_format_block(const json_t *blocked,
     }
 }
 
-struct mortise_cli_continuation mortise_cli_way_on(struct mortise_cli *cli,
-                                                   struct mortise_out *o,
-                                                   const char *run,
-                                                   const json_t *blocked)
+struct mortise_cli_continuation
+mortise_cli_get_continuation(struct mortise_cli *cli, struct mortise_out *o,
+                             const char *run, const json_t *blocked)
 {
     const json_t *lifts = json_object_get(blocked, "unquarantine");
     bool accept = json_is_true(json_object_get(blocked, "accept_plugins"));
@@ -479,17 +481,18 @@ struct mortise_cli_continuation mortise_cli_way_on(struct mortise_cli *cli,
     };
 }
 
-void mortise_cli_unquarantine(const struct mortise_cli_continuation *way,
-                              const char *plugin)
+void mortise_cli_print_unquarantine(const struct mortise_cli_continuation *way,
+                                    const char *plugin)
 {
-    mortise_cli_suggest(way->cli, way->o, "plugin unquarantine", plugin);
+    mortise_cli_print_suggestion(way->cli, way->o, "plugin unquarantine",
+                                 plugin);
     mortise_out_puts(way->o, "\n");
 }
 
 void mortise_cli_print_unquarantines(const struct mortise_cli_continuation *way)
 {
     MORTISE_JSON_EACH (plugin, i, way->lifts)
-        mortise_cli_unquarantine(way, json_string_value(plugin));
+        mortise_cli_print_unquarantine(way, json_string_value(plugin));
 }
 
 bool mortise_cli_is_asked_again(const struct mortise_cli_continuation *way,
@@ -514,14 +517,14 @@ void mortise_cli_print_commands(const struct mortise_cli_continuation *way,
 void mortise_cli_print_request(const struct mortise_cli_continuation *way,
                                const json_t *request)
 {
-    mortise_cli_describe(way->o, request);
+    mortise_cli_print_question(way->o, request);
     if (!way->stuck && !mortise_cli_needs_no_person(request))
         mortise_cli_print_commands(way, request);
     else if (mortise_cli_is_kind(request, "spawn"))
         print_child_commands(way, request);
 }
 
-json_t *mortise_cli_command_list(const char *lines)
+json_t *mortise_cli_split_commands(const char *lines)
 {
     json_t *list = json_array();
 
@@ -541,25 +544,27 @@ bool mortise_cli_has_deadline(const json_t *request)
            !mortise_cli_has_expired(request);
 }
 
-void mortise_cli_need_engine(struct mortise_cli *cli, const json_t *pending)
+void mortise_cli_print_engine_hint(struct mortise_cli *cli,
+                                   const json_t *pending)
 {
     bool any = false;
 
     MORTISE_JSON_EACH (request, i, pending)
         any = any || mortise_cli_has_deadline(request);
-    if (!any || mortise_session_stays(cli->session))
+    if (!any || mortise_session_is_persistent(cli->session))
         return;
     mortise_out_puts(&cli->out, "A deadline takes effect only while an engine "
                                 "runs for this store:\n");
-    mortise_cli_suggest_begin(cli, &cli->out, "engine");
+    mortise_cli_start_suggestion(cli, &cli->out, "engine");
     mortise_out_puts(&cli->out, "\n");
 }
 
-void mortise_cli_run_needs_engine(struct mortise_cli *cli, const json_t *show)
+void mortise_cli_print_run_engine_hint(struct mortise_cli *cli,
+                                       const json_t *show)
 {
     /* the engine ignores deadlines of a run that a person paused */
-    if (strcmp(mortise_cli_text(show, "reason"), "operator") != 0)
-        mortise_cli_need_engine(cli, json_object_get(show, "pending"));
+    if (strcmp(mortise_cli_get_text(show, "reason"), "operator") != 0)
+        mortise_cli_print_engine_hint(cli, json_object_get(show, "pending"));
 }
 
 /* ---- all pending requests ----------------------------------------------- */
@@ -572,8 +577,8 @@ static bool has_no_request_for_person(const json_t *pending)
     return true;
 }
 
-void mortise_cli_unblock(const struct mortise_cli_continuation *way,
-                         const json_t *show)
+void mortise_cli_print_unblock(const struct mortise_cli_continuation *way,
+                               const json_t *show)
 {
     const json_t *limit = json_object_get(show, "limit");
     bool limited = json_is_object(limit);
@@ -581,7 +586,7 @@ void mortise_cli_unblock(const struct mortise_cli_continuation *way,
     if (way->stuck ||
         (!limited &&
          !has_no_request_for_person(json_object_get(show, "pending")) &&
-         strcmp(mortise_cli_text(show, "reason"), "operator") != 0))
+         strcmp(mortise_cli_get_text(show, "reason"), "operator") != 0))
         return;
     mortise_cli_print_unquarantines(way);
     if (limited)
@@ -590,8 +595,8 @@ void mortise_cli_unblock(const struct mortise_cli_continuation *way,
         mortise_cli_print_command(way, "resume");
 }
 
-void mortise_cli_unblock_refused(const struct mortise_cli_continuation *way,
-                                 const json_t *show, bool doubt)
+void mortise_cli_print_unblock_refused(
+    const struct mortise_cli_continuation *way, const json_t *show, bool doubt)
 {
     const json_t *pending = json_object_get(show, "pending");
 

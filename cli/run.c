@@ -22,20 +22,21 @@ static int make_start_body(struct mortise_cli *cli, const char *graph,
 {
     json_t *input = NULL, *source;
     char cwd[PATH_MAX], made[MORTISE_UUID_TEXT], order[MORTISE_UUID_TEXT];
-    int rv = mortise_cli_source(cli, graph, &source, err);
+    int rv = mortise_cli_read_source(cli, graph, &source, err);
 
     if (rv != MORTISE_OK)
         return rv;
     if (cli->args.input != NULL)
-        rv = mortise_cli_value(cli, "--input", cli->args.input, &input, err);
+        rv = mortise_cli_parse_value(cli, "--input", cli->args.input, &input,
+                                     err);
     if (rv != MORTISE_OK) {
         json_decref(source);
         return rv;
     }
     /* With an id of our own, the request can be repeated if the process that
      * admits the run is killed. */
-    mortise_uuid_text(made, mortise_uuid7_now());
-    mortise_uuid_text(order, mortise_uuid7_now());
+    mortise_uuid_format(made, mortise_uuid7_make_now());
+    mortise_uuid_format(order, mortise_uuid7_make_now());
     *out = json_pack("{s:{s:s, s:o, s:s*}, s:s, s:o*, s:s, s:s}", "graph",
                      "path", graph, "source", source, "cwd",
                      getcwd(cwd, sizeof cwd) != NULL ? cwd : NULL, "run",
@@ -53,7 +54,7 @@ static int start_new_run(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK)
         rv = mortise_cli_open(cli, graph, err);
     if (rv == MORTISE_OK) /* before, there is nothing to pause */
-        rv = mortise_stop_begin(err);
+        rv = mortise_stop_install(err);
     if (rv != MORTISE_OK) {
         json_decref(body);
         return rv;
@@ -71,7 +72,7 @@ static const struct mortise_opt run_opts[] = {
     MORTISE_OPT_FLAG("wait", wait,
                      "Return only when the run has ended; meanwhile people\n"
                      "answer its requests from other terminals"),
-    MORTISE_OPTS_OF_GOING,
+    MORTISE_OPTS_OF_CONTINUING,
 };
 
 const struct mortise_cmd mortise_cmd_run = {
@@ -102,7 +103,7 @@ const struct mortise_cmd mortise_cmd_run = {
         "with exit code 78 and starts nothing.\n",
     .opts = run_opts,
     .exits = MORTISE_EXITS_RUN,
-    .session = MORTISE_SESSION_SAME,
+    .session = MORTISE_SESSION_SAME_DEPLOYMENT,
     .example = "mortise run configs/triage/triage.graph.yaml "
                "--input '{\"log\": \"/var/log/dpkg.log\"}'",
     .run = start_new_run,
@@ -123,7 +124,8 @@ static int add_update_command(struct mortise_cli *cli, json_t *list,
                               struct mortise_err *err)
 {
     json_t *value;
-    int rv = mortise_cli_value(cli, "--update", cli->args.update, &value, err);
+    int rv =
+        mortise_cli_parse_value(cli, "--update", cli->args.update, &value, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -149,7 +151,7 @@ static int add_limit_value(json_t *bounds, const char *given,
             given);
     memcpy(name, given, n);
     name[n] = '\0';
-    rv = mortise_cli_number("--limit", given + n + 1, &bound, err);
+    rv = mortise_cli_parse_number("--limit", given + n + 1, &bound, err);
     if (rv != MORTISE_OK)
         return rv;
     if (json_object_get(bounds, name) != NULL)
@@ -231,14 +233,14 @@ static void warn_of_removed_members(struct mortise_cli *cli, const char *run,
     struct mortise_err err;
     json_t *show;
 
-    if (mortise_cli_show(cli, run, &show, &err) != MORTISE_OK)
+    if (mortise_cli_get_show(cli, run, &show, &err) != MORTISE_OK)
         return;
     state = json_object_get(show, "state");
     mortise_buf_init(&names, cli->mem);
     list_removed_members(&names, "scratch", update, state);
     list_removed_members(&names, "artifacts", update, state);
     if (names.n > 0 && mortise_buf_cstr(&names) != NULL)
-        mortise_cli_note(
+        mortise_cli_print_remark(
             cli, MORTISE_LOG_WARN,
             "without --merge, the update removes %s from the state", names.p);
     mortise_buf_finish(&names);
@@ -247,10 +249,11 @@ static void warn_of_removed_members(struct mortise_cli *cli, const char *run,
 
 static void warn_of_changed_file(struct mortise_cli *cli, const char *run)
 {
-    char *path = mortise_cli_changed_file(cli, run);
+    char *path = mortise_cli_find_changed_file(cli, run);
 
     if (path != NULL)
-        mortise_cli_note(cli, MORTISE_LOG_WARN, MORTISE_CLI_CHANGED_FILE, path);
+        mortise_cli_print_remark(cli, MORTISE_LOG_WARN,
+                                 MORTISE_CLI_CHANGED_FILE, path);
     mortise_release_str(cli->mem, path);
 }
 
@@ -262,15 +265,16 @@ static int resume_run(struct mortise_cli *cli, struct mortise_err *err)
     int rv;
 
     if (a->merge && a->update == NULL)
-        return mortise_cli_usage(cli, "--merge needs --update");
+        return mortise_cli_fail_usage(cli, "--merge needs --update");
     if (a->force && a->go_to == NULL)
-        return mortise_cli_usage(cli, "--force needs --goto");
+        return mortise_cli_fail_usage(cli, "--force needs --goto");
     if (a->no_continue && a->update == NULL && a->go_to == NULL)
-        return mortise_cli_usage(cli, "--no-continue needs --update or --goto");
+        return mortise_cli_fail_usage(cli,
+                                      "--no-continue needs --update or --goto");
     rv = make_resume_commands(cli, &commands, err);
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_cli_run_to_change(cli, a->operands[0], run, err);
+    rv = mortise_cli_find_run_to_change(cli, a->operands[0], run, err);
     if (rv != MORTISE_OK) {
         json_decref(commands);
         return rv;
@@ -279,7 +283,7 @@ static int resume_run(struct mortise_cli *cli, struct mortise_err *err)
         warn_of_removed_members(
             cli, run, json_object_get(json_array_get(commands, 0), "value"));
     warn_of_changed_file(cli, run);
-    return mortise_cli_command(cli, run, commands, true, err);
+    return mortise_cli_send_commands(cli, run, commands, true, err);
 }
 
 static const struct mortise_opt resume_opts[] = {
@@ -305,7 +309,7 @@ static const struct mortise_opt resume_opts[] = {
     MORTISE_OPT_FLAG("accept-plugins", accept_plugins,
                      "Continue with the present plugins and tools, even\n"
                      "if they have changed"),
-    MORTISE_OPTS_OF_GOING,
+    MORTISE_OPTS_OF_CONTINUING,
 };
 
 const struct mortise_cmd mortise_cmd_resume = {
@@ -349,7 +353,7 @@ const struct mortise_cmd mortise_cmd_resume = {
         "RUN is the whole id of a run.\n",
     .opts = resume_opts,
     .exits = MORTISE_EXITS_RUN,
-    .session = MORTISE_SESSION_SAME,
+    .session = MORTISE_SESSION_SAME_DEPLOYMENT,
     .example = "mortise resume night --goto report\n"
                "mortise resume night --merge --update '{\"artifacts\": {\"b\": "
                "5}}'",

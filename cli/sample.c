@@ -206,7 +206,7 @@ static json_t *make_sample(struct sampler *s, const json_t *schema,
     return add_members_of_all(s, schema, v, depth + 1);
 }
 
-json_t *mortise_json_sample(const json_t *schema)
+json_t *mortise_json_make_sample(const json_t *schema)
 {
     struct sampler s = {schema, MAX_SAMPLE_VALUES};
 

@@ -9,6 +9,6 @@
  * value of its type with all required members, or a sample for $ref, allOf,
  * anyOf or oneOf.  Other keywords are ignored, so the sample may be invalid: a
  * person edits it, and the receiver validates it. */
-json_t *mortise_json_sample(const json_t *schema);
+json_t *mortise_json_make_sample(const json_t *schema);
 
 #endif

@@ -38,7 +38,7 @@ static size_t find_schema_kind(const char *kind, struct mortise_err *err)
         if (strcmp(kind, names[i]) == 0)
             return i;
     }
-    near = mortise_nearest(kind, names, N_FILES);
+    near = mortise_nearest_find(kind, names, N_FILES);
     mortise_fail(err, MORTISE_EINVAL,
                  "no schema '%s'%s%s%s; the schemas are graph, deployment, "
                  "plugin, trust and test",
@@ -69,7 +69,7 @@ static int add_config_schemas(struct mortise_plugins *plugins,
                               json_t *properties)
 {
     for (size_t i = 0; i < mortise_plugins_count(plugins); i++) {
-        const struct mortise_found *f = mortise_plugins_at(plugins, i);
+        const struct mortise_plugin_info *f = mortise_plugins_at(plugins, i);
 
         if (f->manifest == NULL || f->manifest->config_schema == NULL ||
             json_object_get(properties, f->name) != NULL)
@@ -113,7 +113,7 @@ static int build_file_schema(struct mortise_cli *cli, json_t **out,
         return mortise_fail(err, MORTISE_EINVAL,
                             "--with-plugins is only for 'deployment', which "
                             "contains the configs of plugins");
-    *out = mortise_outline(files[i].place, files[i].title);
+    *out = mortise_outline_make(files[i].place, files[i].title);
     if (*out == NULL)
         return mortise_nomem(err);
     return cli->args.with_plugins ? add_plugin_schemas(cli, *out, err)
@@ -126,7 +126,7 @@ static int print_schema(struct mortise_cli *cli, struct mortise_err *err)
     int rv = build_file_schema(cli, &v, err);
 
     if (rv == MORTISE_OK)
-        mortise_out_json(&cli->out, v, true);
+        mortise_out_put_json(&cli->out, v, true);
     json_decref(v);
     return rv;
 }

@@ -66,15 +66,18 @@ static int ask_password(struct mortise_cli *cli, const char *prompt, char *out,
     return rv;
 }
 
-int mortise_secret_password(struct mortise_cli *cli, bool twice,
-                            char out[MORTISE_PASSWORD], struct mortise_err *err)
+int mortise_secret_read_password(struct mortise_cli *cli, bool twice,
+                                 char out[MORTISE_PASSWORD_SIZE],
+                                 struct mortise_err *err)
 {
-    char again[MORTISE_PASSWORD];
+    char again[MORTISE_PASSWORD_SIZE];
     int rv;
 
     if (isatty(STDIN_FILENO) != 1)
-        return read_password_line(STDIN_FILENO, out, MORTISE_PASSWORD, err);
-    rv = ask_password(cli, "Password of the key: ", out, MORTISE_PASSWORD, err);
+        return read_password_line(STDIN_FILENO, out, MORTISE_PASSWORD_SIZE,
+                                  err);
+    rv = ask_password(cli, "Password of the key: ", out, MORTISE_PASSWORD_SIZE,
+                      err);
     if (rv != MORTISE_OK || !twice)
         return rv;
     rv = ask_password(cli, "Repeat it: ", again, sizeof again, err);
@@ -84,10 +87,10 @@ int mortise_secret_password(struct mortise_cli *cli, bool twice,
     return rv;
 }
 
-int mortise_secret_key(struct mortise_cli *cli, const char *path,
-                       struct mortise_seckey *out, struct mortise_err *err)
+int mortise_secret_read_key(struct mortise_cli *cli, const char *path,
+                            struct mortise_seckey *out, struct mortise_err *err)
 {
-    char password[MORTISE_PASSWORD];
+    char password[MORTISE_PASSWORD_SIZE];
     bool encrypted;
     int rv = mortise_seckey_is_encrypted(&encrypted, path, err);
 
@@ -95,7 +98,7 @@ int mortise_secret_key(struct mortise_cli *cli, const char *path,
         return rv;
     if (!encrypted)
         return mortise_seckey_read(out, path, NULL, err);
-    rv = mortise_secret_password(cli, false, password, err);
+    rv = mortise_secret_read_password(cli, false, password, err);
     if (rv == MORTISE_OK)
         rv = mortise_seckey_read(out, path, password, err);
     sodium_memzero(password, sizeof password);

@@ -5,15 +5,16 @@
 #include "cli/cli.h"
 #include "core/plugin/minisign.h"
 
-enum { MORTISE_PASSWORD = 1024 }; /* bytes, including the NUL */
+enum { MORTISE_PASSWORD_SIZE = 1024 }; /* bytes, including the NUL */
 
 /* Read a password; `twice` for a new one.  Wipe it after use. */
-int mortise_secret_password(struct mortise_cli *cli, bool twice,
-                            char out[MORTISE_PASSWORD],
-                            struct mortise_err *err);
+int mortise_secret_read_password(struct mortise_cli *cli, bool twice,
+                                 char out[MORTISE_PASSWORD_SIZE],
+                                 struct mortise_err *err);
 /* Read a secret key, and its password if it has one.  Wipe the key after use,
  * even if this fails. */
-int mortise_secret_key(struct mortise_cli *cli, const char *path,
-                       struct mortise_seckey *out, struct mortise_err *err);
+int mortise_secret_read_key(struct mortise_cli *cli, const char *path,
+                            struct mortise_seckey *out,
+                            struct mortise_err *err);
 
 #endif

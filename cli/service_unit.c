@@ -103,10 +103,10 @@ static int make_absolute(char out[PATH_MAX], const char *path,
     if (realpath(path, out) != NULL)
         return MORTISE_OK;
     if (path[0] == '/')
-        return mortise_file_path(out, PATH_MAX, err, "%s", path);
+        return mortise_file_format_path(out, PATH_MAX, err, "%s", path);
     if (getcwd(here, sizeof here) == NULL)
         return mortise_syserr(err, errno, "find the working directory");
-    return mortise_file_path(out, PATH_MAX, err, "%s/%s", here, path);
+    return mortise_file_format_path(out, PATH_MAX, err, "%s/%s", here, path);
 }
 
 /* "mortise-DIRECTORY-DIGEST.service": the directory, reduced to valid
@@ -120,7 +120,7 @@ static void set_unit_name(struct unit *u)
 
     snprintf(about, sizeof about, "%s\n%s", u->deployment, u->store);
     mortise_digest(digest, about, strlen(about));
-    mortise_hex(hex, digest, sizeof digest);
+    mortise_hex_encode(hex, digest, sizeof digest);
     snprintf(dir, sizeof dir, "%s", path);
     *strrchr(dir, '/') = '\0';
     last = strrchr(dir, '/');
@@ -137,7 +137,7 @@ static int describe_unit(struct unit *u, struct mortise_cli *cli,
                          struct mortise_err *err)
 {
     struct mortise_settings settings;
-    int rv = mortise_cli_settings(cli, &settings, err);
+    int rv = mortise_cli_open_settings(cli, &settings, err);
 
     memset(u, 0, sizeof *u);
     if (rv == MORTISE_OK && realpath("/proc/self/exe", u->program) == NULL)
@@ -158,10 +158,11 @@ static int write_unit_file(const struct unit *u, const struct mortise_mem *mem,
 {
     char dir[PATH_MAX];
     struct mortise_buf b;
-    int rv = mortise_userdir_config(dir, "systemd/user", err);
+    int rv = mortise_userdir_make_config(dir, "systemd/user", err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_file_path(path, PATH_MAX, err, "%s/%s", dir, u->name);
+        rv = mortise_file_format_path(path, PATH_MAX, err, "%s/%s", dir,
+                                      u->name);
     if (rv != MORTISE_OK)
         return rv;
     mortise_buf_init(&b, mem);

@@ -17,29 +17,30 @@ static void print_run_field(struct mortise_out *o, const char *name,
 {
     if (value[0] == '\0')
         return;
-    mortise_out_styled(o, MORTISE_DIM, name, FIELD_COLUMNS);
+    mortise_out_put_styled(o, MORTISE_DIM, name, FIELD_COLUMNS);
     mortise_out_print_escaped(o, "%s\n", value);
 }
 
 static void print_run_head(struct mortise_out *o, const json_t *run)
 {
     const json_t *graph = json_object_get(run, "graph");
-    const char *reason = mortise_cli_text(run, "reason");
-    const char *version = mortise_cli_text(graph, "version");
+    const char *reason = mortise_cli_get_text(run, "reason");
+    const char *version = mortise_cli_get_text(graph, "version");
     char blocked[MORTISE_CLI_BLOCKED];
 
-    print_run_field(o, "run", mortise_cli_text(run, "run"));
-    mortise_out_styled(o, MORTISE_DIM, "graph", FIELD_COLUMNS);
-    mortise_out_print_escaped(o, "%s%s%s\n", mortise_cli_text(graph, "name"),
+    print_run_field(o, "run", mortise_cli_get_text(run, "run"));
+    mortise_out_put_styled(o, MORTISE_DIM, "graph", FIELD_COLUMNS);
+    mortise_out_print_escaped(o, "%s%s%s\n",
+                              mortise_cli_get_text(graph, "name"),
                               version[0] != '\0' ? " " : "", version);
-    print_run_field(o, "status", mortise_cli_status(run));
+    print_run_field(o, "status", mortise_cli_get_status(run));
     print_run_field(o, "reason", reason);
     mortise_cli_format_block(json_object_get(run, "blocked"), blocked);
     print_run_field(o, "blocked", blocked);
     MORTISE_JSON_EACH (plugin, i, json_object_get(run, "unsigned"))
         print_run_field(o, "unsigned", json_string_value(plugin));
-    print_run_field(o, "created", mortise_cli_text(run, "created"));
-    print_run_field(o, "updated", mortise_cli_text(run, "updated"));
+    print_run_field(o, "created", mortise_cli_get_text(run, "created"));
+    print_run_field(o, "updated", mortise_cli_get_text(run, "updated"));
 }
 
 static void print_state_part(struct mortise_out *o, const json_t *state,
@@ -50,7 +51,7 @@ static void print_state_part(struct mortise_out *o, const json_t *state,
     if (v == NULL || (json_is_object(v) && json_object_size(v) == 0))
         return;
     mortise_out_printf(o, "\n%s ", part);
-    mortise_out_json(o, v, true);
+    mortise_out_put_json(o, v, true);
 }
 
 /* Print the messages to the run that no model has received yet. */
@@ -59,12 +60,12 @@ static void print_unread_messages(struct mortise_out *o, const json_t *told)
     if (json_array_size(told) > 0)
         mortise_out_puts(o, "\nmessages that no model has received yet\n");
     MORTISE_JSON_EACH (one, i, told) {
-        const char *node = mortise_cli_text(one, "node");
+        const char *node = mortise_cli_get_text(one, "node");
 
         mortise_out_puts(o, "  ");
         if (node[0] != '\0')
             mortise_out_print_escaped(o, "(%s) ", node);
-        mortise_out_put_escaped(o, mortise_cli_text(one, "text"));
+        mortise_out_put_escaped(o, mortise_cli_get_text(one, "text"));
         mortise_out_puts(o, "\n");
     }
 }
@@ -74,14 +75,16 @@ static void print_children(struct mortise_out *o, const json_t *children)
     if (json_array_size(children) > 0)
         mortise_out_puts(o, "\nchildren\n");
     MORTISE_JSON_EACH (one, i, children) {
-        const char *status = mortise_cli_text(one, "status");
-        const char *progress = mortise_cli_text(one, "progress");
+        const char *status = mortise_cli_get_text(one, "status");
+        const char *progress = mortise_cli_get_text(one, "progress");
 
         mortise_out_puts(o, "  ");
-        mortise_out_cell(
-            o, status[0] != '\0' ? status : mortise_cli_text(one, "state"), 14);
-        mortise_out_print_escaped(o, "  %s  %s", mortise_cli_text(one, "child"),
-                                  mortise_cli_text(one, "name"));
+        mortise_out_put_cell(
+            o, status[0] != '\0' ? status : mortise_cli_get_text(one, "state"),
+            14);
+        mortise_out_print_escaped(o, "  %s  %s",
+                                  mortise_cli_get_text(one, "child"),
+                                  mortise_cli_get_text(one, "name"));
         if (progress[0] != '\0')
             mortise_out_print_escaped(o, ": %s", progress);
         mortise_out_puts(o, "\n");
@@ -92,14 +95,15 @@ static int print_shown_run(struct mortise_cli *cli, const json_t *run,
                            struct mortise_err *err)
 {
     struct mortise_out *o = &cli->out;
-    const struct mortise_cli_continuation way = mortise_cli_way_on(
-        cli, o, mortise_cli_text(run, "run"), json_object_get(run, "blocked"));
+    const struct mortise_cli_continuation way =
+        mortise_cli_get_continuation(cli, o, mortise_cli_get_text(run, "run"),
+                                     json_object_get(run, "blocked"));
     const json_t *error = json_object_get(run, "error");
     int rv;
 
     print_run_head(o, run);
     if (json_is_object(error)) {
-        mortise_out_styled(o, MORTISE_BAD, "error", FIELD_COLUMNS);
+        mortise_out_put_styled(o, MORTISE_BAD, "error", FIELD_COLUMNS);
         mortise_cli_print_error(o, error);
         mortise_out_puts(o, "\n");
     }
@@ -116,8 +120,8 @@ static int print_shown_run(struct mortise_cli *cli, const json_t *run,
     MORTISE_JSON_EACH (one, i, json_object_get(run, "pending"))
         mortise_cli_print_request(&way, one);
     if (!way.stuck)
-        mortise_cli_corrections(&way, run);
-    mortise_cli_run_needs_engine(cli, run);
+        mortise_cli_print_corrections(&way, run);
+    mortise_cli_print_run_engine_hint(cli, run);
     return MORTISE_OK;
 }
 
@@ -126,20 +130,21 @@ static int request_about_run(struct mortise_cli *cli, const char *what,
                              json_t **reply, struct mortise_err *err)
 {
     char run[MORTISE_RUN_MAX];
-    int rv = mortise_cli_run_to_read(cli, cli->args.operands[0], run, err);
+    int rv = mortise_cli_find_run_to_read(cli, cli->args.operands[0], run, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_cli_call(cli, what, json_pack("{s:s}", "run", run), NULL,
                               NULL, reply, err);
-    return rv == MORTISE_OK ? mortise_cli_mark_lack(cli, *reply, err) : rv;
+    return rv == MORTISE_OK ? mortise_cli_mark_incomplete(cli, *reply, err)
+                            : rv;
 }
 
 static int show_transcript(struct mortise_cli *cli, struct mortise_err *err)
 {
     char run[MORTISE_RUN_MAX];
-    int rv = mortise_cli_run_to_read(cli, cli->args.operands[0], run, err);
+    int rv = mortise_cli_find_run_to_read(cli, cli->args.operands[0], run, err);
 
-    return rv == MORTISE_OK ? mortise_cli_transcript(cli, run, err) : rv;
+    return rv == MORTISE_OK ? mortise_cli_print_transcript(cli, run, err) : rv;
 }
 
 static int show_run(struct mortise_cli *cli, struct mortise_err *err)
@@ -153,7 +158,7 @@ static int show_run(struct mortise_cli *cli, struct mortise_err *err)
     if (rv == MORTISE_OK && cli->args.node != NULL)
         rv = mortise_cli_print_node(cli, reply, cli->args.node, err);
     else if (rv == MORTISE_OK && cli->args.json)
-        mortise_out_json(&cli->out, reply, true);
+        mortise_out_put_json(&cli->out, reply, true);
     else if (rv == MORTISE_OK)
         rv = print_shown_run(cli, reply, err);
     json_decref(reply);
@@ -201,13 +206,13 @@ const struct mortise_cmd mortise_cmd_show = {
 static void print_checkpoint_entry(struct mortise_out *o, const json_t *entry)
 {
     char name[MORTISE_CLI_EXECUTION];
-    const char *node = mortise_cli_execution(entry, name);
-    const char *how = mortise_cli_text(entry, "how");
-    const char *actor = mortise_cli_text(entry, "actor");
-    const char *reason = mortise_cli_text(entry, "reason");
+    const char *node = mortise_cli_format_execution(entry, name);
+    const char *how = mortise_cli_get_text(entry, "how");
+    const char *actor = mortise_cli_get_text(entry, "actor");
+    const char *reason = mortise_cli_get_text(entry, "reason");
     const json_t *error = json_object_get(entry, "error");
 
-    mortise_out_print_escaped(o, "%s%s%s", mortise_cli_text(entry, "entry"),
+    mortise_out_print_escaped(o, "%s%s%s", mortise_cli_get_text(entry, "entry"),
                               node[0] != '\0' ? " " : "", node);
     if (how[0] != '\0' || actor[0] != '\0')
         mortise_out_print_escaped(o, " (%s%s%s%s%s%s)", how,
@@ -225,10 +230,10 @@ static void print_checkpoint(struct mortise_out *o, const json_t *cp)
     const json_t *entries = json_object_get(cp, "entries");
 
     mortise_out_printf(o, "%5llu  ",
-                       (unsigned long long)mortise_cli_integer(cp, "seq"));
-    mortise_out_cell(o, mortise_cli_text(cp, "time"), 24);
+                       (unsigned long long)mortise_cli_get_integer(cp, "seq"));
+    mortise_out_put_cell(o, mortise_cli_get_text(cp, "time"), 24);
     mortise_out_puts(o, "  ");
-    mortise_out_cell(o, mortise_cli_text(cp, "phase"), 9);
+    mortise_out_put_cell(o, mortise_cli_get_text(cp, "phase"), 9);
     MORTISE_JSON_EACH (entry, i, entries) {
         mortise_out_puts(o, i > 0 ? ", " : "  ");
         print_checkpoint_entry(o, entry);
@@ -245,7 +250,7 @@ static int print_history(struct mortise_cli *cli, struct mortise_err *err)
         return rv;
     MORTISE_JSON_EACH (cp, i, json_object_get(reply, "checkpoints")) {
         if (cli->args.json)
-            mortise_out_json(&cli->out, cp, false);
+            mortise_out_put_json(&cli->out, cp, false);
         else
             print_checkpoint(&cli->out, cp);
     }

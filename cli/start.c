@@ -204,7 +204,7 @@ static void print_overview(const struct mortise_cli *cli,
                               memcmp(c->name, group, n) != 0))
             continue;
         mortise_out_puts(o, "  ");
-        mortise_out_cell(o, c->name, 22);
+        mortise_out_put_cell(o, c->name, 22);
         mortise_out_printf(o, "%s\n", c->summary);
     }
     if (group == NULL)
@@ -236,15 +236,15 @@ static int fail_unknown_subcommand(struct mortise_cli *cli, char **argv,
     }
     /* Commands of the control socket that are options here. */
     if (!group && (strcmp(word, "goto") == 0 || strcmp(word, "update") == 0))
-        return mortise_cli_usage(
+        return mortise_cli_fail_usage(
             cli,
             "unknown command '%s'; it is an option: mortise resume RUN --%s",
             word, word);
-    near = mortise_nearest(word, names, n);
-    return mortise_cli_usage(cli, "unknown command '%s'%s%s%s", word,
-                             near != NULL ? "; did you mean '" : "",
-                             near != NULL ? near : "",
-                             near != NULL ? "'?" : "");
+    near = mortise_nearest_find(word, names, n);
+    return mortise_cli_fail_usage(cli, "unknown command '%s'%s%s%s", word,
+                                  near != NULL ? "; did you mean '" : "",
+                                  near != NULL ? near : "",
+                                  near != NULL ? "'?" : "");
 }
 
 /* Does an invalid command line ask for JSON? */
@@ -325,10 +325,10 @@ static int run_command_line(struct mortise_cli *cli, int argc, char **argv,
                           argv + 1 + words, &err) != MORTISE_OK) {
         cli->args.json = wants_json(argc, argv);
         free(given);
-        return mortise_cli_usage(cli, "%s", err.msg);
+        return mortise_cli_fail_usage(cli, "%s", err.msg);
     }
     if (cli->args.help) {
-        mortise_opt_help(&cli->out, cli->cmd);
+        mortise_opt_print_help(&cli->out, cli->cmd);
         free(given);
         return MORTISE_EXIT_OK;
     }
@@ -336,7 +336,7 @@ static int run_command_line(struct mortise_cli *cli, int argc, char **argv,
     free(given);
     if (code < 0)
         code = mortise_cli_fail(cli, &err);
-    code = mortise_cli_report_lack(cli, code);
+    code = mortise_cli_report_incomplete(cli, code);
     mortise_cli_release_store(cli);
     return code;
 }
@@ -350,7 +350,7 @@ static int flush_output(struct mortise_cli *cli, int code)
         mortise_cli_fail_output(cli, strerror(errnum));
         code = MORTISE_EXIT_FAILED;
     }
-    mortise_cli_print_rest(cli, code);
+    mortise_cli_print_kept_findings(cli, code);
     mortise_out_flush(&cli->err);
     return code;
 }

@@ -9,7 +9,7 @@ static int read_graph_diff(struct mortise_cli *cli, json_t **out,
 {
     const char *path = cli->args.operands[1];
     json_t *source;
-    int rv = mortise_cli_source(cli, path, &source, err);
+    int rv = mortise_cli_read_source(cli, path, &source, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -27,15 +27,15 @@ static int print_changed_graph(struct mortise_cli *cli, const char *run,
     int rv;
 
     if (cli->args.json)
-        return mortise_cli_print(cli, json_incref(mortise_json_unconst(graph)),
-                                 true, err);
-    rv = mortise_cli_show(cli, run, &show, err);
+        return mortise_cli_print_json(
+            cli, json_incref(mortise_json_unconst(graph)), true, err);
+    rv = mortise_cli_get_show(cli, run, &show, err);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_out_text(&cli->out,
-                     mortise_cli_text(json_array_get(sources, 0), "text"), 0);
+    mortise_out_put_text(
+        &cli->out, mortise_cli_get_text(json_array_get(sources, 0), "text"), 0);
     mortise_out_puts(&cli->out, "\n");
-    rv = mortise_cli_draw(cli, sources, show, err);
+    rv = mortise_cli_print_drawing(cli, sources, show, err);
     json_decref(show);
     return rv;
 }
@@ -47,7 +47,8 @@ static int print_diff_findings(struct mortise_cli *cli, const json_t *answer,
     if (cli->args.json)
         mortise_cli_keep_findings(cli, json_object_get(answer, "findings"));
     else
-        mortise_out_text(&cli->err, mortise_cli_text(answer, "report"), 0);
+        mortise_out_put_text(&cli->err, mortise_cli_get_text(answer, "report"),
+                             0);
     return mortise_fail(err, MORTISE_ECHECK,
                         "the diff has errors; it would not be applied");
 }
@@ -57,7 +58,7 @@ static int try_graph_diff(struct mortise_cli *cli, json_t *diff,
 {
     char run[MORTISE_RUN_MAX];
     json_t *answer = NULL;
-    int rv = mortise_cli_run_to_read(cli, cli->args.operands[0], run, err);
+    int rv = mortise_cli_find_run_to_read(cli, cli->args.operands[0], run, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_cli_call(cli, "graph",
@@ -82,7 +83,7 @@ static int steer(struct mortise_cli *cli, struct mortise_err *err)
         return rv;
     if (cli->args.dry_run)
         return try_graph_diff(cli, diff, err);
-    return mortise_cli_command_run(
+    return mortise_cli_send_to_operand(
         cli, json_pack("[{s:s, s:o}]", "kind", "steer", "value", diff), false,
         err);
 }

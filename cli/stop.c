@@ -32,7 +32,7 @@ static void on_signal(int sig)
     errno = before;
 }
 
-int mortise_stop_begin(struct mortise_err *err)
+int mortise_stop_install(struct mortise_err *err)
 {
     struct sigaction a = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
@@ -54,7 +54,7 @@ bool mortise_stop_has_signal(void)
     return first_signal != 0;
 }
 
-int mortise_stop_signal(void)
+int mortise_stop_get_signal(void)
 {
     return first_signal;
 }

@@ -38,7 +38,7 @@ bool mortise_talk_is_event(const char *type)
 
 /* ---- lines -------------------------------------------------------------- */
 
-void mortise_talk_break(struct mortise_talk *t)
+void mortise_talk_break_line(struct mortise_talk *t)
 {
     if (t->in_line)
         mortise_out_puts(t->out, "\n");
@@ -54,10 +54,10 @@ static void print_talk_line(struct mortise_talk *t, const json_t *event,
 {
     char name[MORTISE_CLI_EXECUTION];
 
-    mortise_talk_break(t);
-    mortise_out_margin(t->out, style, word,
-                       t->bare ? NULL : mortise_cli_execution(event, name),
-                       text);
+    mortise_talk_break_line(t);
+    mortise_out_put_margin_line(
+        t->out, style, word,
+        t->bare ? NULL : mortise_cli_format_execution(event, name), text);
 }
 
 /* Print "WORDS JSON"; a string is printed without quotes. */
@@ -82,22 +82,22 @@ static void print_folded_value(struct mortise_talk *t, const json_t *event,
 
 static void print_data_part(struct mortise_talk *t, const json_t *part)
 {
-    const char *url = mortise_cli_text(part, "url");
+    const char *url = mortise_cli_get_text(part, "url");
 
-    mortise_out_cell(t->out, "", t->bare ? 0 : INDENT);
+    mortise_out_put_cell(t->out, "", t->bare ? 0 : INDENT);
     mortise_out_print_escaped(t->out, "[%s %s%s",
-                              mortise_cli_text(part, "type"), url,
-                              mortise_cli_text(part, "media_type"));
+                              mortise_cli_get_text(part, "type"), url,
+                              mortise_cli_get_text(part, "media_type"));
     if (url[0] == '\0')
         mortise_out_printf(
             t->out, ", %llu bytes in base64",
-            (unsigned long long)mortise_cli_integer(part, "data_bytes"));
+            (unsigned long long)mortise_cli_get_integer(part, "data_bytes"));
     mortise_out_puts(t->out, "]\n");
 }
 
 static bool is_talk_part(const json_t *part, const char *type)
 {
-    return strcmp(mortise_cli_text(part, "type"), type) == 0;
+    return strcmp(mortise_cli_get_text(part, "type"), type) == 0;
 }
 
 /* Print the parts of a message, except tool calls and results. */
@@ -112,9 +112,10 @@ static void print_message_parts(struct mortise_talk *t, const json_t *message)
         if (text == NULL || json_string_length(text) == 0 ||
             (thought && !t->whole))
             continue;
-        mortise_out_style(t->out, thought ? MORTISE_DIM : MORTISE_PLAIN);
-        mortise_out_text(t->out, json_string_value(text), t->bare ? 0 : INDENT);
-        mortise_out_style(t->out, MORTISE_PLAIN);
+        mortise_out_set_style(t->out, thought ? MORTISE_DIM : MORTISE_PLAIN);
+        mortise_out_put_text(t->out, json_string_value(text),
+                             t->bare ? 0 : INDENT);
+        mortise_out_set_style(t->out, MORTISE_PLAIN);
     }
 }
 
@@ -137,7 +138,7 @@ static void print_tool_result(struct mortise_talk *t, const json_t *event,
     bool failed = json_is_true(json_object_get(part, "is_error"));
     char words[LINE];
 
-    snprintf(words, sizeof words, "%s: ", mortise_cli_text(part, "name"));
+    snprintf(words, sizeof words, "%s: ", mortise_cli_get_text(part, "name"));
     print_folded_value(t, event, failed ? MORTISE_BAD : MORTISE_DIM,
                        failed ? "failed" : "gave", words,
                        text != NULL && json_array_size(parts) == 1 ? text
@@ -154,7 +155,7 @@ static void print_tool_results(struct mortise_talk *t, const json_t *event,
 
 static bool is_tool_message(const json_t *message)
 {
-    return strcmp(mortise_cli_text(message, "role"), "tool") == 0;
+    return strcmp(mortise_cli_get_text(message, "role"), "tool") == 0;
 }
 
 /* Get the first text of the last message. */
@@ -165,7 +166,7 @@ static const char *get_first_text(const json_t *messages)
 
     MORTISE_JSON_EACH (part, i, json_object_get(last, "parts"))
         if (json_object_get(part, "text") != NULL)
-            return mortise_cli_text(part, "text");
+            return mortise_cli_get_text(part, "text");
     return "";
 }
 
@@ -179,12 +180,14 @@ static void print_model_call(struct mortise_talk *t, const json_t *event)
         if (is_tool_message(one))
             print_tool_results(t, event, one);
         else if (t->whole)
-            print_whole_message(t, event, mortise_cli_text(one, "role"), one);
+            print_whole_message(t, event, mortise_cli_get_text(one, "role"),
+                                one);
     }
     if (t->whole || t->bare)
         return;
-    snprintf(words, sizeof words, "%s%s%s", mortise_cli_text(event, "alias"),
-             gist[0] != '\0' ? ": " : "", gist);
+    snprintf(words, sizeof words, "%s%s%s",
+             mortise_cli_get_text(event, "alias"), gist[0] != '\0' ? ": " : "",
+             gist);
     words[strcspn(words, "\n")] = '\0';
     print_talk_line(t, event, MORTISE_DIM, "asks", words);
 }
@@ -195,13 +198,13 @@ static void print_reply_head(struct mortise_talk *t, const json_t *event)
 {
     if (!t->bare)
         print_talk_line(t, event, MORTISE_GOOD, "says",
-                        mortise_cli_text(event, "alias"));
+                        mortise_cli_get_text(event, "alias"));
 }
 
 static void print_text_piece(struct mortise_talk *t, const json_t *event)
 {
-    const char *path = mortise_cli_text(event, "path");
-    const char *s = mortise_cli_text(event, "text");
+    const char *path = mortise_cli_get_text(event, "path");
+    const char *s = mortise_cli_get_text(event, "text");
 
     if (t->open[0] == '\0' && strlen(path) < sizeof t->open) {
         print_reply_head(t, event);
@@ -214,8 +217,8 @@ static void print_text_piece(struct mortise_talk *t, const json_t *event)
         size_t n = strcspn(s, "\n");
 
         if (!t->in_line && n > 0)
-            mortise_out_cell(t->out, "", t->bare ? 0 : INDENT);
-        mortise_out_piece(t->out, s, n);
+            mortise_out_put_cell(t->out, "", t->bare ? 0 : INDENT);
+        mortise_out_put_piece(t->out, s, n);
         t->in_line = n > 0 || t->in_line;
         s += n;
         if (*s != '\n')
@@ -230,7 +233,7 @@ static void print_text_piece(struct mortise_talk *t, const json_t *event)
  * streamed without interruption. */
 static bool end_streamed_reply(struct mortise_talk *t, const json_t *event)
 {
-    const char *path = mortise_cli_text(event, "path");
+    const char *path = mortise_cli_get_text(event, "path");
     bool is_open = t->open[0] != '\0' && strcmp(t->open, path) == 0;
     bool seen = is_open && !t->in_pieces;
 
@@ -256,8 +259,8 @@ static void format_usage(char *out, size_t n, uint64_t input, uint64_t output,
 static void print_reply_usage(struct mortise_talk *t, const json_t *event)
 {
     const json_t *used = json_object_get(event, "usage");
-    uint64_t input = mortise_cli_integer(used, "input_tokens");
-    uint64_t output = mortise_cli_integer(used, "output_tokens");
+    uint64_t input = mortise_cli_get_integer(used, "input_tokens");
+    uint64_t output = mortise_cli_get_integer(used, "output_tokens");
     double usd = json_number_value(json_object_get(used, "usd"));
     char one[128], all[128], words[LINE];
 
@@ -281,7 +284,8 @@ static void print_tool_calls(struct mortise_talk *t, const json_t *event,
 
         if (!is_talk_part(part, "tool_call"))
             continue;
-        snprintf(words, sizeof words, "%s ", mortise_cli_text(part, "name"));
+        snprintf(words, sizeof words, "%s ",
+                 mortise_cli_get_text(part, "name"));
         print_folded_value(t, event, MORTISE_PLAIN, "calls", words,
                            arguments != NULL
                                ? arguments
@@ -321,7 +325,7 @@ static void print_model_reply(struct mortise_talk *t, const json_t *event)
     const json_t *error = json_object_get(event, "error");
     const json_t *reply = json_object_get(event, "reply");
     const json_t *message = json_object_get(reply, "message");
-    const char *cut = describe_stop(mortise_cli_text(reply, "stop"));
+    const char *cut = describe_stop(mortise_cli_get_text(reply, "stop"));
     bool seen = end_streamed_reply(t, event);
     char words[LINE];
 
@@ -330,9 +334,9 @@ static void print_model_reply(struct mortise_talk *t, const json_t *event)
             print_whole_message(t, event, "told", one);
     if (error != NULL) {
         snprintf(words, sizeof words, "%s, %s: %s",
-                 mortise_cli_text(event, "alias"),
-                 mortise_cli_text(error, "code"),
-                 mortise_cli_text(error, "message"));
+                 mortise_cli_get_text(event, "alias"),
+                 mortise_cli_get_text(error, "code"),
+                 mortise_cli_get_text(error, "message"));
         print_talk_line(t, event, MORTISE_BAD, "fails", words);
     }
     if (!seen && has_printable_text(t, message)) {
@@ -340,7 +344,7 @@ static void print_model_reply(struct mortise_talk *t, const json_t *event)
         print_message_parts(t, message);
     } else if (t->whole && json_is_true(json_object_get(reply, "held"))) {
         print_reply_head(t, event);
-        mortise_out_text(t->out, "(withheld: guardrails check it)", INDENT);
+        mortise_out_put_text(t->out, "(withheld: guardrails check it)", INDENT);
     }
     print_tool_calls(t, event, message);
     if (cut != NULL)
@@ -357,14 +361,14 @@ static void print_invoked_tool(struct mortise_talk *t, const json_t *event)
 
     if (json_object_get(event, "tool_use_id") != NULL)
         return;
-    snprintf(words, sizeof words, "%s ", mortise_cli_text(event, "tool"));
+    snprintf(words, sizeof words, "%s ", mortise_cli_get_text(event, "tool"));
     print_folded_value(t, event, MORTISE_PLAIN, "calls", words,
                        json_object_get(event, "arguments"));
 }
 
 const json_t *mortise_talk_get_edited_args(const json_t *event)
 {
-    return strcmp(mortise_cli_text(event, "type"), "decision") == 0
+    return strcmp(mortise_cli_get_text(event, "type"), "decision") == 0
                ? json_object_get(json_object_get(event, "value"), "args")
                : NULL;
 }
@@ -378,7 +382,7 @@ static void print_edited_arguments(struct mortise_talk *t, const json_t *event)
     if (args == NULL)
         return;
     snprintf(words, sizeof words, "by %s, with edited arguments: ",
-             mortise_cli_text(event, "actor"));
+             mortise_cli_get_text(event, "actor"));
     print_folded_value(t, event, MORTISE_PLAIN, "approved", words, args);
 }
 
@@ -386,7 +390,7 @@ static void print_invoked_result(struct mortise_talk *t, const json_t *event)
 {
     const json_t *error = json_object_get(event, "error");
     const json_t *output = json_object_get(event, "output");
-    const char *to = mortise_cli_text(event, "goto");
+    const char *to = mortise_cli_get_text(event, "goto");
     char words[LINE] = "", took[32];
 
     if (to[0] != '\0') {
@@ -395,9 +399,9 @@ static void print_invoked_result(struct mortise_talk *t, const json_t *event)
     }
     if (json_object_get(event, "tool") != NULL)
         snprintf(words, sizeof words,
-                 "%s, %s: ", mortise_cli_text(event, "tool"),
-                 mortise_out_format_duration(mortise_cli_integer(event, "ms"),
-                                             took));
+                 "%s, %s: ", mortise_cli_get_text(event, "tool"),
+                 mortise_out_format_duration(
+                     mortise_cli_get_integer(event, "ms"), took));
     if (error != NULL)
         print_folded_value(t, event, MORTISE_BAD, "failed", words,
                            json_object_get(error, "message"));
@@ -409,8 +413,8 @@ static void print_invoked_result(struct mortise_talk *t, const json_t *event)
 
 /* ---- events ------------------------------------------------------------- */
 
-void mortise_talk_event(struct mortise_talk *t, const char *type,
-                        const json_t *event)
+void mortise_talk_print_event(struct mortise_talk *t, const char *type,
+                              const json_t *event)
 {
     static const struct {
         const char *type;
@@ -427,13 +431,13 @@ void mortise_talk_event(struct mortise_talk *t, const char *type,
             shows[i].show(t, event);
 }
 
-void mortise_talk_total(const struct mortise_talk *t)
+void mortise_talk_print_total(const struct mortise_talk *t)
 {
     char words[128];
 
     if (t->input + t->output == 0)
         return;
     format_usage(words, sizeof words, t->input, t->output, t->usd);
-    mortise_out_styled(t->out, MORTISE_DIM, words, 0);
+    mortise_out_put_styled(t->out, MORTISE_DIM, words, 0);
     mortise_out_puts(t->out, "\n");
 }

@@ -25,11 +25,11 @@ bool mortise_talk_is_event(const char *type);
 const json_t *mortise_talk_get_edited_args(const json_t *event);
 /* Print the event.  Text is streamed for one execution at a time; the replies
  * of others are printed when complete. */
-void mortise_talk_event(struct mortise_talk *t, const char *type,
-                        const json_t *event);
+void mortise_talk_print_event(struct mortise_talk *t, const char *type,
+                              const json_t *event);
 /* Start a new line before other output. */
-void mortise_talk_break(struct mortise_talk *t);
+void mortise_talk_break_line(struct mortise_talk *t);
 /* Print the total usage, if any was reported. */
-void mortise_talk_total(const struct mortise_talk *t);
+void mortise_talk_print_total(const struct mortise_talk *t);
 
 #endif

@@ -5,11 +5,11 @@ static int send_run_message(struct mortise_cli *cli, struct mortise_err *err)
 {
     const struct mortise_args *a = &cli->args;
 
-    return mortise_cli_command_run(cli,
-                                   json_pack("[{s:s, s:s, s:s*}]", "kind",
-                                             "tell", "value", a->operands[1],
-                                             "node", a->node),
-                                   false, err);
+    return mortise_cli_send_to_operand(
+        cli,
+        json_pack("[{s:s, s:s, s:s*}]", "kind", "tell", "value", a->operands[1],
+                  "node", a->node),
+        false, err);
 }
 
 static const struct mortise_opt tell_opts[] = {

@@ -54,7 +54,7 @@ struct file {
 typedef int file_fn(struct making *m, const struct file *f,
                     struct mortise_err *err);
 
-int mortise_template_name(const char *name, struct mortise_err *err)
+int mortise_template_check_name(const char *name, struct mortise_err *err)
 {
     if (mortise_header_is_name(name))
         return MORTISE_OK;
@@ -70,11 +70,11 @@ static int make_target_path(const struct mortise_template *t, struct file *f,
                             struct mortise_err *err)
 {
     if (strncmp(f->name, "NAME", 4) == 0)
-        return mortise_file_path(f->path, PATH_MAX, err, "%s/%s%s", t->dir,
-                                 t->words[0].by, f->name + 4);
-    return mortise_file_path(f->path, PATH_MAX, err, "%s/%s", t->dir,
-                             f->name +
-                                 (strncmp(f->name, "dot.", 4) == 0 ? 3 : 0));
+        return mortise_file_format_path(f->path, PATH_MAX, err, "%s/%s%s",
+                                        t->dir, t->words[0].by, f->name + 4);
+    return mortise_file_format_path(
+        f->path, PATH_MAX, err, "%s/%s", t->dir,
+        f->name + (strncmp(f->name, "dot.", 4) == 0 ? 3 : 0));
 }
 
 static int call_for_each_file(struct making *m, file_fn *fn,
@@ -129,8 +129,8 @@ static int make_file_text(struct making *m, const struct file *f,
 {
     char from[MORTISE_HOME_MAX + 256];
     struct mortise_buf text;
-    int rv =
-        mortise_file_path(from, sizeof from, err, "%s/%s", f->from, f->name);
+    int rv = mortise_file_format_path(from, sizeof from, err, "%s/%s", f->from,
+                                      f->name);
 
     mortise_buf_init(&text, m->cli->mem);
     if (rv == MORTISE_OK)
@@ -263,12 +263,12 @@ static int read_template_files(struct making *m, struct mortise_err *err)
     char all[MORTISE_HOME_MAX];
     int rv = MORTISE_OK;
 
-    mortise_home_data(all, "templates");
+    mortise_home_get_data_dir(all, "templates");
     for (size_t p = 0; rv == MORTISE_OK && p < PARTS; p++) {
         if (m->t->names[p] == NULL)
             break;
-        rv = mortise_file_path(m->from[p], sizeof m->from[p], err, "%s/%s", all,
-                               m->t->names[p]);
+        rv = mortise_file_format_path(m->from[p], sizeof m->from[p], err,
+                                      "%s/%s", all, m->t->names[p]);
         if (rv == MORTISE_OK)
             rv = mortise_listing_read(&m->files[p], m->cli->mem, m->from[p], "",
                                       err);
@@ -326,7 +326,7 @@ static size_t print_replaced_word(struct mortise_out *o, const char *p,
     if (p[1] == 'V' && strchr(called, '/') != NULL)
         mortise_out_puts(o, " MORTISE=");
     if (p[1] == 'M' || strchr(called, '/') != NULL)
-        mortise_out_shell(o, called);
+        mortise_out_put_shell_word(o, called);
     return 2;
 }
 
@@ -346,8 +346,9 @@ static void print_next_line(struct mortise_out *o, const char *line, size_t n,
     mortise_out_puts(o, "\n");
 }
 
-void mortise_template_next(struct mortise_cli *cli,
-                           const struct mortise_template *t, const char *lines)
+void mortise_template_print_next_steps(struct mortise_cli *cli,
+                                       const struct mortise_template *t,
+                                       const char *lines)
 {
     char room[PATH_MAX];
     const char *called = get_program_path(cli, t->dir, room);
@@ -356,7 +357,7 @@ void mortise_template_next(struct mortise_cli *cli,
     mortise_out_puts(o, "next:\n");
     if (strcmp(t->dir, ".") != 0) {
         mortise_out_puts(o, t->dir[0] == '-' ? "  cd -- " : "  cd ");
-        mortise_out_shell(o, t->dir);
+        mortise_out_put_shell_word(o, t->dir);
         mortise_out_puts(o, "\n");
     }
     if (getenv("MORTISE_DEPLOYMENT") != NULL)

@@ -22,11 +22,12 @@ int mortise_template_make(struct mortise_cli *cli,
                           const struct mortise_template *t,
                           struct mortise_err *err);
 /* Is it a valid name of a graph or plugin?  Otherwise MORTISE_EINVAL. */
-int mortise_template_name(const char *name, struct mortise_err *err);
+int mortise_template_check_name(const char *name, struct mortise_err *err);
 /* Print the next commands: a cd to the directory, then these lines.  The
  * template's words are replaced, and @M by the program; @V by the make variable
  * that names the program, unless make finds it on PATH. */
-void mortise_template_next(struct mortise_cli *cli,
-                           const struct mortise_template *t, const char *lines);
+void mortise_template_print_next_steps(struct mortise_cli *cli,
+                                       const struct mortise_template *t,
+                                       const char *lines);
 
 #endif

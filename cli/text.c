@@ -20,23 +20,23 @@ static int fail_invalid_text(struct mortise_cli *cli, const char *path,
     mortise_diags_init(&diags, cli->mem);
     mortise_arena_init(&arena, cli->mem);
     rv = mortise_yaml_parse(&root, &arena, path, text, n, &diags);
-    mortise_cli_findings(cli, &diags);
+    mortise_cli_print_findings(cli, &diags);
     mortise_arena_finish(&arena);
     return rv == MORTISE_ECHECK
                ? mortise_fail(err, rv, "%s is not YAML text", path)
                : mortise_nomem(err);
 }
 
-int mortise_cli_source(struct mortise_cli *cli, const char *path, json_t **out,
-                       struct mortise_err *err)
+int mortise_cli_read_source(struct mortise_cli *cli, const char *path,
+                            json_t **out, struct mortise_err *err)
 {
     char *text;
     size_t n;
-    int rv = mortise_cli_read(cli, path, &text, &n, err);
+    int rv = mortise_cli_read_file(cli, path, &text, &n, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    *out = strlen(text) == n ? mortise_json_strn(text, n) : NULL;
+    *out = strlen(text) == n ? mortise_json_make_string(text, n) : NULL;
     if (*out == NULL)
         rv = fail_invalid_text(cli, path, text, n, err);
     mortise_release(cli->mem, text, n + 1);

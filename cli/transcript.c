@@ -24,7 +24,7 @@ static int collect_talk_event(void *ud, json_t *event)
 {
     struct transcript *t = ud;
 
-    return (mortise_talk_is_event(mortise_cli_text(event, "type")) ||
+    return (mortise_talk_is_event(mortise_cli_get_text(event, "type")) ||
             mortise_talk_get_edited_args(event) != NULL) &&
                    (t->node == NULL || mortise_cli_is_called(event, t->node))
                ? json_array_append(t->events, event)
@@ -57,8 +57,8 @@ static const json_t *find_shown_execution(const json_t *show,
                                           const json_t *event)
 {
     MORTISE_JSON_EACH (node, i, json_object_get(show, "nodes"))
-        if (strcmp(mortise_cli_text(node, "path"),
-                   mortise_cli_text(event, "path")) == 0)
+        if (strcmp(mortise_cli_get_text(node, "path"),
+                   mortise_cli_get_text(event, "path")) == 0)
             return node;
     return NULL;
 }
@@ -69,9 +69,9 @@ static bool has_released_output(const json_t *node)
     const char *action = "";
 
     MORTISE_JSON_EACH (verdict, i, json_object_get(node, "guardrails"))
-        if (strcmp(mortise_cli_text(verdict, "stage"), "output") == 0)
-            action = mortise_cli_text(verdict, "action");
-    return strcmp(mortise_cli_text(node, "status"), "done") == 0 &&
+        if (strcmp(mortise_cli_get_text(verdict, "stage"), "output") == 0)
+            action = mortise_cli_get_text(verdict, "action");
+    return strcmp(mortise_cli_get_text(node, "status"), "done") == 0 &&
            (strcmp(action, "pass") == 0 || strcmp(action, "warn") == 0 ||
             strcmp(action, "sanitize") == 0);
 }
@@ -84,9 +84,9 @@ static bool is_last_reply(const json_t *events, size_t at)
     for (size_t i = at + 1; i < json_array_size(events); i++) {
         const json_t *one = json_array_get(events, i);
 
-        if (strcmp(mortise_cli_text(one, "type"), "model_reply") == 0 &&
-            strcmp(mortise_cli_text(one, "path"),
-                   mortise_cli_text(event, "path")) == 0)
+        if (strcmp(mortise_cli_get_text(one, "type"), "model_reply") == 0 &&
+            strcmp(mortise_cli_get_text(one, "path"),
+                   mortise_cli_get_text(event, "path")) == 0)
             return false;
     }
     return true;
@@ -128,17 +128,17 @@ static void print_transcript(struct mortise_cli *cli, const json_t *show,
     MORTISE_JSON_EACH (event, i, events) {
         json_t *other = add_released_output(show, events, i);
 
-        mortise_talk_event(&talk, mortise_cli_text(event, "type"),
-                           other != NULL ? other : event);
+        mortise_talk_print_event(&talk, mortise_cli_get_text(event, "type"),
+                                 other != NULL ? other : event);
         json_decref(other);
     }
-    mortise_talk_total(&talk);
+    mortise_talk_print_total(&talk);
 }
 
 /* ---- command ------------------------------------------------------------ */
 
-int mortise_cli_transcript(struct mortise_cli *cli, const char *run,
-                           struct mortise_err *err)
+int mortise_cli_print_transcript(struct mortise_cli *cli, const char *run,
+                                 struct mortise_err *err)
 {
     struct transcript t = {.node = cli->args.node, .events = json_array()};
     json_t *show = NULL;
@@ -149,11 +149,11 @@ int mortise_cli_transcript(struct mortise_cli *cli, const char *run,
     if (rv == MORTISE_OK && json_array_size(t.events) == 0)
         rv = fail_no_conversation(run, t.node, err);
     if (rv == MORTISE_OK && cli->args.json)
-        rv = mortise_cli_print(
+        rv = mortise_cli_print_json(
             cli, json_pack("{s:s, s:O}", "run", run, "events", t.events), true,
             err);
     else if (rv == MORTISE_OK)
-        rv = mortise_cli_show(cli, run, &show, err);
+        rv = mortise_cli_get_show(cli, run, &show, err);
     if (rv == MORTISE_OK && !cli->args.json)
         print_transcript(cli, show, t.events);
     json_decref(show);

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 
 /* Print all conversations, or those of --node. */
-int mortise_cli_transcript(struct mortise_cli *cli, const char *run,
-                           struct mortise_err *err);
+int mortise_cli_print_transcript(struct mortise_cli *cli, const char *run,
+                                 struct mortise_err *err);
 
 #endif

@@ -53,8 +53,8 @@ static int copy_to_block(struct mortise_cli *cli, const struct mortise_buf *b,
     return MORTISE_OK;
 }
 
-int mortise_cli_read(struct mortise_cli *cli, const char *path, char **text,
-                     size_t *n, struct mortise_err *err)
+int mortise_cli_read_file(struct mortise_cli *cli, const char *path,
+                          char **text, size_t *n, struct mortise_err *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     int fd = is_stdin ? STDIN_FILENO : mortise_infile_open(AT_FDCWD, path, 0);
@@ -73,12 +73,13 @@ int mortise_cli_read(struct mortise_cli *cli, const char *path, char **text,
     return rv;
 }
 
-int mortise_cli_json(struct mortise_cli *cli, const char *what,
-                     const char *path, json_t **out, struct mortise_err *err)
+int mortise_cli_parse_json(struct mortise_cli *cli, const char *what,
+                           const char *path, json_t **out,
+                           struct mortise_err *err)
 {
     char *text;
     size_t n;
-    int rv = mortise_cli_read(cli, path, &text, &n, err);
+    int rv = mortise_cli_read_file(cli, path, &text, &n, err);
 
     if (rv != MORTISE_OK)
         return mortise_err_prefix(err, rv, "%s", what);
@@ -108,19 +109,21 @@ static int fail_not_json(const char *what, const char *given, int rv,
         what, why.msg);
 }
 
-int mortise_cli_value(struct mortise_cli *cli, const char *what,
-                      const char *given, json_t **out, struct mortise_err *err)
+int mortise_cli_parse_value(struct mortise_cli *cli, const char *what,
+                            const char *given, json_t **out,
+                            struct mortise_err *err)
 {
     int rv;
 
     if (given[0] == '@' || strcmp(given, "-") == 0)
-        return mortise_cli_json(cli, what, given + (given[0] == '@'), out, err);
+        return mortise_cli_parse_json(cli, what, given + (given[0] == '@'), out,
+                                      err);
     rv = mortise_json_parse(out, given, strlen(given), err);
     return rv == MORTISE_OK ? rv : fail_not_json(what, given, rv, err);
 }
 
-int mortise_cli_number(const char *what, const char *given, uint64_t *out,
-                       struct mortise_err *err)
+int mortise_cli_parse_number(const char *what, const char *given, uint64_t *out,
+                             struct mortise_err *err)
 {
     uint64_t v = 0;
 
@@ -159,7 +162,7 @@ int mortise_cli_split_list(struct mortise_arena *a, const char *list,
     return MORTISE_OK;
 }
 
-const char *mortise_cli_text(const json_t *object, const char *key)
+const char *mortise_cli_get_text(const json_t *object, const char *key)
 {
     const char *s = json_string_value(json_object_get(object, key));
 
@@ -173,8 +176,8 @@ static bool is_first_visit_mark(const char *p)
     return strncmp(p, "#1", 2) == 0 && strchr("[/", p[2]) != NULL;
 }
 
-const char *mortise_cli_short_path(const char *path,
-                                   char out[MORTISE_CLI_EXECUTION])
+const char *mortise_cli_format_short_path(const char *path,
+                                          char out[MORTISE_CLI_EXECUTION])
 {
     const char *p = strchr(path, '/');
     size_t n = 0;
@@ -192,24 +195,24 @@ const char *mortise_cli_short_path(const char *path,
 
 bool mortise_cli_is_active(const json_t *node)
 {
-    const char *status = mortise_cli_text(node, "status");
+    const char *status = mortise_cli_get_text(node, "status");
 
     return strcmp(status, "running") == 0 || strcmp(status, "compacting") == 0;
 }
 
 bool mortise_cli_waits_for_descriptor(const json_t *node)
 {
-    return strcmp(mortise_cli_text(node, "waits_for"), "descriptor") == 0;
+    return strcmp(mortise_cli_get_text(node, "waits_for"), "descriptor") == 0;
 }
 
 bool mortise_cli_is_unsettled(const json_t *node)
 {
     return json_object_get(node, "effect") != NULL &&
            !mortise_cli_is_active(node) &&
-           strcmp(mortise_cli_text(node, "status"), "in_doubt") != 0;
+           strcmp(mortise_cli_get_text(node, "status"), "in_doubt") != 0;
 }
 
-const json_t *mortise_cli_unsettled(const json_t *show)
+const json_t *mortise_cli_find_unsettled(const json_t *show)
 {
     const json_t *nodes = json_object_get(show, "nodes");
 
@@ -219,19 +222,19 @@ const json_t *mortise_cli_unsettled(const json_t *show)
     return NULL;
 }
 
-const char *mortise_cli_execution(const json_t *object,
-                                  char out[MORTISE_CLI_EXECUTION])
+const char *mortise_cli_format_execution(const json_t *object,
+                                         char out[MORTISE_CLI_EXECUTION])
 {
-    const char *path = mortise_cli_text(object, "path");
-    const char *node = mortise_cli_text(object, "node");
+    const char *path = mortise_cli_get_text(object, "path");
+    const char *node = mortise_cli_get_text(object, "node");
 
     if (path[0] != '\0')
-        return mortise_cli_short_path(path, out);
+        return mortise_cli_format_short_path(path, out);
     snprintf(out, MORTISE_CLI_EXECUTION, "%s", node);
     return out;
 }
 
-uint64_t mortise_cli_time(const char *text)
+uint64_t mortise_cli_parse_time(const char *text)
 {
     struct tm tm = {0};
     unsigned ms = 0;
@@ -243,10 +246,10 @@ uint64_t mortise_cli_time(const char *text)
     return (uint64_t)timegm(&tm) * 1000 + ms;
 }
 
-const char *mortise_cli_status(const json_t *run)
+const char *mortise_cli_get_status(const json_t *run)
 {
-    const char *name = mortise_cli_text(run, "status");
-    int status = mortise_status_of_name(name);
+    const char *name = mortise_cli_get_text(run, "status");
+    int status = mortise_status_parse(name);
 
     return (status == MORTISE_RUN_ACCEPTED || status == MORTISE_RUN_RUNNING) &&
                    json_is_false(json_object_get(run, "live"))
@@ -254,7 +257,7 @@ const char *mortise_cli_status(const json_t *run)
                : name;
 }
 
-uint64_t mortise_cli_integer(const json_t *object, const char *key)
+uint64_t mortise_cli_get_integer(const json_t *object, const char *key)
 {
     json_int_t v = json_integer_value(json_object_get(object, key));
 

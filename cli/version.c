@@ -4,7 +4,7 @@
 static int print_version(struct mortise_cli *cli, struct mortise_err *err)
 {
     if (cli->args.json)
-        return mortise_cli_print(
+        return mortise_cli_print_json(
             cli, json_pack("{s:s}", "version", MORTISE_VERSION), false, err);
     mortise_out_puts(&cli->out, "mortise " MORTISE_VERSION "\n");
     return MORTISE_EXIT_OK;

@@ -28,7 +28,7 @@
 
 static int update_newest_seq(void *ud, json_t *event)
 {
-    uint64_t *seq = ud, its = mortise_cli_integer(event, "seq");
+    uint64_t *seq = ud, its = mortise_cli_get_integer(event, "seq");
 
     *seq = its > *seq ? its : *seq;
     return 0;
@@ -50,14 +50,14 @@ static void print_status_line(struct mortise_out *o, const char *run,
                               const char *name, const char *reason)
 {
     enum mortise_exit_code code =
-        mortise_exit_code_of_status(mortise_status_of_name(name));
+        mortise_exit_code_of_status(mortise_status_parse(name));
 
     mortise_out_print_escaped(o, "run %s ", run);
-    mortise_out_styled(o,
-                       code == MORTISE_EXIT_OK        ? MORTISE_GOOD
-                       : code == MORTISE_EXIT_WAITING ? MORTISE_ATTENTION
-                                                      : MORTISE_BAD,
-                       name, 0);
+    mortise_out_put_styled(o,
+                           code == MORTISE_EXIT_OK        ? MORTISE_GOOD
+                           : code == MORTISE_EXIT_WAITING ? MORTISE_ATTENTION
+                                                          : MORTISE_BAD,
+                           name, 0);
     mortise_out_print_escaped(o, "%s%s\n", reason[0] != '\0' ? ": " : "",
                               reason);
 }
@@ -80,7 +80,7 @@ static bool print_unsettled_effects(struct mortise_cli *cli, const json_t *show)
         mortise_out_print_escaped(
             &cli->out,
             "  node '%s': an effect may have happened; resume asks about it\n",
-            mortise_cli_execution(node, name));
+            mortise_cli_format_execution(node, name));
     }
     return any;
 }
@@ -98,12 +98,12 @@ static const char *find_node_to_repeat(const json_t *show)
     const char *newest = NULL, *undone = NULL;
 
     MORTISE_JSON_EACH (one, i, nodes) {
-        const char *path = mortise_cli_text(one, "path");
+        const char *path = mortise_cli_get_text(one, "path");
 
         if (strncmp(path, "1.0/", 4) != 0 || strpbrk(path + 4, "/[") != NULL)
             continue;
-        newest = mortise_cli_text(one, "node");
-        if (strcmp(mortise_cli_text(one, "status"), "done") != 0)
+        newest = mortise_cli_get_text(one, "node");
+        if (strcmp(mortise_cli_get_text(one, "status"), "done") != 0)
             undone = newest;
     }
     return undone != NULL ? undone : newest;
@@ -113,7 +113,7 @@ static int keep_newest_cancel(void *ud, json_t *event)
 {
     json_t **newest = ud;
 
-    if (strcmp(mortise_cli_text(event, "command"), "cancel") == 0) {
+    if (strcmp(mortise_cli_get_text(event, "command"), "cancel") == 0) {
         json_decref(*newest);
         *newest = json_incref(event);
     }
@@ -131,19 +131,19 @@ static void print_already_ended(struct mortise_cli *cli, const char *run,
 
     if (status == MORTISE_RUN_CANCELLED)
         mortise_cli_replay_events(cli, run, 0, keep_newest_cancel, &by, NULL);
-    reason = mortise_cli_text(by, "reason");
+    reason = mortise_cli_get_text(by, "reason");
     mortise_out_puts(o, "  the run had already ended; nothing was done");
     if (by != NULL)
         mortise_out_print_escaped(
-            o, ": %s cancelled it at %s%s%s", mortise_cli_text(by, "actor"),
-            mortise_cli_text(by, "at"),
+            o, ": %s cancelled it at %s%s%s", mortise_cli_get_text(by, "actor"),
+            mortise_cli_get_text(by, "at"),
             reason[0] != '\0' ? ", with the reason: " : "", reason);
     mortise_out_puts(o, "\n");
     if (node != NULL) {
         mortise_out_puts(o, "  to continue it from one of its nodes:\n");
-        mortise_cli_suggest(cli, o, "resume", run);
+        mortise_cli_print_suggestion(cli, o, "resume", run);
         mortise_out_puts(o, " --goto ");
-        mortise_out_shell(o, node);
+        mortise_out_put_shell_word(o, node);
         mortise_out_puts(o, "\n");
     }
     json_decref(by);
@@ -153,7 +153,7 @@ static void print_already_ended(struct mortise_cli *cli, const char *run,
 static void print_stopped_run(struct mortise_cli *cli, const char *run,
                               int status, const json_t *show)
 {
-    const struct mortise_cli_continuation way = mortise_cli_way_on(
+    const struct mortise_cli_continuation way = mortise_cli_get_continuation(
         cli, &cli->out, run,
         is_completed_or_cancelled(status) ? NULL
                                           : json_object_get(show, "blocked"));
@@ -162,21 +162,21 @@ static void print_stopped_run(struct mortise_cli *cli, const char *run,
 
     if (json_is_object(error))
         mortise_out_print_escaped(&cli->out, "  %s: %s\n",
-                                  mortise_cli_text(error, "code"),
-                                  mortise_cli_text(error, "message"));
+                                  mortise_cli_get_text(error, "code"),
+                                  mortise_cli_get_text(error, "message"));
     MORTISE_JSON_EACH (one, i, pending) {
         if (mortise_cli_is_offered(pending, i)) /* same commands */
-            mortise_cli_describe(&cli->out, one);
+            mortise_cli_print_question(&cli->out, one);
         else
             mortise_cli_print_request(&way, one);
     }
     if (status == MORTISE_RUN_FAILED && !way.stuck)
-        mortise_cli_corrections(&way, show);
+        mortise_cli_print_corrections(&way, show);
     if (is_completed_or_cancelled(status) &&
-        mortise_cli_unsettled(show) == NULL)
+        mortise_cli_find_unsettled(show) == NULL)
         mortise_cli_print_command(&way, "show");
     else
-        mortise_cli_unblock(&way, show);
+        mortise_cli_print_unblock(&way, show);
 }
 
 /* A decision was recorded, but a plugin prevents the run from continuing.
@@ -193,29 +193,30 @@ static int print_blocked_state(struct mortise_cli *cli, const char *run,
         for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
             json_object_set(reply, members[i],
                             json_object_get(show, members[i]));
-        mortise_out_json(&cli->out, reply, false);
+        mortise_out_put_json(&cli->out, reply, false);
     } else {
         mortise_out_print_escaped(&cli->out, "run %s recorded; ", run);
-        mortise_out_styled(&cli->out, MORTISE_BAD, "blocked", 0);
+        mortise_out_put_styled(&cli->out, MORTISE_BAD, "blocked", 0);
         mortise_out_puts(&cli->out, ": ");
-        mortise_out_text(&cli->out, mortise_cli_text(blocked, "message"), 0);
+        mortise_out_put_text(&cli->out,
+                             mortise_cli_get_text(blocked, "message"), 0);
         print_stopped_run(cli, run, MORTISE_RUN_BLOCKED, show);
     }
     return (int)mortise_exit_code_of_result(
-        mortise_requests_code(mortise_cli_text(blocked, "code")));
+        mortise_requests_parse_code(mortise_cli_get_text(blocked, "code")));
 }
 
 /* Print the final state; returns the exit code.  `idle`: no event was seen. */
 static int print_final_state(struct mortise_cli *cli, const char *run,
                              json_t *reply, bool idle)
 {
-    const char *name = mortise_cli_text(reply, "status");
-    int status = mortise_status_of_name(name);
+    const char *name = mortise_cli_get_text(reply, "status");
+    int status = mortise_status_parse(name);
     enum mortise_exit_code code;
     struct mortise_err err;
     json_t *show = NULL;
     bool blocked, doubt;
-    int rv = mortise_cli_show(cli, run, &show, &err);
+    int rv = mortise_cli_get_show(cli, run, &show, &err);
 
     if (rv != MORTISE_OK)
         return mortise_cli_fail(cli, &err);
@@ -232,10 +233,10 @@ static int print_final_state(struct mortise_cli *cli, const char *run,
     if (cli->args.json) {
         json_object_set(reply, "pending", json_object_get(show, "pending"));
         json_object_set(reply, "error", json_object_get(show, "error"));
-        mortise_out_json(&cli->out, reply, false);
+        mortise_out_put_json(&cli->out, reply, false);
     } else {
         print_status_line(&cli->out, run, name,
-                          mortise_cli_text(reply, "reason"));
+                          mortise_cli_get_text(reply, "reason"));
     }
     doubt =
         is_completed_or_cancelled(status) && print_unsettled_effects(cli, show);
@@ -243,7 +244,7 @@ static int print_final_state(struct mortise_cli *cli, const char *run,
         print_already_ended(cli, run, status, show);
     if (!cli->args.json) {
         print_stopped_run(cli, run, status, show);
-        mortise_cli_run_needs_engine(cli, show);
+        mortise_cli_print_run_engine_hint(cli, show);
     }
     code = mortise_exit_code_of_status(status);
     if (doubt ||
@@ -257,7 +258,8 @@ static int print_final_state(struct mortise_cli *cli, const char *run,
                : (int)code;
 }
 
-void mortise_watching_init(struct mortise_watching *w, struct mortise_cli *cli)
+void mortise_watch_session_init(struct mortise_watch_session *w,
+                                struct mortise_cli *cli)
 {
     memset(w, 0, sizeof *w);
     w->cli = cli;
@@ -266,15 +268,15 @@ void mortise_watching_init(struct mortise_watching *w, struct mortise_cli *cli)
 
 static int on_watched_event(void *ud, json_t *item)
 {
-    struct mortise_watching *w = ud;
+    struct mortise_watch_session *w = ud;
 
     update_newest_seq(&w->seq, item);
-    mortise_progress_event(&w->progress, item); /* ignore errors */
+    mortise_progress_print_event(&w->progress, item); /* ignore errors */
     return 0;
 }
 
 /* Print the run's id before anything else; in a chat, to stderr. */
-static void print_run_id(struct mortise_watching *w)
+static void print_run_id(struct mortise_watch_session *w)
 {
     struct mortise_out *o = w->progress.chat ? &w->cli->err : &w->cli->out;
 
@@ -284,7 +286,7 @@ static void print_run_id(struct mortise_watching *w)
 }
 
 /* The request is on disk: from now on, a signal pauses the run. */
-static int start_pausing_on_signal(struct mortise_watching *w)
+static int start_pausing_on_signal(struct mortise_watch_session *w)
 {
     mortise_session_set_until(w->cli->session, mortise_stop_fd(), &w->err);
     return w->err.code != MORTISE_OK;
@@ -299,16 +301,17 @@ static void print_findings_without_places(struct mortise_cli *cli,
 
     MORTISE_JSON_EACH (borrowed, i, findings) {
         json_t *one = mortise_json_unconst(borrowed);
-        const char *help = mortise_cli_text(one, "help");
+        const char *help = mortise_cli_get_text(one, "help");
 
         json_object_set_new(one, "path", json_null());
         for (size_t k = 0; k < sizeof places / sizeof places[0]; k++)
             json_object_set_new(one, places[k], json_integer(0));
         if (cli->args.json)
             continue;
-        mortise_out_print_escaped(
-            &cli->err, "%s[%s]: %s\n", mortise_cli_text(one, "severity"),
-            mortise_cli_text(one, "code"), mortise_cli_text(one, "message"));
+        mortise_out_print_escaped(&cli->err, "%s[%s]: %s\n",
+                                  mortise_cli_get_text(one, "severity"),
+                                  mortise_cli_get_text(one, "code"),
+                                  mortise_cli_get_text(one, "message"));
         if (help[0] != '\0')
             mortise_out_print_escaped(&cli->err, "help: %s\n", help);
     }
@@ -317,7 +320,7 @@ static void print_findings_without_places(struct mortise_cli *cli,
 }
 
 /* Print the findings in the run's graph. */
-static void print_graph_findings(const struct mortise_watching *w,
+static void print_graph_findings(const struct mortise_watch_session *w,
                                  const json_t *item)
 {
     const json_t *findings = json_object_get(item, "findings");
@@ -327,15 +330,16 @@ static void print_graph_findings(const struct mortise_watching *w,
     else if (w->cli->args.json)
         mortise_cli_keep_findings(w->cli, findings);
     else
-        mortise_out_text(&w->cli->err, mortise_cli_text(item, "text"), 0);
+        mortise_out_put_text(&w->cli->err, mortise_cli_get_text(item, "text"),
+                             0);
 }
 
 /* For a request without a watch. */
 static int on_unwatched_item(void *ud, json_t *item)
 {
-    struct mortise_watching *w = ud;
+    struct mortise_watch_session *w = ud;
 
-    if (strcmp(mortise_cli_text(item, "type"), "report") == 0)
+    if (strcmp(mortise_cli_get_text(item, "type"), "report") == 0)
         print_graph_findings(w, item);
     return 0;
 }
@@ -343,15 +347,16 @@ static int on_unwatched_item(void *ud, json_t *item)
 /* For a request with a watch: its own items, then events. */
 static int on_watch_item(void *ud, json_t *item)
 {
-    struct mortise_watching *w = ud;
-    const char *type = mortise_cli_text(item, "type");
+    struct mortise_watch_session *w = ud;
+    const char *type = mortise_cli_get_text(item, "type");
 
     if (strcmp(type, "report") == 0) {
         print_graph_findings(w, item);
         return 0;
     }
     if (strcmp(type, "started") == 0) {
-        snprintf(w->run, sizeof w->run, "%s", mortise_cli_text(item, "run"));
+        snprintf(w->run, sizeof w->run, "%s",
+                 mortise_cli_get_text(item, "run"));
         print_run_id(w);
         return start_pausing_on_signal(w);
     }
@@ -362,8 +367,9 @@ static int on_watch_item(void *ud, json_t *item)
 /* Follow the run.  *reply NULL with MORTISE_OK: a signal arrived.  `go_on`: if
  * the run was active when its engine ended, the new engine continues it. */
 static int follow_run(struct mortise_cli *cli, const char *run,
-                      const char *until, bool go_on, struct mortise_watching *w,
-                      json_t **reply, struct mortise_err *err)
+                      const char *until, bool go_on,
+                      struct mortise_watch_session *w, json_t **reply,
+                      struct mortise_err *err)
 {
     return mortise_cli_call(cli, "follow",
                             json_pack("{s:s, s:I, s:s, s:b}", "run", run,
@@ -376,7 +382,7 @@ static int follow_run(struct mortise_cli *cli, const char *run,
  * timer, even if it also waits for other requests. */
 static bool is_run_active(const json_t *show)
 {
-    return strcmp(mortise_cli_text(show, "status"), "running") == 0 ||
+    return strcmp(mortise_cli_get_text(show, "status"), "running") == 0 ||
            (json_is_true(json_object_get(show, "live")) &&
             mortise_cli_has_kind(json_object_get(show, "pending"), "timer"));
 }
@@ -387,7 +393,7 @@ static bool is_run_active(const json_t *show)
 static int get_state_without_pause(struct mortise_cli *cli, const char *run,
                                    json_t **reply, struct mortise_err *err)
 {
-    int rv = mortise_cli_show(cli, run, reply, err);
+    int rv = mortise_cli_get_show(cli, run, reply, err);
 
     if (rv == MORTISE_OK && !is_run_active(*reply))
         mortise_json_clear_ref(reply);
@@ -406,12 +412,12 @@ static int pause_active_run(struct mortise_cli *cli, const char *run,
                  : mortise_cli_reopen(cli, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_cli_show(cli, run, &show, err);
+        rv = mortise_cli_get_show(cli, run, &show, err);
     works = rv == MORTISE_OK && is_run_active(show);
     json_decref(show);
     if (rv != MORTISE_OK || !works)
         return rv;
-    mortise_uuid_text(order, mortise_uuid7_now());
+    mortise_uuid_format(order, mortise_uuid7_make_now());
     rv = mortise_cli_call(cli, "command",
                           json_pack("{s:s, s:b, s:[{s:s}], s:s}", "run", run,
                                     "no_continue", 1, "commands", "kind",
@@ -425,11 +431,11 @@ static int pause_active_run(struct mortise_cli *cli, const char *run,
  * also executes others' runs, a second signal is for these (host.c); otherwise
  * it kills the process. */
 static int pause_and_watch(struct mortise_cli *cli, const char *run,
-                           struct mortise_watching *w, json_t **reply,
+                           struct mortise_watch_session *w, json_t **reply,
                            struct mortise_err *err)
 {
     bool hosts = mortise_cli_has_clients(cli);
-    int sig = mortise_stop_signal(), rv;
+    int sig = mortise_stop_get_signal(), rv;
 
     if (hosts)
         mortise_stop_reset();
@@ -460,17 +466,18 @@ static int print_command_refusal_json(struct mortise_cli *cli, const char *run,
     struct mortise_out o;
 
     if (run[0] == '\0' || (!doubt && why->code != MORTISE_EBLOCKED) ||
-        mortise_cli_show(cli, run, &show, NULL) != MORTISE_OK)
+        mortise_cli_get_show(cli, run, &show, NULL) != MORTISE_OK)
         return mortise_cli_fail(cli, why);
     mortise_buf_init(&b, cli->mem);
     mortise_out_init_buf(&o, &b);
-    way = mortise_cli_way_on(cli, &o, run, json_object_get(show, "blocked"));
-    mortise_cli_unblock_refused(&way, show, doubt);
+    way = mortise_cli_get_continuation(cli, &o, run,
+                                       json_object_get(show, "blocked"));
+    mortise_cli_print_unblock_refused(&way, show, doubt);
     mortise_out_flush(&o);
     more = json_pack(
         "{s:s, s:O*, s:o}", "run", run, "pending",
         json_object_get(show, "pending"), "commands",
-        mortise_cli_command_list(mortise_buf_cstr(&b) != NULL ? b.p : ""));
+        mortise_cli_split_commands(mortise_buf_cstr(&b) != NULL ? b.p : ""));
     mortise_buf_finish(&b);
     json_decref(show);
     return mortise_cli_fail_with(cli, why, more);
@@ -491,18 +498,19 @@ static int print_command_refusal(struct mortise_cli *cli, const char *run,
     code = mortise_cli_fail(cli, why);
     if (run[0] == '\0' ||
         (why->code != MORTISE_EINDOUBT && why->code != MORTISE_EBLOCKED) ||
-        mortise_cli_show(cli, run, &show, &err) != MORTISE_OK)
+        mortise_cli_get_show(cli, run, &show, &err) != MORTISE_OK)
         return code;
-    way = mortise_cli_way_on(cli, &cli->err, run,
-                             json_object_get(show, "blocked"));
-    mortise_cli_unblock_refused(&way, show, why->code == MORTISE_EINDOUBT);
+    way = mortise_cli_get_continuation(cli, &cli->err, run,
+                                       json_object_get(show, "blocked"));
+    mortise_cli_print_unblock_refused(&way, show,
+                                      why->code == MORTISE_EINDOUBT);
     mortise_out_flush(&cli->err);
     json_decref(show);
     return code;
 }
 
-int mortise_watch(struct mortise_watching *w, const char *what, json_t *body,
-                  json_t **reply, struct mortise_err *err)
+int mortise_watch_run(struct mortise_watch_session *w, const char *what,
+                      json_t *body, json_t **reply, struct mortise_err *err)
 {
     int rv = mortise_session_set_until(w->cli->session, -1,
                                        err); /* until `started` */
@@ -524,15 +532,15 @@ int mortise_watch(struct mortise_watching *w, const char *what, json_t *body,
 int mortise_cli_run_and_watch(struct mortise_cli *cli, const char *what,
                               json_t *body, const char *run, uint64_t after)
 {
-    struct mortise_watching w;
+    struct mortise_watch_session w;
     struct mortise_err err;
     json_t *reply = NULL;
     int rv, code;
 
-    mortise_watching_init(&w, cli);
+    mortise_watch_session_init(&w, cli);
     w.seq = after;
     snprintf(w.run, sizeof w.run, "%s", run);
-    rv = mortise_watch(&w, what, body, &reply, &err);
+    rv = mortise_watch_run(&w, what, body, &reply, &err);
     code = rv == MORTISE_OK
                ? print_final_state(cli, w.run, reply, w.seq == after)
                : print_command_refusal(cli, w.run, &err);
@@ -553,7 +561,7 @@ static void print_executing_process(struct mortise_cli *cli)
                          &err) == MORTISE_OK)
         mortise_out_printf(
             &cli->out, "; process %llu continues it",
-            (unsigned long long)mortise_cli_integer(engine, "pid"));
+            (unsigned long long)mortise_cli_get_integer(engine, "pid"));
     json_decref(engine);
 }
 
@@ -561,15 +569,15 @@ static void print_executing_process(struct mortise_cli *cli)
 static int print_recorded(struct mortise_cli *cli, json_t *reply)
 {
     if (json_is_true(json_object_get(reply, "blocked")))
-        return print_final_state(cli, mortise_cli_text(reply, "run"), reply,
+        return print_final_state(cli, mortise_cli_get_text(reply, "run"), reply,
                                  false);
     if (cli->args.json) {
-        mortise_out_json(&cli->out, reply, false);
+        mortise_out_put_json(&cli->out, reply, false);
         return MORTISE_EXIT_OK;
     }
     mortise_out_print_escaped(&cli->out, "recorded: run %s is %s",
-                              mortise_cli_text(reply, "run"),
-                              mortise_cli_text(reply, "status"));
+                              mortise_cli_get_text(reply, "run"),
+                              mortise_cli_get_text(reply, "status"));
     if (!cli->args.no_continue && mortise_session_engine(cli->session) == NULL)
         print_executing_process(cli);
     mortise_out_puts(&cli->out, "\n");
@@ -583,7 +591,7 @@ static json_t *make_command_body(const struct mortise_cli *cli, const char *run,
 {
     char order[MORTISE_UUID_TEXT];
 
-    mortise_uuid_text(order, mortise_uuid7_now());
+    mortise_uuid_format(order, mortise_uuid7_make_now());
     return json_pack("{s:s, s:o, s:b, s:b, s:s, s:I, s:s*}", "run", run,
                      "commands", commands, "no_continue", cli->args.no_continue,
                      "accept_plugins", cli->args.accept_plugins, "order", order,
@@ -591,24 +599,25 @@ static json_t *make_command_body(const struct mortise_cli *cli, const char *run,
                      watch ? "idle" : NULL);
 }
 
-json_t *mortise_watch_command(const struct mortise_watching *w,
-                              json_t *commands)
+json_t *mortise_watch_make_command(const struct mortise_watch_session *w,
+                                   json_t *commands)
 {
     return make_command_body(w->cli, w->run, commands, w->seq, true);
 }
 
-int mortise_cli_command(struct mortise_cli *cli, const char *run,
-                        json_t *commands, bool always, struct mortise_err *err)
+int mortise_cli_send_commands(struct mortise_cli *cli, const char *run,
+                              json_t *commands, bool always,
+                              struct mortise_err *err)
 {
     bool watch = !cli->args.no_continue &&
                  (always || mortise_session_engine(cli->session) != NULL);
-    struct mortise_watching w = {.cli = cli};
+    struct mortise_watch_session w = {.cli = cli};
     json_t *body, *reply = NULL;
     int rv =
         mortise_cli_replay_events(cli, run, 0, update_newest_seq, &w.seq, err);
 
     if (rv == MORTISE_OK && watch)
-        rv = mortise_stop_begin(err);
+        rv = mortise_stop_install(err);
     if (rv != MORTISE_OK) {
         json_decref(commands);
         return rv;
@@ -625,14 +634,15 @@ int mortise_cli_command(struct mortise_cli *cli, const char *run,
     return rv;
 }
 
-int mortise_cli_command_run(struct mortise_cli *cli, json_t *commands,
-                            bool always, struct mortise_err *err)
+int mortise_cli_send_to_operand(struct mortise_cli *cli, json_t *commands,
+                                bool always, struct mortise_err *err)
 {
     char run[MORTISE_RUN_MAX];
-    int rv = mortise_cli_run_to_change(cli, cli->args.operands[0], run, err);
+    int rv =
+        mortise_cli_find_run_to_change(cli, cli->args.operands[0], run, err);
 
     if (rv == MORTISE_OK)
-        return mortise_cli_command(cli, run, commands, always, err);
+        return mortise_cli_send_commands(cli, run, commands, always, err);
     json_decref(commands);
     return rv;
 }

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 
-struct mortise_watching {
+struct mortise_watch_session {
     struct mortise_cli *cli;
     struct mortise_progress progress;
     uint64_t seq;              /* the newest event shown */
@@ -15,14 +15,15 @@ struct mortise_watching {
     bool made_graph; /* the command made the graph: omit places in findings */
 };
 
-void mortise_watching_init(struct mortise_watching *w, struct mortise_cli *cli);
+void mortise_watch_session_init(struct mortise_watch_session *w,
+                                struct mortise_cli *cli);
 /* Send a request that starts or continues a run, like mortise_cli_run_and_watch(), and
  * print its events until it rests; a signal pauses it first.  *reply is the
  * final state, a new reference.  Takes the body (NULL: memory ran out). */
-int mortise_watch(struct mortise_watching *w, const char *what, json_t *body,
-                  json_t **reply, struct mortise_err *err);
+int mortise_watch_run(struct mortise_watch_session *w, const char *what,
+                      json_t *body, json_t **reply, struct mortise_err *err);
 /* Make the body of a command to the watched run.  Takes the list. */
-json_t *mortise_watch_command(const struct mortise_watching *w,
-                              json_t *commands);
+json_t *mortise_watch_make_command(const struct mortise_watch_session *w,
+                                   json_t *commands);
 
 #endif

@@ -52,15 +52,16 @@ static void keep_newest_event(json_t **at, json_t *event)
 static int record_event(void *ud, json_t *event)
 {
     struct why *w = ud;
-    const char *type = mortise_cli_text(event, "type");
+    const char *type = mortise_cli_get_text(event, "type");
 
     if (strcmp(type, "interrupt") == 0)
-        json_object_set(w->asked, mortise_cli_text(event, "id"),
+        json_object_set(w->asked, mortise_cli_get_text(event, "id"),
                         json_object_get(event, "at"));
     else if (strcmp(type, "retry_scheduled") == 0)
-        json_object_set(w->retries, mortise_cli_text(event, "path"), event);
+        json_object_set(w->retries, mortise_cli_get_text(event, "path"), event);
     else if (strcmp(type, "command") == 0 &&
-             strcmp(mortise_cli_text(event, "command"), "accept_plugins") != 0)
+             strcmp(mortise_cli_get_text(event, "command"), "accept_plugins") !=
+                 0)
         keep_newest_event(&w->command, event);
     else if (strcmp(type, "run_end") == 0)
         keep_newest_event(&w->end, event);
@@ -70,12 +71,13 @@ static int record_event(void *ud, json_t *event)
 static int read_run_state(struct why *w, struct mortise_err *err)
 {
     struct mortise_cli *cli = w->cli;
-    int rv = mortise_cli_run_to_read(cli, cli->args.operands[0], w->run, err);
+    int rv =
+        mortise_cli_find_run_to_read(cli, cli->args.operands[0], w->run, err);
 
     w->asked = json_object();
     w->retries = json_object();
     if (rv == MORTISE_OK)
-        rv = mortise_cli_show(cli, w->run, &w->show, err);
+        rv = mortise_cli_get_show(cli, w->run, &w->show, err);
     return rv == MORTISE_OK
                ? mortise_cli_replay_events(cli, w->run, 0, record_event, w, err)
                : rv;
@@ -107,7 +109,7 @@ static void put_explanation(struct why *w, const char *fmt, ...)
 /* Put " since TIME (3 min 5 s)"; nothing if the time is unknown. */
 static void explain_time(struct why *w, const char *word, const char *at)
 {
-    uint64_t then = mortise_cli_time(at), now = mortise_now_ms();
+    uint64_t then = mortise_cli_parse_time(at), now = mortise_now_ms();
     char took[32];
 
     if (then == 0)
@@ -121,18 +123,18 @@ static void explain_time(struct why *w, const char *word, const char *at)
 
 static const char *get_update_time(const struct why *w)
 {
-    return mortise_cli_text(w->show, "updated");
+    return mortise_cli_get_text(w->show, "updated");
 }
 
 /* Put " by ACTOR" and the reason of a command. */
 static void explain_actor(struct why *w, const json_t *command)
 {
-    const char *actor = mortise_cli_text(command, "actor");
+    const char *actor = mortise_cli_get_text(command, "actor");
     const json_t *reason = json_object_get(command, "reason");
     const char *words = json_is_string(reason) ? json_string_value(reason) : "";
 
     if (json_is_object(reason))
-        words = mortise_cli_text(reason, "reason");
+        words = mortise_cli_get_text(reason, "reason");
     if (actor[0] != '\0')
         put_explanation(w, " by %s", actor);
     if (words[0] != '\0')
@@ -141,8 +143,8 @@ static void explain_actor(struct why *w, const json_t *command)
 
 static void put_error_text(struct why *w, const json_t *error)
 {
-    put_explanation(w, "%s: %s", mortise_cli_text(error, "code"),
-                    mortise_cli_text(error, "message"));
+    put_explanation(w, "%s: %s", mortise_cli_get_text(error, "code"),
+                    mortise_cli_get_text(error, "message"));
 }
 
 static void suggest_command(struct why *w, const char *what)
@@ -182,7 +184,7 @@ static void explain_assignees(struct why *w, const json_t *request)
 
 static void explain_deadline(struct why *w, const json_t *request)
 {
-    const char *deadline = mortise_cli_text(request, "deadline");
+    const char *deadline = mortise_cli_get_text(request, "deadline");
 
     if (deadline[0] == '\0')
         return;
@@ -200,19 +202,21 @@ static void explain_deadline(struct why *w, const json_t *request)
 /* Put one or two sentences about a request. */
 static void explain_request(struct why *w, const json_t *request)
 {
-    const char *prompt = mortise_cli_text(request, "prompt");
-    const char *tool = mortise_cli_text(request, "tool");
-    const char *cause = mortise_cli_text(request, "cause");
+    const char *prompt = mortise_cli_get_text(request, "prompt");
+    const char *tool = mortise_cli_get_text(request, "tool");
+    const char *cause = mortise_cli_get_text(request, "cause");
     const char *key =
         json_string_value(mortise_cli_get_idempotency_key(request));
     char name[MORTISE_CLI_EXECUTION];
 
-    put_explanation(w, " Node '%s' %s", mortise_cli_execution(request, name),
+    put_explanation(w, " Node '%s' %s",
+                    mortise_cli_format_execution(request, name),
                     mortise_cli_describe_kind(request));
     if (prompt[0] != '\0' || tool[0] != '\0')
         put_explanation(w, " (%s)", prompt[0] != '\0' ? prompt : tool);
-    explain_time(w, ", since ",
-                 mortise_cli_text(w->asked, mortise_cli_text(request, "id")));
+    explain_time(
+        w, ", since ",
+        mortise_cli_get_text(w->asked, mortise_cli_get_text(request, "id")));
     explain_deadline(w, request);
     put_explanation(w, "%s%s.", cause[0] != '\0' ? ": " : "", cause);
     if (key != NULL)
@@ -245,10 +249,10 @@ static void explain_unsettled_effects(struct why *w)
         char name[MORTISE_CLI_EXECUTION];
 
         if (!mortise_cli_is_unsettled(node) ||
-            strcmp(mortise_cli_text(node, "status"), "failed") == 0)
+            strcmp(mortise_cli_get_text(node, "status"), "failed") == 0)
             continue;
         put_explanation(w, " An effect of node '%s' may have happened.",
-                        mortise_cli_execution(node, name));
+                        mortise_cli_format_execution(node, name));
     }
 }
 
@@ -258,7 +262,7 @@ static void explain_unsettled_effects(struct why *w)
 static void explain_descriptor_wait(struct why *w, const json_t *node)
 {
     put_explanation(w, "waits");
-    explain_time(w, " since ", mortise_cli_text(node, "started"));
+    explain_time(w, " since ", mortise_cli_get_text(node, "started"));
     put_explanation(
         w, " for a file descriptor: the process has none left, and tries again "
            "at least every 2 seconds.  Start it with a higher limit (ulimit "
@@ -273,25 +277,27 @@ static void explain_active_nodes(struct why *w)
     const json_t *nodes = json_object_get(w->show, "nodes");
 
     MORTISE_JSON_EACH (node, i, nodes) {
-        const char *path = mortise_cli_text(node, "path");
+        const char *path = mortise_cli_get_text(node, "path");
         const json_t *retry = json_object_get(w->retries, path);
         bool runs = mortise_cli_is_active(node);
         char name[MORTISE_CLI_EXECUTION];
 
-        if (!runs && (retry == NULL ||
-                      strcmp(mortise_cli_text(node, "status"), "pending") != 0))
+        if (!runs &&
+            (retry == NULL ||
+             strcmp(mortise_cli_get_text(node, "status"), "pending") != 0))
             continue;
-        put_explanation(w, " Node '%s' ", mortise_cli_execution(node, name));
+        put_explanation(w, " Node '%s' ",
+                        mortise_cli_format_execution(node, name));
         if (mortise_cli_waits_for_descriptor(node)) {
             explain_descriptor_wait(w, node);
         } else if (runs) {
             put_explanation(w, "is running");
-            explain_time(w, " since ", mortise_cli_text(node, "started"));
+            explain_time(w, " since ", mortise_cli_get_text(node, "started"));
         } else {
             put_explanation(w, "failed (");
             put_error_text(w, json_object_get(retry, "error"));
             put_explanation(w, ") and is retried at %s",
-                            mortise_cli_text(retry, "next_at"));
+                            mortise_cli_get_text(retry, "next_at"));
         }
         put_explanation(w, ".");
     }
@@ -308,7 +314,7 @@ static bool explain_engine(struct why *w, const char *before, const char *after)
     mortise_cli_call(w->cli, "engine", json_object(), NULL, NULL, &engine,
                      NULL);
     put_explanation(w, "%s%llu%s", before,
-                    (unsigned long long)mortise_cli_integer(engine, "pid"),
+                    (unsigned long long)mortise_cli_get_integer(engine, "pid"),
                     after);
     json_decref(engine);
     return true;
@@ -349,7 +355,7 @@ static void explain_timer(struct why *w)
 static void explain_waiting(struct why *w)
 {
     const json_t *pending = json_object_get(w->show, "pending");
-    const char *reason = mortise_cli_text(get_last_own_state(w), "reason");
+    const char *reason = mortise_cli_get_text(get_last_own_state(w), "reason");
 
     if (strcmp(reason, "timer") == 0) {
         explain_timer(w);
@@ -376,8 +382,9 @@ static void explain_limit(struct why *w)
         w,
         ": it is limited to %llu %s, and node '%s' would exceed that.  Anyone "
         "with access to this store can raise the limit.",
-        (unsigned long long)mortise_cli_integer(limit, "value"),
-        mortise_cli_text(limit, "limit"), mortise_cli_text(limit, "node"));
+        (unsigned long long)mortise_cli_get_integer(limit, "value"),
+        mortise_cli_get_text(limit, "limit"),
+        mortise_cli_get_text(limit, "node"));
     explain_pending_requests(w);
     if (!w->way.stuck)
         mortise_cli_print_limit_raise(&w->way, limit);
@@ -404,7 +411,7 @@ static void explain_recorded(struct why *w, const char *reason)
 
 static void explain_paused(struct why *w)
 {
-    const char *reason = mortise_cli_text(get_last_own_state(w), "reason");
+    const char *reason = mortise_cli_get_text(get_last_own_state(w), "reason");
     const json_t *unwritten =
         json_object_get(json_object_get(w->show, "unwritten"), "error");
     bool spent = strcmp(reason, "budget") == 0;
@@ -429,8 +436,8 @@ static void explain_paused(struct why *w)
             w,
             " is paused: the deployment's memory rejected a write (%s: %s).  "
             "Correct that, then resume the run:",
-            mortise_cli_text(unwritten, "code"),
-            mortise_cli_text(unwritten, "message"));
+            mortise_cli_get_text(unwritten, "code"),
+            mortise_cli_get_text(unwritten, "message"));
         suggest_command(w, "resume");
         return;
     }
@@ -445,7 +452,7 @@ static void explain_paused(struct why *w)
         if (w->command != NULL)
             explain_actor(w, w->command);
         explain_time(w, " since ",
-                     w->command != NULL ? mortise_cli_text(w->command, "at")
+                     w->command != NULL ? mortise_cli_get_text(w->command, "at")
                                         : get_update_time(w));
         put_explanation(w,
                         ".  Anyone with access to this store can resume it.");
@@ -476,24 +483,24 @@ static void explain_corrections(struct why *w)
                 "  In node '%s', a person resolved an effect in doubt.  To "
                 "correct the recorded result, use resolve --done; the node is "
                 "then retried with it.",
-                mortise_cli_execution(node, name));
+                mortise_cli_format_execution(node, name));
     }
     if (!w->way.stuck)
-        mortise_cli_corrections(&w->way, w->show);
+        mortise_cli_print_corrections(&w->way, w->show);
 }
 
 static void explain_failed(struct why *w)
 {
     const char *path =
-        mortise_cli_text(json_object_get(w->show, "error"), "path");
+        mortise_cli_get_text(json_object_get(w->show, "error"), "path");
 
     put_explanation(w, " has failed");
-    explain_time(w, " at ", mortise_cli_text(w->end, "at"));
+    explain_time(w, " at ", mortise_cli_get_text(w->end, "at"));
     put_explanation(w, "%s%s.  ", path[0] != '\0' ? ", in " : "", path);
     put_error_text(w, json_object_get(w->show, "error"));
     put_explanation(
         w, "%s",
-        mortise_cli_unsettled(w->show) != NULL
+        mortise_cli_find_unsettled(w->show) != NULL
             ? ".  It is still in doubt whether an effect happened: resuming "
               "the run asks about it before anything is repeated."
             : ".  Anyone with access to this store can retry the failed nodes. "
@@ -507,13 +514,13 @@ static void explain_failed(struct why *w)
 static void explain_ended(struct why *w)
 {
     bool cancelled =
-        strcmp(mortise_cli_text(w->show, "status"), "cancelled") == 0;
-    const json_t *node = mortise_cli_unsettled(w->show);
+        strcmp(mortise_cli_get_text(w->show, "status"), "cancelled") == 0;
+    const json_t *node = mortise_cli_find_unsettled(w->show);
 
     put_explanation(w, cancelled ? " was cancelled" : " has completed");
     if (cancelled)
         explain_actor(w, w->command);
-    explain_time(w, " at ", mortise_cli_text(w->end, "at"));
+    explain_time(w, " at ", mortise_cli_get_text(w->end, "at"));
     if (node == NULL) {
         put_explanation(
             w, ".  It waits for nothing.  It can only be continued from one of "
@@ -525,8 +532,8 @@ static void explain_ended(struct why *w)
         ".  It waits for nothing, but an effect of node %s may have happened: "
         "the node %s.  Resuming the run asks about the effect; until then, the "
         "run cannot be continued from a node.  Nothing is repeated by that.",
-        mortise_cli_text(node, "node"),
-        strcmp(mortise_cli_text(node, "status"), "skipped") == 0
+        mortise_cli_get_text(node, "node"),
+        strcmp(mortise_cli_get_text(node, "status"), "skipped") == 0
             ? "was stopped during the effect"
             : "was recorded as failed");
     suggest_command(w, "resume");
@@ -541,7 +548,7 @@ static void explain_missing_plugin(struct why *w, struct mortise_plugin_set *s,
 {
     struct mortise_err lack;
 
-    if (mortise_deployment_lacks(s->settings.deployment, name, &lack))
+    if (mortise_deployment_is_part_missing(s->settings.deployment, name, &lack))
         put_explanation(w, " It is blocked: %s.", lack.msg);
     else
         put_explanation(
@@ -559,14 +566,14 @@ static void explain_plugin_problem(struct why *w, struct mortise_plugin_set *s,
     struct mortise_err err;
     char is[MORTISE_DIGEST_HEX];
     const struct mortise_deployment *d = s->settings.deployment;
-    const char *plugin = mortise_deployment_plugin(d, name, NULL);
+    const char *plugin = mortise_deployment_find_plugin(d, name, NULL);
     const struct mortise_tool_pin *tool;
     struct mortise_pin here;
     const struct mortise_manifest *m =
         mortise_pin_find(d, s->plugins, name, &here, &err);
 
     if (m != NULL) {
-        mortise_hex(is, here.digest, MORTISE_DIGEST);
+        mortise_hex_encode(is, here.digest, MORTISE_DIGEST);
         if (strcmp(is, was) == 0)
             return;
     }
@@ -576,7 +583,7 @@ static void explain_plugin_problem(struct why *w, struct mortise_plugin_set *s,
             " It is blocked: it needs plugin '%s', which is quarantined (%s).  "
             "To end the quarantine and continue the run:",
             name, err.msg);
-        mortise_cli_unquarantine(&w->way, plugin);
+        mortise_cli_print_unquarantine(&w->way, plugin);
     } else if (m == NULL) {
         explain_missing_plugin(w, s, name, &err);
     } else if (mortise_deployment_is_tool(d, name, &tool)) {
@@ -603,9 +610,9 @@ static bool explain_crashes(struct why *w)
 {
     const json_t *d =
         json_object_get(json_object_get(w->show, "blocked"), "deaths");
-    const char *plugin = mortise_cli_text(d, "plugin");
+    const char *plugin = mortise_cli_get_text(d, "plugin");
 
-    if (mortise_cli_integer(d, "times") < MORTISE_DEATHS_BLOCK)
+    if (mortise_cli_get_integer(d, "times") < MORTISE_DEATHS_BLOCK)
         return false;
     put_explanation(
         w,
@@ -613,10 +620,10 @@ static bool explain_crashes(struct why *w)
         "(the last time, at %s, it %s) and would crash it again.  The "
         "administrator of the plugins must install a version that does not "
         "crash; or retry with this one:",
-        plugin, (unsigned long long)mortise_cli_integer(d, "times"),
-        mortise_cli_text(d, "path"), mortise_cli_text(d, "last"),
-        mortise_cli_text(d, "how"));
-    mortise_cli_unquarantine(&w->way, plugin);
+        plugin, (unsigned long long)mortise_cli_get_integer(d, "times"),
+        mortise_cli_get_text(d, "path"), mortise_cli_get_text(d, "last"),
+        mortise_cli_get_text(d, "how"));
+    mortise_cli_print_unquarantine(&w->way, plugin);
     return true;
 }
 
@@ -651,7 +658,8 @@ static bool explain_block_of_engine(struct why *w)
 
     if (mortise_session_engine(w->cli->session) != NULL)
         return false;
-    w->way = mortise_cli_way_on(w->cli, &w->commands, w->run, blocked);
+    w->way =
+        mortise_cli_get_continuation(w->cli, &w->commands, w->run, blocked);
     explain_block(w);
     return true;
 }
@@ -697,7 +705,7 @@ static void explain_unsigned_plugins(struct why *w)
 
 static void explain_changed_file(struct why *w)
 {
-    char *path = mortise_cli_changed_file(w->cli, w->run);
+    char *path = mortise_cli_find_changed_file(w->cli, w->run);
 
     if (path != NULL)
         put_explanation(w, " Note that " MORTISE_CLI_CHANGED_FILE ".", path);
@@ -718,8 +726,8 @@ static int compose_explanation(struct why *w, struct mortise_err *err)
         [MORTISE_RUN_FAILED] = explain_failed,
         [MORTISE_RUN_CANCELLED] = explain_ended,
     };
-    int status = mortise_status_of_name(
-        mortise_cli_text(get_last_own_state(w), "status"));
+    int status = mortise_status_parse(
+        mortise_cli_get_text(get_last_own_state(w), "status"));
     bool over =
         status == MORTISE_RUN_COMPLETED || status == MORTISE_RUN_CANCELLED;
     struct mortise_buf blocked;
@@ -759,9 +767,9 @@ static void print_explanation(struct why *w)
     struct mortise_out *o = &w->cli->out;
     size_t columns, rows;
 
-    mortise_out_window(o, &columns, &rows);
-    mortise_out_paragraph(o, w->text_bytes.p,
-                          columns < WIDTH ? columns : WIDTH);
+    mortise_out_get_window_size(o, &columns, &rows);
+    mortise_out_put_paragraph(o, w->text_bytes.p,
+                              columns < WIDTH ? columns : WIDTH);
     if (w->command_bytes.n == 0)
         return;
     mortise_out_puts(o, "\n");
@@ -770,17 +778,17 @@ static void print_explanation(struct why *w)
 
 static int print_explanation_json(struct why *w, struct mortise_err *err)
 {
-    json_t *v =
-        json_pack("{s:s, s:s, s:s, s:s, s:O, s:o}", "run", w->run, "status",
-                  mortise_cli_text(w->show, "status"), "reason",
-                  mortise_cli_text(w->show, "reason"), "why", w->text_bytes.p,
-                  "pending", json_object_get(w->show, "pending"), "commands",
-                  mortise_cli_command_list(w->command_bytes.p));
-    int rv =
-        v != NULL ? mortise_cli_mark_lack(w->cli, v, err) : mortise_nomem(err);
+    json_t *v = json_pack("{s:s, s:s, s:s, s:s, s:O, s:o}", "run", w->run,
+                          "status", mortise_cli_get_text(w->show, "status"),
+                          "reason", mortise_cli_get_text(w->show, "reason"),
+                          "why", w->text_bytes.p, "pending",
+                          json_object_get(w->show, "pending"), "commands",
+                          mortise_cli_split_commands(w->command_bytes.p));
+    int rv = v != NULL ? mortise_cli_mark_incomplete(w->cli, v, err)
+                       : mortise_nomem(err);
 
     if (rv == MORTISE_OK)
-        return mortise_cli_print(w->cli, v, true, err);
+        return mortise_cli_print_json(w->cli, v, true, err);
     json_decref(v);
     return rv;
 }
@@ -801,7 +809,7 @@ static int why(struct mortise_cli *cli, struct mortise_err *err)
     struct why w = {.cli = cli};
     int rv;
 
-    w.way = mortise_cli_way_on(cli, &w.commands, w.run, NULL);
+    w.way = mortise_cli_get_continuation(cli, &w.commands, w.run, NULL);
     mortise_buf_init(&w.text_bytes, cli->mem);
     mortise_buf_init(&w.command_bytes, cli->mem);
     mortise_out_init_buf(&w.text, &w.text_bytes);
@@ -814,7 +822,7 @@ static int why(struct mortise_cli *cli, struct mortise_err *err)
     else if (rv == MORTISE_OK)
         print_explanation(&w);
     if (rv == MORTISE_OK && !cli->args.json)
-        mortise_cli_run_needs_engine(cli, w.show);
+        mortise_cli_print_run_engine_hint(cli, w.show);
     finish_why(&w);
     return rv;
 }

@@ -9,7 +9,7 @@
 # place and are none are left out by name.
 set -eu
 makes='(_fail_(attempt|for_good|refused)|note_failure|store_failure|set_failed|end_early'
-makes="$makes|mortise_call_error|[a-z]_fail|STAGE_JUDGES)\\([^;{\"]*"
+makes="$makes|mortise_call_set_error|[a-z]_fail|STAGE_JUDGES)\\([^;{\"]*"
 class='"(permanent|transient|timeout|cancelled)", *'
 reason='struct reason [a-z_]+ *= *\{ *'
 assigned='\.?code (=[^;"]*|= [a-z =A-Z_]*\? "[a-z]*" : )'

@@ -22,8 +22,8 @@ find "$@" -name '*.c' | LC_ALL=C sort | while read -r file; do
     LC_ALL=C awk '
     BEGIN {
         calls = "(mortise_diag_add|mortise_diag_help|mortise_fail|" \
-                "mortise_fail_refused|mortise_fail_attempt|" \
-                "mortise_cli_note|mortise_cli_usage|mortise_doctor_report) *[(]"
+                "mortise_fail_if_invalid|mortise_fail_attempt|" \
+                "mortise_cli_print_remark|mortise_cli_fail_usage|mortise_doctor_report) *[(]"
     }
     # Add what a line has of a call; what is behind its end is left for the next.
     function add(s,   c, esc) {

@@ -61,7 +61,7 @@ static int fail_engine_stuck(struct mortise_client *c, int ms,
 static bool wait_for_socket(const struct mortise_client *c, short events,
                             int ms, bool *over)
 {
-    uint64_t end = mortise_mono_after((uint64_t)ms);
+    uint64_t end = mortise_mono_ns_after((uint64_t)ms);
     struct pollfd p[] = {
         {.fd = c->fd, .events = events},
         {.fd = over != NULL ? c->until : -1, .events = POLLIN}};
@@ -171,7 +171,7 @@ static int read_answer_line(struct mortise_client *c, int ms, json_t **out,
             return rv;
     }
     n = (size_t)(end - c->in.p);
-    rv = mortise_json_read(out, c->in.p, n, err);
+    rv = mortise_json_parse_written(out, c->in.p, n, err);
     c->in.n -= n + 1;
     memmove(c->in.p, c->in.p + n + 1, c->in.n);
     c->scanned = 0;
@@ -185,7 +185,7 @@ static int read_error_answer(struct mortise_client *c, const json_t *error,
 {
     const char *code = json_string_value(json_object_get(error, "code"));
     const char *words = json_string_value(json_object_get(error, "message"));
-    int rv = mortise_requests_code(code != NULL ? code : "");
+    int rv = mortise_requests_parse_code(code != NULL ? code : "");
 
     if (rv == MORTISE_EBUSY) /* it is closing, or accepts no requests */
         c->loss = MORTISE_CLIENT_GONE;
@@ -274,8 +274,9 @@ static int greet_engine(struct mortise_client *c,
                         const struct mortise_client_requirements *must,
                         struct mortise_err *err)
 {
-    json_t *ask = json_pack("{s:s, s:i, s:s}", "do", "hello", "protocol",
-                            MORTISE_PROTOCOL, "version", MORTISE_VERSION);
+    json_t *ask =
+        json_pack("{s:s, s:i, s:s}", "do", "hello", "protocol",
+                  MORTISE_PROTOCOL_VERSION, "version", MORTISE_VERSION);
     json_t *reply = NULL;
     int rv = MORTISE_OK;
 

@@ -114,7 +114,7 @@ static void queue_attend(struct mortise_conn *c)
         return;
     c->queued = true;
     c->holds++;
-    mortise_ready(c->m, &c->attend);
+    mortise_task_make_ready(c->m, &c->attend);
 }
 
 /* There is room again: let every starved connection check its limits. */
@@ -224,9 +224,9 @@ static void append_answer_line(struct mortise_conn *c, const char *name,
 static void append_error_line(struct mortise_conn *c,
                               const struct mortise_err *err)
 {
-    json_t *e =
-        json_pack("{s:s, s:o}", "code", mortise_result_name(err->code),
-                  "message", mortise_json_strn(err->msg, strlen(err->msg)));
+    json_t *e = json_pack("{s:s, s:o}", "code", mortise_result_name(err->code),
+                          "message",
+                          mortise_json_make_string(err->msg, strlen(err->msg)));
 
     if (e != NULL)
         append_answer_line(c, "error", e);
@@ -292,7 +292,8 @@ static bool send_pending_bytes(struct mortise_conn *c)
 
 static int on_answer_item(struct mortise_asker *a, json_t *item)
 {
-    struct mortise_conn *c = MORTISE_OF(a, struct mortise_conn, asker);
+    struct mortise_conn *c =
+        MORTISE_CONTAINER_OF(a, struct mortise_conn, asker);
 
     append_answer_line(c, "item", item);
     return c->closing;
@@ -300,19 +301,19 @@ static int on_answer_item(struct mortise_asker *a, json_t *item)
 
 static bool is_follower_full(struct mortise_asker *a)
 {
-    return count_unsent_bytes(MORTISE_OF(a, struct mortise_conn, asker)) >=
-           QUEUE_MAX;
+    return count_unsent_bytes(MORTISE_CONTAINER_OF(a, struct mortise_conn,
+                                                   asker)) >= QUEUE_MAX;
 }
 
 static void on_reply(struct mortise_asker *a, json_t *reply)
 {
-    append_answer_line(MORTISE_OF(a, struct mortise_conn, asker), "reply",
-                       reply);
+    append_answer_line(MORTISE_CONTAINER_OF(a, struct mortise_conn, asker),
+                       "reply", reply);
 }
 
 static void on_error(struct mortise_asker *a, const struct mortise_err *err)
 {
-    append_error_line(MORTISE_OF(a, struct mortise_conn, asker), err);
+    append_error_line(MORTISE_CONTAINER_OF(a, struct mortise_conn, asker), err);
 }
 
 /* ---- asking ------------------------------------------------------------- */
@@ -320,7 +321,8 @@ static void on_error(struct mortise_asker *a, const struct mortise_err *err)
 static void schedule_tick(struct mortise_conns *s)
 {
     if (!s->tick.armed)
-        mortise_timer_arm(&s->m->timers, &s->tick, mortise_mono_after(BEAT_MS));
+        mortise_timer_arm(&s->m->timers, &s->tick,
+                          mortise_mono_ns_after(BEAT_MS));
 }
 
 static void serve_request_line(struct mortise_conn *c, const char *line,
@@ -482,7 +484,8 @@ static bool advance_conn(struct mortise_conn *c)
 
 static void attend(struct mortise_task *t)
 {
-    struct mortise_conn *c = MORTISE_OF(t, struct mortise_conn, attend);
+    struct mortise_conn *c =
+        MORTISE_CONTAINER_OF(t, struct mortise_conn, attend);
 
     c->queued = false;
     if (!c->closed && !advance_conn(c))
@@ -521,7 +524,8 @@ static struct mortise_conn *find_stalled_conn(const struct mortise_conns *s)
 
 static void tick(struct mortise_timer *t)
 {
-    struct mortise_conns *s = MORTISE_OF(t, struct mortise_conns, tick);
+    struct mortise_conns *s =
+        MORTISE_CONTAINER_OF(t, struct mortise_conns, tick);
     struct mortise_conn *slow = s->starved > 0 ? find_stalled_conn(s) : NULL;
     bool again = s->starved > 0;
 
@@ -682,7 +686,7 @@ int mortise_conns_add(struct mortise_conns *s, int fd, uid_t uid,
     mortise_buf_init(&c->out, s->m->mem);
     c->uid = uid;
     c->asker.member = is_group_member(uid);
-    mortise_owner_name(uid, c->actor);
+    mortise_owner_get_name(uid, c->actor);
     link_last(s, c);
     s->n++;
     mark_conn_active(c);

@@ -67,7 +67,7 @@ static void on_connection(uv_poll_t *h, int status, int events);
 static void resume_accepting(struct mortise_timer *t)
 {
     struct mortise_control *k =
-        MORTISE_OF(t, struct mortise_control, accept_pause);
+        MORTISE_CONTAINER_OF(t, struct mortise_control, accept_pause);
 
     uv_poll_start(&k->poll, UV_READABLE, on_connection);
 }
@@ -84,7 +84,7 @@ static void accept_pause(struct mortise_control *k)
     uv_poll_stop(&k->poll);
     if (!k->accept_pause.armed)
         mortise_timer_arm(&k->m->timers, &k->accept_pause,
-                          mortise_mono_after(REST_MS));
+                          mortise_mono_ns_after(REST_MS));
 }
 
 static int accept_connection(struct mortise_control *k)
@@ -136,7 +136,7 @@ static bool reject_with_spare(struct mortise_control *k)
 /* The group that may use the socket; NULL if only our user may. */
 static const gid_t *get_access_group(const struct mortise_control *k)
 {
-    return mortise_settings_shares(&k->m->settings)
+    return mortise_settings_is_shared(&k->m->settings)
                ? k->m->settings.deployment->access
                : NULL;
 }
@@ -360,7 +360,7 @@ static int control_open(struct mortise *m, struct mortise_err *err)
     k->poll.data = k;
     uv_poll_start(&k->poll, UV_READABLE, on_connection);
     m->control = k;
-    m->unserve = mortise_control_close;
+    m->stop_control = mortise_control_close;
     return MORTISE_OK;
 }
 
@@ -433,7 +433,7 @@ static int connect_and_check(int dir, const char *store, const gid_t *group,
     errnum = connect_store_socket(*fd, dir);
     if (errnum != 0)
         return fail_connect(errnum, store, err);
-    rv = mortise_peer_check(*fd, dir, store, pid, err);
+    rv = mortise_peer_check_socket(*fd, dir, store, pid, err);
     return rv != MORTISE_OK || mortise_control_is_alive(*pid)
                ? rv
                : fail_connect(ECONNREFUSED, store, err);
@@ -470,13 +470,13 @@ int mortise_control_listen(struct mortise **m, struct mortise_err *err)
 
 int mortise_control_serve(struct mortise **out,
                           const struct mortise_options *options,
-                          enum mortise_holding holding,
+                          enum mortise_engine_mode holding,
                           struct mortise_settings *settings,
                           struct mortise_err *err)
 {
     int rv = mortise_engine_open(out, options, holding, settings, err);
 
-    return rv == MORTISE_OK && holding != MORTISE_HOLDING_BRIEFLY
+    return rv == MORTISE_OK && holding != MORTISE_MODE_MOMENTARY
                ? mortise_control_listen(out, err)
                : rv;
 }

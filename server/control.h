@@ -9,7 +9,8 @@
 enum {
     MORTISE_LINE_MAX = 64 << 20, /* maximum reply that a client accepts */
     MORTISE_REQUEST_MAX = 16 << 20,
-    MORTISE_PROTOCOL = 1 /* the protocol version that `hello` compares */
+    MORTISE_PROTOCOL_VERSION =
+        1 /* the protocol version that `hello` compares */
 };
 
 /* Answer pending requests with an error, because the engine closes, and remove
@@ -24,7 +25,7 @@ int mortise_control_listen(struct mortise **m, struct mortise_err *err);
  * briefly. */
 int mortise_control_serve(struct mortise **out,
                           const struct mortise_options *options,
-                          enum mortise_holding holding,
+                          enum mortise_engine_mode holding,
                           struct mortise_settings *settings,
                           struct mortise_err *err);
 

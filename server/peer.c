@@ -36,9 +36,9 @@ int mortise_peer_check_owner(uid_t we, const gid_t *group,
     char owner[64], us[64], sudo[96];
 
     if (store->st_uid != we && store->st_uid != 0 && !shared) {
-        mortise_owner_name(store->st_uid, owner);
-        mortise_owner_name(we, us);
-        mortise_owner_sudo(store->st_uid, sudo);
+        mortise_owner_get_name(store->st_uid, owner);
+        mortise_owner_get_name(we, us);
+        mortise_owner_format_sudo(store->st_uid, sudo);
         return mortise_fail(
             err, MORTISE_EDENIED,
             "the store %s belongs to %s (uid %lu), but you are %s (uid %lu): "
@@ -64,8 +64,8 @@ int mortise_peer_check_process(uid_t we, const struct stat *store,
 
     if (peer == store->st_uid || peer == we)
         return MORTISE_OK;
-    mortise_owner_name(store->st_uid, owner);
-    mortise_owner_name(peer, other);
+    mortise_owner_get_name(store->st_uid, owner);
+    mortise_owner_get_name(peer, other);
     return mortise_fail(err, MORTISE_EDENIED,
                         "process %ld of %s (uid %lu) answers at the socket of "
                         "the store %s, which belongs to %s; no request was "
@@ -84,8 +84,8 @@ int mortise_peer_check_store(int dir, const char *path, const gid_t *group,
     return mortise_peer_check_owner(geteuid(), group, &st, path, err);
 }
 
-int mortise_peer_check(int fd, int dir, const char *path, pid_t *pid,
-                       struct mortise_err *err)
+int mortise_peer_check_socket(int fd, int dir, const char *path, pid_t *pid,
+                              struct mortise_err *err)
 {
     struct stat st;
     struct ucred who;

@@ -22,7 +22,7 @@ int mortise_peer_check_process(uid_t we, const struct stat *store,
  * answers. */
 int mortise_peer_check_store(int dir, const char *path, const gid_t *group,
                              struct mortise_err *err);
-int mortise_peer_check(int fd, int dir, const char *path, pid_t *pid,
-                       struct mortise_err *err);
+int mortise_peer_check_socket(int fd, int dir, const char *path, pid_t *pid,
+                              struct mortise_err *err);
 
 #endif

@@ -56,7 +56,8 @@ struct mortise_request {
     size_t n_commands;
     struct mortise_graph *graph; /* of a start: a reference, or NULL */
     struct mortise_new_run start;
-    struct mortise_stored stored; /* the existing run of a repeated start */
+    struct mortise_stored_read
+        stored; /* the existing run of a repeated start */
     struct mortise_order recovery;
     struct mortise_query query;
     struct mortise_buf report, findings; /* of a graph diff */
@@ -149,10 +150,10 @@ bool mortise_requests_is_watching(const struct mortise_asker *a)
 void mortise_requests_resume(struct mortise_asker *a)
 {
     if (a->request != NULL)
-        mortise_watch_go_on(a->request->m, &a->request->watch);
+        mortise_watch_continue(a->request->m, &a->request->watch);
 }
 
-int mortise_requests_code(const char *name)
+int mortise_requests_parse_code(const char *name)
 {
     for (int code = -1; code >= MORTISE_RESULTS_END; code--) {
         if (strcmp(mortise_result_name(code), name) == 0)
@@ -194,7 +195,8 @@ static int send_begun_item(struct mortise_request *q, json_t *item)
 
 static int send_watch_event(struct mortise_watch *w, json_t *event)
 {
-    struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
+    struct mortise_request *q =
+        MORTISE_CONTAINER_OF(w, struct mortise_request, watch);
 
     if (q->run_id[0] != '\0' && !q->begun &&
         send_begun_item(q, json_pack("{s:s, s:s, s:s}", "type", "started",
@@ -207,7 +209,7 @@ static int send_watch_event(struct mortise_watch *w, json_t *event)
 static bool is_asker_full(struct mortise_watch *w)
 {
     const struct mortise_request *q =
-        MORTISE_OF(w, struct mortise_request, watch);
+        MORTISE_CONTAINER_OF(w, struct mortise_request, watch);
 
     return q->asker->full != NULL && q->asker->full(q->asker);
 }
@@ -215,7 +217,8 @@ static bool is_asker_full(struct mortise_watch *w)
 static void finish_follow(struct mortise_watch *w, int status,
                           const char *reason, const struct mortise_err *err)
 {
-    struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
+    struct mortise_request *q =
+        MORTISE_CONTAINER_OF(w, struct mortise_request, watch);
 
     if (err == NULL) /* the asker stopped the watch: do not answer */
         mortise_requests_detach(q->asker);
@@ -274,7 +277,7 @@ static int read_order_and_watch(struct mortise_request *q,
 
     q->order.id = q->fields.order;
     if (q->order.id != NULL)
-        rv = mortise_check_name("order id", q->order.id, err);
+        rv = mortise_name_check("order id", q->order.id, err);
     return rv == MORTISE_OK ? read_watch_until(q, err) : rv;
 }
 
@@ -283,7 +286,8 @@ static int read_order_and_watch(struct mortise_request *q,
 static void reply_started_run(struct mortise_watch *w, int status,
                               const char *reason, const struct mortise_err *err)
 {
-    struct mortise_request *q = MORTISE_OF(w, struct mortise_request, watch);
+    struct mortise_request *q =
+        MORTISE_CONTAINER_OF(w, struct mortise_request, watch);
 
     (void)status;
     (void)reason;
@@ -305,11 +309,12 @@ static int send_report(struct mortise_request *q,
 
     if (report->n == 0)
         return MORTISE_OK;
-    if (!findings->failed && mortise_json_read(&all, findings->p, findings->n,
-                                               NULL) != MORTISE_ENOMEM)
+    if (!findings->failed &&
+        mortise_json_parse_written(&all, findings->p, findings->n, NULL) !=
+            MORTISE_ENOMEM)
         item = json_pack("{s:s, s:o, s:O*}", "type", "report", "text",
-                         mortise_json_strn(report->p, report->n), "findings",
-                         json_object_get(all, "findings"));
+                         mortise_json_make_string(report->p, report->n),
+                         "findings", json_object_get(all, "findings"));
     json_decref(all);
     if (item == NULL)
         return mortise_nomem(err);
@@ -380,7 +385,8 @@ static void watch_started_run(struct mortise_request *q)
 static void continue_start(struct mortise_order *o,
                            const struct mortise_err *err)
 {
-    struct mortise_request *q = MORTISE_OF(o, struct mortise_request, recovery);
+    struct mortise_request *q =
+        MORTISE_CONTAINER_OF(o, struct mortise_request, recovery);
 
     if (finish_store_read(q, err->code, err))
         watch_started_run(q);
@@ -391,8 +397,8 @@ static int had_same_input(const struct mortise_request *q, bool *had,
                           struct mortise_err *err)
 {
     json_t *show = mortise_run_show(q->stored.run, NULL);
-    json_t *normal = mortise_schema_normal(q->graph->input, q->start.input,
-                                           q->graph->expr_cost);
+    json_t *normal = mortise_schema_normalize(q->graph->input, q->start.input,
+                                              q->graph->expr_cost);
     bool starved = show == NULL || normal == NULL;
 
     *had = json_equal(json_object_get(json_object_get(show, "state"), "input"),
@@ -411,8 +417,8 @@ static int check_stored_run(const struct mortise_request *q,
     int rv = had_same_input(q, &had, err);
 
     if (rv == MORTISE_OK &&
-        memcmp(mortise_graph_origin(q->stored.graph)->digest, q->graph->digest,
-               MORTISE_DIGEST) != 0)
+        memcmp(mortise_graph_get_first(q->stored.graph)->digest,
+               q->graph->digest, MORTISE_DIGEST) != 0)
         return mortise_fail(err, MORTISE_EEXISTS,
                             "a run '%s' already exists, with another graph",
                             q->run);
@@ -421,17 +427,18 @@ static int check_stored_run(const struct mortise_request *q,
                             "a run '%s' already exists, with another input",
                             q->run);
     if (rv == MORTISE_OK && q->order.id != NULL &&
-        !mortise_run_knows_order(q->stored.run, q->order.id))
+        !mortise_run_has_order(q->stored.run, q->order.id))
         return mortise_fail(
             err, MORTISE_EEXISTS,
             "a run '%s' already exists; another user started it", q->run);
     return rv;
 }
 
-static void on_earlier_run_read(struct mortise_stored *s, int rv,
+static void on_earlier_run_read(struct mortise_stored_read *s, int rv,
                                 const struct mortise_err *err)
 {
-    struct mortise_request *q = MORTISE_OF(s, struct mortise_request, stored);
+    struct mortise_request *q =
+        MORTISE_CONTAINER_OF(s, struct mortise_request, stored);
     struct mortise_err why = *err;
 
     if (rv == MORTISE_OK)
@@ -445,15 +452,16 @@ static void on_earlier_run_read(struct mortise_stored *s, int rv,
     mortise_recover_one(q->m, q->tenant, q->run, &q->recovery);
 }
 
-static void on_earlier_head_read(struct mortise_stored *s, int rv,
+static void on_earlier_head_read(struct mortise_stored_read *s, int rv,
                                  const struct mortise_err *err)
 {
-    struct mortise_request *q = MORTISE_OF(s, struct mortise_request, stored);
+    struct mortise_request *q =
+        MORTISE_CONTAINER_OF(s, struct mortise_request, stored);
     struct mortise_err why;
 
     (void)err;
     if (rv == MORTISE_OK) {
-        mortise_stored_rest(s, on_earlier_run_read);
+        mortise_stored_read_run(s, on_earlier_run_read);
         return;
     }
     mortise_stored_finish(s);
@@ -467,12 +475,13 @@ static void on_earlier_head_read(struct mortise_stored *s, int rv,
 static void on_run_begun(struct mortise_new_run *n, struct mortise_live *live,
                          const struct mortise_err *err)
 {
-    struct mortise_request *q = MORTISE_OF(n, struct mortise_request, start);
+    struct mortise_request *q =
+        MORTISE_CONTAINER_OF(n, struct mortise_request, start);
 
     if (err->code == MORTISE_EEXISTS && (q->fields.flags & AGAIN) != 0 &&
         q->run != NULL) {
-        mortise_stored_head(q->m, &q->stored, q->tenant, q->run,
-                            on_earlier_head_read);
+        mortise_stored_read_head(q->m, &q->stored, q->tenant, q->run,
+                                 on_earlier_head_read);
         return;
     }
     if (!finish_store_read(q, err->code, err))
@@ -527,7 +536,8 @@ static void send_recorded_item(struct mortise_request *q)
 
 static void ordered(struct mortise_order *o, const struct mortise_err *err)
 {
-    struct mortise_request *q = MORTISE_OF(o, struct mortise_request, order);
+    struct mortise_request *q =
+        MORTISE_CONTAINER_OF(o, struct mortise_request, order);
     bool watches = q->watch.until != 0;
     struct mortise_err why = *err, ignored;
 
@@ -597,7 +607,7 @@ static int parse_run_command(const json_t *one, struct mortise_run_command *c,
 
     if (rv != MORTISE_OK)
         return rv;
-    row = mortise_command_named(said.kind);
+    row = mortise_command_find_by_name(said.kind);
     if (row->kind == 0)
         return mortise_fail(err, MORTISE_EINVAL, "unknown command '%.100s'",
                             said.kind);
@@ -634,7 +644,8 @@ static int parse_run_commands(struct mortise_request *q,
  * happen from the next turn on. */
 static void watch_after_command(struct mortise_order *o)
 {
-    struct mortise_request *q = MORTISE_OF(o, struct mortise_request, order);
+    struct mortise_request *q =
+        MORTISE_CONTAINER_OF(o, struct mortise_request, order);
     const struct mortise_asker *a = q->asker;
     struct mortise_err err;
     int rv;
@@ -680,7 +691,7 @@ static int serve_command(struct mortise_request *q, struct mortise_err *err)
     q->ordered = true;
     q->order.given = watches ? watch_after_command : NULL;
     q->giving = watches;
-    mortise_live_command(q->m, q->tenant, q->run, &q->order);
+    mortise_live_send_order(q->m, q->tenant, q->run, &q->order);
     return MORTISE_OK;
 }
 
@@ -689,7 +700,8 @@ static int serve_command(struct mortise_request *q, struct mortise_err *err)
 static void follow_recovered(struct mortise_order *o,
                              const struct mortise_err *err)
 {
-    struct mortise_request *q = MORTISE_OF(o, struct mortise_request, recovery);
+    struct mortise_request *q =
+        MORTISE_CONTAINER_OF(o, struct mortise_request, recovery);
     struct mortise_err why;
 
     if (finish_store_read(q, err->code, err) &&
@@ -718,7 +730,7 @@ static void reply_query_result(struct mortise_query *query, json_t *value,
                                int rv, const struct mortise_err *err)
 {
     struct mortise_request *q =
-        MORTISE_OF(query, struct mortise_request, query);
+        MORTISE_CONTAINER_OF(query, struct mortise_request, query);
 
     if (finish_store_read(q, rv, err))
         reply(q, value);
@@ -762,8 +774,8 @@ static int serve_memory(struct mortise_request *q, struct mortise_err *err)
         return mortise_fail(err, MORTISE_EINVAL,
                             "'what' must be read, write or forget");
     q->reading = true;
-    mortise_memory_ask(q->m, q->tenant, all[i].kind, q->fields.input,
-                       reply_memory_result, q);
+    mortise_memory_call_plugin(q->m, q->tenant, all[i].kind, q->fields.input,
+                               reply_memory_result, q);
     return MORTISE_OK;
 }
 
@@ -815,7 +827,7 @@ static int check_client_deployment(struct mortise_request *q,
         return rv;
     if (mortise_deployment_digest(ours, d, q->m->mem) != MORTISE_OK)
         return mortise_nomem(err);
-    mortise_hex(hex, ours, sizeof ours);
+    mortise_hex_encode(hex, ours, sizeof ours);
     if (strcmp(hex, said.digest) == 0)
         return MORTISE_OK;
     return mortise_fail(
@@ -833,13 +845,13 @@ static int serve_hello(struct mortise_request *q, struct mortise_err *err)
     const char *version = q->fields.version;
     int rv;
 
-    if (q->fields.protocol != MORTISE_PROTOCOL)
+    if (q->fields.protocol != MORTISE_PROTOCOL_VERSION)
         return mortise_fail(
             err, MORTISE_EUNAVAILABLE,
             "process %ld uses the store with protocol %d of the control socket "
             "(Mortise %s), but this program uses %llu%s%s; wait until it ends, "
             "stop it (kill %ld), or use its version",
-            (long)getpid(), MORTISE_PROTOCOL, MORTISE_VERSION,
+            (long)getpid(), MORTISE_PROTOCOL_VERSION, MORTISE_VERSION,
             (unsigned long long)q->fields.protocol,
             version != NULL ? ", Mortise " : "", version != NULL ? version : "",
             (long)getpid());
@@ -850,9 +862,9 @@ static int serve_hello(struct mortise_request *q, struct mortise_err *err)
         return rv;
     q->asker->greeted = true;
     reply(q, json_pack("{s:I, s:s, s:i, s:s, s:b}", "pid", (json_int_t)getpid(),
-                       "version", MORTISE_VERSION, "protocol", MORTISE_PROTOCOL,
-                       "store", q->m->settings.store, "stays",
-                       q->m->holding == MORTISE_HOLDING_STAYS));
+                       "version", MORTISE_VERSION, "protocol",
+                       MORTISE_PROTOCOL_VERSION, "store", q->m->settings.store,
+                       "stays", q->m->holding == MORTISE_MODE_SERVER));
     return MORTISE_OK;
 }
 
@@ -994,7 +1006,7 @@ static int serve_request(struct mortise_request *q, struct mortise_err *err)
         return mortise_fail(err, MORTISE_EUNAVAILABLE,
                             "this build has no request '%.100s'", a->op);
     q->members = &op->members;
-    rv = mortise_engine_ready(q->m, err);
+    rv = mortise_engine_check_ready(q->m, err);
     if (op->reads && !(op->greets && rv == MORTISE_EBUSY))
         rv = MORTISE_OK; /* a closing engine rejects even `hello` */
     if (rv == MORTISE_OK && !op->greets)

@@ -34,6 +34,6 @@ bool mortise_requests_is_watching(const struct mortise_asker *a);
 void mortise_requests_resume(struct mortise_asker *a);
 
 /* "E_NOT_FOUND" -> MORTISE_ENOTFOUND; MORTISE_EIO if the name is unknown. */
-int mortise_requests_code(const char *name);
+int mortise_requests_parse_code(const char *name);
 
 #endif

@@ -73,19 +73,19 @@ static int load_session_settings(struct mortise_session *l,
     mortise_diags_init(&diags, l->mem);
     rv = mortise_settings_open(
         &l->settings, l->mem, l->options.deployment, l->options.store,
-        mortise_settings_how(l->options.flags), &diags, err);
+        mortise_settings_get_flags(l->options.flags), &diags, err);
     mortise_diags_finish(&diags);
     if (rv != MORTISE_OK)
         return rv;
-    if (mortise_settings_shares(&l->settings)) {
+    if (mortise_settings_is_shared(&l->settings)) {
         l->gid = *l->settings.deployment->access;
         l->group = &l->gid;
     }
     l->store = mortise_strdup(l->mem, l->settings.store);
     rv = mortise_deployment_digest(digest, l->settings.deployment, l->mem);
-    mortise_hex(l->digest, digest, sizeof digest);
-    l->must =
-        (l->flags & MORTISE_SESSION_SAME) != 0 && l->options.deployment != NULL;
+    mortise_hex_encode(l->digest, digest, sizeof digest);
+    l->must = (l->flags & MORTISE_SESSION_SAME_DEPLOYMENT) != 0 &&
+              l->options.deployment != NULL;
     return l->store != NULL && rv == MORTISE_OK ? MORTISE_OK
                                                 : mortise_nomem(err);
 }
@@ -103,7 +103,7 @@ static int check_store_owner(const struct mortise_session *l,
     rv = mortise_peer_check_store(dir, l->store, l->group, err);
     if (rv == MORTISE_OK && l->group != NULL && fstat(dir, &st) == 0 &&
         st.st_uid != geteuid()) {
-        mortise_owner_name(st.st_uid, owner);
+        mortise_owner_get_name(st.st_uid, owner);
         rv = mortise_fail(
             err, MORTISE_EUNAVAILABLE,
             "no engine uses the store %s, which belongs to %s: only %s can "
@@ -132,10 +132,10 @@ static int connect_session(struct mortise_session *l, struct mortise_err *err)
 
 static int open_store_here(struct mortise_session *l, struct mortise_err *err)
 {
-    enum mortise_holding how =
-        (l->flags & MORTISE_SESSION_BRIEF) != 0   ? MORTISE_HOLDING_BRIEFLY
-        : (l->flags & MORTISE_SESSION_STAYS) != 0 ? MORTISE_HOLDING_STAYS
-                                                  : MORTISE_HOLDING_PASSES;
+    enum mortise_engine_mode how =
+        (l->flags & MORTISE_SESSION_BRIEF) != 0        ? MORTISE_MODE_MOMENTARY
+        : (l->flags & MORTISE_SESSION_PERSISTENT) != 0 ? MORTISE_MODE_SERVER
+                                                       : MORTISE_MODE_TEMPORARY;
     int rv = check_store_owner(l, err);
 
     if (rv == MORTISE_OK)
@@ -176,7 +176,7 @@ static bool pause_before_retry(const struct mortise_session *l, int ms)
 static int connect_or_open(struct mortise_session *l, int patience_ms,
                            struct mortise_err *err)
 {
-    uint64_t end = mortise_mono_after((uint64_t)patience_ms);
+    uint64_t end = mortise_mono_ns_after((uint64_t)patience_ms);
     int between = SHORT_MS, odd = (int)(getpid() % SHORT_MS), rv;
 
     for (;;) {
@@ -217,7 +217,7 @@ static bool is_store_absent(const char *path)
     bool none = dir < 0 && errno == ENOENT;
 
     if (dir >= 0) {
-        none = !mortise_store_is_there(path) &&
+        none = !mortise_store_is_present(path) &&
                faccessat(dir, "control.sock", F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
                errno == ENOENT;
         close(dir);
@@ -250,7 +250,7 @@ int mortise_session_open_copy(struct mortise_session **out,
     if (rv == MORTISE_OK)
         rv = check_store_owner(l, err);
     if (rv == MORTISE_OK)
-        rv = mortise_engine_open(&l->engine, options, MORTISE_HOLDING_COPY,
+        rv = mortise_engine_open(&l->engine, options, MORTISE_MODE_COPY,
                                  &l->settings, err);
     if (rv == MORTISE_OK)
         *out = l;
@@ -274,10 +274,10 @@ int mortise_session_open(struct mortise_session **out,
         return mortise_nomem(err);
     l->flags = flags;
     rv = load_session_settings(l, err);
-    if (rv == MORTISE_OK && (flags & MORTISE_SESSION_FINDS) != 0)
+    if (rv == MORTISE_OK && (flags & MORTISE_SESSION_MUST_EXIST) != 0)
         rv = require_store(l, none, err);
     if (rv == MORTISE_ECHECK) /* fails with the findings as message */
-        rv = mortise_control_serve(&l->engine, options, MORTISE_HOLDING_BRIEFLY,
+        rv = mortise_control_serve(&l->engine, options, MORTISE_MODE_MOMENTARY,
                                    NULL, err);
     else if (rv == MORTISE_OK)
         rv = connect_or_open(l, FIRST_MS, err);
@@ -292,7 +292,7 @@ int mortise_session_open(struct mortise_session **out,
 
 /* ---- until -------------------------------------------------------------- */
 
-/* One event suffices: mortise_session_is_over() polls the descriptor. */
+/* One event suffices: mortise_session_is_interrupted() polls the descriptor. */
 static void on_until_readable(uv_poll_t *poll, int status, int events)
 {
     (void)status;
@@ -312,7 +312,7 @@ static bool stop_until_poll(struct mortise_session *l)
     return polled;
 }
 
-bool mortise_session_is_over(const struct mortise_session *l)
+bool mortise_session_is_interrupted(const struct mortise_session *l)
 {
     struct pollfd p = {.fd = l->until, .events = POLLIN};
 
@@ -339,7 +339,7 @@ int mortise_session_set_until(struct mortise_session *l, int fd,
                               struct mortise_err *err)
 {
     if (stop_until_poll(l))
-        mortise_turn(l->engine, 0);
+        mortise_loop_turn(l->engine, 0);
     l->until = fd;
     return start_until_poll(l, err);
 }
@@ -368,7 +368,7 @@ struct mortise *mortise_session_engine(struct mortise_session *l)
     return l->engine;
 }
 
-bool mortise_session_stays(const struct mortise_session *l)
+bool mortise_session_is_persistent(const struct mortise_session *l)
 {
     return l->engine == NULL && l->client.stays;
 }
@@ -417,7 +417,7 @@ struct local {
 
 static int local_item(struct mortise_asker *a, json_t *item)
 {
-    struct local *x = MORTISE_OF(a, struct local, asker);
+    struct local *x = MORTISE_CONTAINER_OF(a, struct local, asker);
 
     x->over |= x->fn != NULL && x->fn(x->ud, item) != 0;
     return x->over;
@@ -425,7 +425,7 @@ static int local_item(struct mortise_asker *a, json_t *item)
 
 static void local_reply(struct mortise_asker *a, json_t *reply)
 {
-    struct local *x = MORTISE_OF(a, struct local, asker);
+    struct local *x = MORTISE_CONTAINER_OF(a, struct local, asker);
 
     x->over = true;
     x->reply = json_incref(reply);
@@ -433,7 +433,7 @@ static void local_reply(struct mortise_asker *a, json_t *reply)
 
 static void local_error(struct mortise_asker *a, const struct mortise_err *err)
 {
-    struct local *x = MORTISE_OF(a, struct local, asker);
+    struct local *x = MORTISE_CONTAINER_OF(a, struct local, asker);
 
     x->over = true;
     x->err = *err;
@@ -450,14 +450,14 @@ static int call_local_engine(struct mortise_session *l, json_t *request,
                       .ud = ud,
                       .err = {.code = MORTISE_OK}};
 
-    mortise_enter(l->engine);
+    mortise_loop_enter(l->engine);
     mortise_requests_serve(l->engine, request, l->engine->actor, &x.asker);
     if (is_acting_request(request))
         mortise_deadlines_check(l->engine); /* after serving the request */
-    while (!x.over && !mortise_session_is_over(l))
-        mortise_turn(l->engine, -1);
+    while (!x.over && !mortise_session_is_interrupted(l))
+        mortise_loop_turn(l->engine, -1);
     mortise_requests_detach(&x.asker);
-    mortise_leave(l->engine);
+    mortise_loop_leave(l->engine);
     if (reply != NULL)
         *reply = x.reply;
     else
@@ -614,7 +614,7 @@ int mortise_session_call(struct mortise_session *l, json_t *request,
              is_request_for(request, "command")))
             rv = fail_outcome_unknown(request, err);
         if (rv == MORTISE_OK || loss == MORTISE_CLIENT_CONNECTED ||
-            loss == MORTISE_CLIENT_STUCK || mortise_session_is_over(l))
+            loss == MORTISE_CLIENT_STUCK || mortise_session_is_interrupted(l))
             break;
         rv = repeat_elsewhere(l, &request, &s, loss, err);
         if (rv != MORTISE_OK)
@@ -622,7 +622,7 @@ int mortise_session_call(struct mortise_session *l, json_t *request,
     }
     json_decref(request);
     return rv == MORTISE_EBUSY && loss != MORTISE_CLIENT_CONNECTED &&
-                   mortise_session_is_over(l)
+                   mortise_session_is_interrupted(l)
                ? MORTISE_OK /* end early, whether or not there is an engine */
                : rv;
 }

@@ -35,18 +35,18 @@ enum {
     /* Look or decide, then close; do not serve other processes meanwhile. */
     MORTISE_SESSION_BRIEF = 1,
     /* Serve other processes until stopped. */
-    MORTISE_SESSION_STAYS = 2,
+    MORTISE_SESSION_PERSISTENT = 2,
     /* Fail with MORTISE_ECONFIG if a running engine has another deployment
      * than `options`.  Without a deployment file, any deployment is
      * accepted. */
-    MORTISE_SESSION_SAME = 4,
+    MORTISE_SESSION_SAME_DEPLOYMENT = 4,
     /* Do not create a store: MORTISE_ENOTFOUND if there is none. */
-    MORTISE_SESSION_FINDS = 8
+    MORTISE_SESSION_MUST_EXIST = 8
 };
 
 /* Open the store, or connect to the engine that holds it.  MORTISE_EBUSY, with
  * the pid, only if that engine does not answer.  `options` is borrowed until
- * close. *none: it failed because there is no store (MORTISE_SESSION_FINDS). */
+ * close. *none: it failed because there is no store (MORTISE_SESSION_MUST_EXIST). */
 int mortise_session_open(struct mortise_session **out,
                          const struct mortise_options *options, unsigned flags,
                          bool *none, struct mortise_err *err);
@@ -65,7 +65,7 @@ void mortise_session_close(struct mortise_session *l); /* NULL is fine */
 struct mortise *mortise_session_engine(struct mortise_session *l);
 /* Does the other process serve until it is stopped, and not only while it does
  * its own work? */
-bool mortise_session_stays(const struct mortise_session *l);
+bool mortise_session_is_persistent(const struct mortise_session *l);
 /* Wait until the other process releases the store, or `until` is readable.
  * The session can then only be closed. */
 void mortise_session_await_end(struct mortise_session *l);
@@ -89,6 +89,6 @@ int mortise_session_call(struct mortise_session *l, json_t *request,
 int mortise_session_set_until(struct mortise_session *l, int fd,
                               struct mortise_err *err);
 /* Is that descriptor readable? */
-bool mortise_session_is_over(const struct mortise_session *l);
+bool mortise_session_is_interrupted(const struct mortise_session *l);
 
 #endif

@@ -30,9 +30,9 @@ static const struct mortise_case_script *
 find_node_script(const struct mortise_case *c, const char *path,
                  const char *tool)
 {
-    char node[MORTISE_CONTEXT];
+    char node[MORTISE_CONTEXT_SIZE];
     const struct mortise_case_script *s =
-        mortise_case_script(&c->nodes, mortise_context_node(path, node));
+        mortise_case_script(&c->nodes, mortise_make_context_node(path, node));
 
     return s != NULL ? s : mortise_case_script(&c->operations, tool);
 }
@@ -59,7 +59,7 @@ static bool is_in_name_list(const struct mortise_yaml *list, const char *name)
 }
 
 /* May this unscripted call really run?  (3) */
-static bool is_really_called(const struct mortise_rehearsing *r,
+static bool is_really_called(const struct mortise_rehearsal_state *r,
                              const struct mortise_run_call *call)
 {
     const struct mortise_guards *guards = &r->m->settings.deployment->guards;
@@ -68,7 +68,7 @@ static bool is_really_called(const struct mortise_rehearsing *r,
 
     if (is_in_name_list(r->what->one->real, call->plugin))
         return true;
-    if (mortise_call_is_beside(call->kind)) /* it may call a model */
+    if (mortise_call_is_helper(call->kind)) /* it may call a model */
         return false;
     if (call->kind != MORTISE_RUN_CHECK)
         return call->node->op->effect == MORTISE_PURE;
@@ -80,14 +80,14 @@ static bool is_really_called(const struct mortise_rehearsing *r,
 
 /* ---- choosing the answer (1, 2) ---------------------------------------- */
 
-static bool was_answer_given(const struct mortise_rehearsing *r,
+static bool was_answer_given(const struct mortise_rehearsal_state *r,
                              const char *context, const char *script, size_t i)
 {
     const json_t *list = r->ledger.list;
 
     MORTISE_JSON_EACH (e, k, list) {
-        if (strcmp(mortise_cli_text(e, "context"), context) == 0 &&
-            strcmp(mortise_cli_text(e, "script"), script) == 0 &&
+        if (strcmp(mortise_cli_get_text(e, "context"), context) == 0 &&
+            strcmp(mortise_cli_get_text(e, "script"), script) == 0 &&
             json_integer_value(json_object_get(e, "answer")) == (json_int_t)i)
             return true;
     }
@@ -95,7 +95,7 @@ static bool was_answer_given(const struct mortise_rehearsing *r,
 }
 
 /* The index of the answer for this call; s->n if there is none. */
-static size_t pick_answer(const struct mortise_rehearsing *r,
+static size_t pick_answer(const struct mortise_rehearsal_state *r,
                           const struct mortise_case_script *s,
                           const char *context, const json_t *args)
 {
@@ -105,7 +105,7 @@ static size_t pick_answer(const struct mortise_rehearsing *r,
         const struct mortise_case_answer *a = &s->list[i].answer;
 
         if (a->args != NULL
-                ? mortise_expect_fits(a->args, args)
+                ? mortise_expect_is_match(a->args, args)
                 : !s->once || !was_answer_given(r, context, s->name->str, i))
             break;
     }
@@ -134,9 +134,9 @@ static void format_tool_name(char out[MORTISE_TOOL_MAX],
              call->kind == MORTISE_RUN_CHECK ? "" : call->operation);
 }
 
-static void fail_unscripted_call(struct mortise_scripted *out)
+static void fail_unscripted_call(struct mortise_script_reply *out)
 {
-    *out = (struct mortise_scripted){
+    *out = (struct mortise_script_reply){
         .status = MORTISE_S_FAILED,
         .code = "unscripted",
         .error_class = "permanent",
@@ -146,13 +146,13 @@ static void fail_unscripted_call(struct mortise_scripted *out)
 /* ---- forbidden repetitions (4) ----------------------------------------- */
 
 /* May this effect, which has an earlier entry, happen again?  Steps are
- * checked by mortise_answer_step() instead. */
-static bool may_repeat_effect(const struct mortise_rehearsing *r,
+ * checked by mortise_answer_record_step() instead. */
+static bool may_repeat_effect(const struct mortise_rehearsal_state *r,
                               const struct mortise_run_call *call,
                               const json_t *entry)
 {
     const struct mortise_operation *op = call->node->op;
-    bool real = mortise_cli_text(entry, "script")[0] == '\0';
+    bool real = mortise_cli_get_text(entry, "script")[0] == '\0';
 
     return op->idempotent || (real && op->reconcile) /* not done */ ||
            op->steps || call->resumed ||
@@ -162,7 +162,7 @@ static bool may_repeat_effect(const struct mortise_rehearsing *r,
                                "retry") != NULL;
 }
 
-static void check_repetition(struct mortise_rehearsing *r,
+static void check_repetition(struct mortise_rehearsal_state *r,
                              const struct mortise_run_call *call,
                              const json_t *entry)
 {
@@ -172,30 +172,31 @@ static void check_repetition(struct mortise_rehearsing *r,
     if (call->kind != MORTISE_RUN_EXECUTE)
         return;
     if (json_object_get(r->done, call->path) != NULL)
-        mortise_problem(r, "E0904", NULL,
-                        "%s was called again by %s, whose execution had ended "
-                        "before the crash",
-                        tool, mortise_cli_short_path(call->path, name));
+        mortise_rehearsal_add_problem(
+            r, "E0904", NULL,
+            "%s was called again by %s, whose execution had ended "
+            "before the crash",
+            tool, mortise_cli_format_short_path(call->path, name));
     else if (entry != NULL && call->node->op->effect >= MORTISE_WRITE &&
              !may_repeat_effect(r, call, entry))
-        mortise_problem(
+        mortise_rehearsal_add_problem(
             r, "E0904", NULL,
             "the effect of %s was repeated, and no person was asked", tool);
     else if (entry != NULL &&
-             strcmp(mortise_cli_text(entry, "key"), call->key) != 0)
-        mortise_problem(r, "E0904", NULL,
-                        "%s was repeated with a different idempotency key",
-                        tool);
+             strcmp(mortise_cli_get_text(entry, "key"), call->key) != 0)
+        mortise_rehearsal_add_problem(
+            r, "E0904", NULL,
+            "%s was repeated with a different idempotency key", tool);
 }
 
 /* The entry's `twice` permits repetition.  A call without an answer has no
  * entry; it fails. */
-bool mortise_answer_step(void *ud, size_t token)
+bool mortise_answer_record_step(void *ud, size_t token)
 {
-    struct mortise_rehearsing *r = ud;
+    struct mortise_rehearsal_state *r = ud;
     const json_t *entry = json_array_get(r->ledger.list, token);
-    const char *id = mortise_cli_text(entry, "call");
-    const char *path = mortise_cli_text(entry, "path");
+    const char *id = mortise_cli_get_text(entry, "call");
+    const char *path = mortise_cli_get_text(entry, "path");
     char name[MORTISE_CLI_EXECUTION];
     bool first =
         mortise_ledger_find(&r->ledger, "acted", id, NULL, NULL) == NULL;
@@ -204,11 +205,11 @@ bool mortise_answer_step(void *ud, size_t token)
         return true;
     if (!first && !json_is_true(json_object_get(entry, "twice")) &&
         mortise_ledger_find(&r->ledger, "doubt", path, "how", "retry") == NULL)
-        mortise_problem(
+        mortise_rehearsal_add_problem(
             r, "E0904", NULL,
             "the effect of %s happened twice, and no person was asked",
-            mortise_cli_short_path(path, name));
-    mortise_rehearsing_record(r, json_pack("{s:s}", "acted", id));
+            mortise_cli_format_short_path(path, name));
+    mortise_rehearsal_record(r, json_pack("{s:s}", "acted", id));
     return first;
 }
 
@@ -222,10 +223,10 @@ static bool is_answered_in_time(const struct mortise_run_call *call,
 }
 
 /* Was the call made by a process that crashed? */
-static bool is_from_crashed_process(const struct mortise_rehearsing *r,
+static bool is_from_crashed_process(const struct mortise_rehearsal_state *r,
                                     const json_t *entry)
 {
-    return mortise_cli_integer(entry, "process") != r->inherited;
+    return mortise_cli_get_integer(entry, "process") != r->inherited;
 }
 
 /* The time of the answer.  A call of a crashed process is answered when it
@@ -233,14 +234,14 @@ static bool is_from_crashed_process(const struct mortise_rehearsing *r,
  * it wins the same races.  A call that exceeds its timeout does so each time.
  * After a person retries it, it ends at once; otherwise that could repeat
  * forever. */
-static uint64_t get_answer_time(const struct mortise_rehearsing *r,
+static uint64_t get_answer_time(const struct mortise_rehearsal_state *r,
                                 const struct mortise_run_call *call,
                                 const struct mortise_case_answer *a,
                                 const json_t *entry)
 {
     if (entry != NULL && is_answered_in_time(call, a) &&
         is_from_crashed_process(r, entry))
-        return mortise_cli_integer(entry, "due");
+        return mortise_cli_get_integer(entry, "due");
     if (entry != NULL && !is_answered_in_time(call, a) &&
         mortise_ledger_find(&r->ledger, "doubt", call->path, "how", "retry") !=
             NULL)
@@ -248,7 +249,7 @@ static uint64_t get_answer_time(const struct mortise_rehearsing *r,
     return mortise_now_ms() + a->after_ms;
 }
 
-static void record_call(struct mortise_rehearsing *r,
+static void record_call(struct mortise_rehearsal_state *r,
                         const struct mortise_run_call *call, const char *id,
                         const char *context,
                         const struct mortise_case_script *s, size_t answer,
@@ -260,7 +261,7 @@ static void record_call(struct mortise_rehearsing *r,
                  call->node->on_in_doubt == MORTISE_DOUBT_RETRY ||
                  mortise_script_step(r->m, call) == MORTISE_SCRIPT_REPEAT;
 
-    mortise_rehearsing_record(
+    mortise_rehearsal_record(
         r, json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:b, s:b, s:I, s:I}",
                      "call", id, "path", call->path, "context", context, "key",
                      call->key, "script", s != NULL ? s->name->str : "",
@@ -273,19 +274,19 @@ static void record_call(struct mortise_rehearsing *r,
 static json_t *make_update_and_goto(const struct mortise_case_answer *a)
 {
     json_t *update =
-        a->update != NULL ? mortise_yaml_json(a->update, true) : NULL;
+        a->update != NULL ? mortise_yaml_to_json(a->update, true) : NULL;
 
     if (a->update != NULL && update == NULL)
         return NULL;
     return json_pack("{s:o*, s:s*}", "update", update, "goto", a->go_to);
 }
 
-static void fill_scripted_answer(struct mortise_rehearsing *r,
+static void fill_scripted_answer(struct mortise_rehearsal_state *r,
                                  const struct mortise_case_answer *a,
-                                 struct mortise_scripted *out)
+                                 struct mortise_script_reply *out)
 {
     if (a->usage != NULL)
-        mortise_case_usage(a->usage, &out->usage, &r->err);
+        mortise_case_parse_usage(a->usage, &out->usage, &r->err);
     if (a->code != NULL) {
         out->status = strcmp(a->error_class, "timeout") == 0 ? MORTISE_S_TIMEOUT
                                                              : MORTISE_S_FAILED;
@@ -300,7 +301,7 @@ static void fill_scripted_answer(struct mortise_rehearsing *r,
         out->message = a->violation;
     }
     if (a->output != NULL)
-        out->output = mortise_yaml_json(a->output, false);
+        out->output = mortise_yaml_to_json(a->output, false);
     if (a->go_to != NULL || a->update != NULL)
         out->said = make_update_and_goto(a);
     if ((a->output != NULL && out->output == NULL) ||
@@ -308,36 +309,37 @@ static void fill_scripted_answer(struct mortise_rehearsing *r,
         mortise_nomem(&r->err);
 }
 
-json_t *mortise_answer_result(const struct mortise_case_answer *a)
+json_t *mortise_answer_make_result(const struct mortise_case_answer *a)
 {
-    return a->output != NULL ? mortise_yaml_json(a->output, false)
+    return a->output != NULL ? mortise_yaml_to_json(a->output, false)
                              : json_null();
 }
 
 /* Answer a reconcile call from the ledger.  If the original call died with its
  * process, the other side knows the result when that call would have been
  * answered. */
-static void reconcile(struct mortise_rehearsing *r,
+static void reconcile(struct mortise_rehearsal_state *r,
                       const struct mortise_run_call *call,
                       const struct mortise_case_script *s, const json_t *entry,
-                      struct mortise_scripted *out)
+                      struct mortise_script_reply *out)
 {
     const struct mortise_case_answer *a =
-        &s->list[mortise_cli_integer(entry, "answer")].answer;
+        &s->list[mortise_cli_get_integer(entry, "answer")].answer;
     bool happened = json_is_true(json_object_get(entry, "happened"));
-    uint64_t now = mortise_now_ms(), due_ms = mortise_cli_integer(entry, "due");
+    uint64_t now = mortise_now_ms(),
+             due_ms = mortise_cli_get_integer(entry, "due");
 
     if (is_answered_in_time(call, a) && is_from_crashed_process(r, entry) &&
         due_ms > now)
         out->after_ms = due_ms - now;
     out->output = happened ? json_pack("{s:b, s:o}", "happened", 1, "result",
-                                       mortise_answer_result(a))
+                                       mortise_answer_make_result(a))
                            : json_pack("{s:b}", "happened", 0);
     if (out->output == NULL)
         mortise_nomem(&r->err);
 }
 
-static void report_unscripted_call(struct mortise_rehearsing *r,
+static void report_unscripted_call(struct mortise_rehearsal_state *r,
                                    const struct mortise_run_call *call,
                                    const struct mortise_case_script *s,
                                    const char *tool)
@@ -346,25 +348,28 @@ static void report_unscripted_call(struct mortise_rehearsing *r,
     char help[512], name[MORTISE_CLI_EXECUTION];
 
     if (s != NULL) {
-        mortise_problem(
+        mortise_rehearsal_add_problem(
             r, "E0903",
             "add an answer; or write the answer without [], so that every call "
             "gets it",
             "'%s' has no more answers that match a call of %s by %s",
-            s->name->str, tool, mortise_cli_short_path(call->path, name));
+            s->name->str, tool,
+            mortise_cli_format_short_path(call->path, name));
         return;
     }
     snprintf(help, sizeof help,
              "add %s: {%s: ...}, or add real: [%s] to run it",
              check ? "guardrails" : "operations", tool, call->plugin);
-    mortise_problem(r, "E0903", help,
-                    "%s was called by %s, but the case has no answer for it",
-                    tool, mortise_cli_short_path(call->path, name));
+    mortise_rehearsal_add_problem(
+        r, "E0903", help,
+        "%s was called by %s, but the case has no answer for it", tool,
+        mortise_cli_format_short_path(call->path, name));
 }
 
 /* Why the call can never be in doubt; NULL: it can be. */
-static const char *explain_never_in_doubt(const struct mortise_rehearsing *r,
-                                          const struct mortise_run_call *call)
+static const char *
+explain_never_in_doubt(const struct mortise_rehearsal_state *r,
+                       const struct mortise_run_call *call)
 {
     const struct mortise_operation *op = call->node->op;
     enum mortise_script_step step = mortise_script_step(r->m, call);
@@ -383,36 +388,37 @@ static const char *explain_never_in_doubt(const struct mortise_rehearsing *r,
 /* Apply a scripted `doubt`.  It applies once; if the call can never be in
  * doubt, it is a problem of the case.  Returns true if the call itself ends in
  * doubt; false if its step does, or if this is a repetition. */
-static bool apply_scripted_doubt(struct mortise_rehearsing *r,
+static bool apply_scripted_doubt(struct mortise_rehearsal_state *r,
                                  const struct mortise_run_call *call,
                                  const struct mortise_case_answer *a,
                                  const char *tool, bool first,
-                                 struct mortise_scripted *out)
+                                 struct mortise_script_reply *out)
 {
     const char *never = explain_never_in_doubt(r, call);
     char name[MORTISE_CLI_EXECUTION];
 
     if (never != NULL)
-        mortise_problem(r, "E0903", "remove 'doubt'",
-                        "a call of %s by %s is never in doubt: %s", tool,
-                        mortise_cli_short_path(call->path, name), never);
+        mortise_rehearsal_add_problem(
+            r, "E0903", "remove 'doubt'",
+            "a call of %s by %s is never in doubt: %s", tool,
+            mortise_cli_format_short_path(call->path, name), never);
     if (mortise_script_step(r->m, call) != MORTISE_SCRIPT_NONE)
         out->doubt = a->doubt;
     if (out->doubt != NULL || !first)
         return false;
-    *out = (struct mortise_scripted){.status = MORTISE_S_DOUBT,
-                                     .code = "in_doubt",
-                                     .error_class = "permanent",
-                                     .message = a->doubt};
+    *out = (struct mortise_script_reply){.status = MORTISE_S_DOUBT,
+                                         .code = "in_doubt",
+                                         .error_class = "permanent",
+                                         .message = a->doubt};
     return true;
 }
 
 bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
-                         struct mortise_scripted *out)
+                         struct mortise_script_reply *out)
 {
-    struct mortise_rehearsing *r = ud;
+    struct mortise_rehearsal_state *r = ud;
     const struct mortise_case *c = r->what->one;
-    char id[ID], tool[MORTISE_TOOL_MAX], context[MORTISE_CONTEXT];
+    char id[ID], tool[MORTISE_TOOL_MAX], context[MORTISE_CONTEXT_SIZE];
     const struct mortise_case_script *s;
     const struct mortise_case_answer *a;
     const json_t *entry;
@@ -423,7 +429,7 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
         return true;
     format_call_id(id, call);
     format_tool_name(tool, call);
-    mortise_context_path(call->path, context);
+    mortise_make_context_path(call->path, context);
     s = find_call_script(c, call, tool);
     entry = mortise_ledger_find(&r->ledger, "call", id, NULL, NULL);
     check_repetition(r, call, entry);
@@ -437,7 +443,7 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
         return true;
     }
     i = s == NULL       ? 0
-        : entry != NULL ? mortise_cli_integer(entry, "answer")
+        : entry != NULL ? mortise_cli_get_integer(entry, "answer")
                         : pick_answer(r, s, context, call->body);
     if (s == NULL || i == s->n) {
         report_unscripted_call(r, call, s, tool);
@@ -457,22 +463,22 @@ bool mortise_answer_call(void *ud, const struct mortise_run_call *call,
 
 /* The ledger entry for the call of a request: its resolution, if the request
  * was resolved before, otherwise the call. */
-static const json_t *find_doubt_entry(const struct mortise_rehearsing *r,
+static const json_t *find_doubt_entry(const struct mortise_rehearsal_state *r,
                                       const struct mortise_case_script *s,
                                       const json_t *request)
 {
     const json_t *entry = mortise_ledger_find(
-        &r->ledger, "doubt", mortise_cli_text(request, "path"), "request",
-        mortise_cli_text(request, "id"));
+        &r->ledger, "doubt", mortise_cli_get_text(request, "path"), "request",
+        mortise_cli_get_text(request, "id"));
 
     return entry != NULL
                ? entry
                : mortise_ledger_find(&r->ledger, "path",
-                                     mortise_cli_text(request, "path"),
+                                     mortise_cli_get_text(request, "path"),
                                      "script", s->name->str);
 }
 
-static void record_doubt_resolution(struct mortise_rehearsing *r,
+static void record_doubt_resolution(struct mortise_rehearsal_state *r,
                                     const json_t *request, const char *how,
                                     const struct mortise_case_script *s,
                                     const char *context, size_t i)
@@ -480,25 +486,25 @@ static void record_doubt_resolution(struct mortise_rehearsing *r,
     /* a retried call uses up its answer when it is called */
     bool used = strcmp(how, "retry") != 0;
 
-    mortise_rehearsing_record(
+    mortise_rehearsal_record(
         r, json_pack("{s:s, s:s, s:s, s:s*, s:s, s:I}", "doubt",
-                     mortise_cli_text(request, "path"), "request",
-                     mortise_cli_text(request, "id"), "how", how, "context",
+                     mortise_cli_get_text(request, "path"), "request",
+                     mortise_cli_get_text(request, "id"), "how", how, "context",
                      used ? context : NULL, "script", s->name->str, "answer",
                      (json_int_t)i));
 }
 
 const struct mortise_case_answer *
-mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
-                     const char **how)
+mortise_answer_find_resolution(struct mortise_rehearsal_state *r,
+                               const json_t *request, const char **how)
 {
     static const char *const words[] = {[MORTISE_CASE_DONE] = "done",
                                         [MORTISE_CASE_RETRY] = "retry",
                                         [MORTISE_CASE_FAIL] = "fail"};
-    const char *path = mortise_cli_text(request, "path");
-    const struct mortise_case_script *s =
-        find_node_script(r->what->one, path, mortise_cli_text(request, "tool"));
-    char context[MORTISE_CONTEXT];
+    const char *path = mortise_cli_get_text(request, "path");
+    const struct mortise_case_script *s = find_node_script(
+        r->what->one, path, mortise_cli_get_text(request, "tool"));
+    char context[MORTISE_CONTEXT_SIZE];
     const struct mortise_case_answer *a;
     const json_t *entry, *args = json_object_get(request, "args");
     size_t i;
@@ -507,9 +513,9 @@ mortise_answer_doubt(struct mortise_rehearsing *r, const json_t *request,
         return NULL;
     if (json_object_get(request, "step") != NULL) /* of the call */
         args = json_object_get(args, "arguments");
-    mortise_context_path(path, context);
+    mortise_make_context_path(path, context);
     entry = find_doubt_entry(r, s, request);
-    i = entry != NULL ? mortise_cli_integer(entry, "answer")
+    i = entry != NULL ? mortise_cli_get_integer(entry, "answer")
                       : pick_answer(r, s, context, args);
     if (i >= s->n)
         return NULL;

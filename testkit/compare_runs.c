@@ -39,7 +39,7 @@ struct difference_list {
 
 static void append_shown_value(struct difference_list *p, const json_t *v)
 {
-    char *text = v != NULL ? mortise_json_text(p->mem, v) : NULL;
+    char *text = v != NULL ? mortise_json_to_text(p->mem, v) : NULL;
 
     mortise_buf_printf(&p->words, "%.*s", SHOWN,
                        text != NULL ? text : "nothing");
@@ -109,7 +109,7 @@ static const json_t *find_execution_by_path(const json_t *nodes,
                                             const char *path)
 {
     MORTISE_JSON_EACH (n, i, nodes) {
-        if (strcmp(mortise_cli_text(n, "path"), path) == 0)
+        if (strcmp(mortise_cli_get_text(n, "path"), path) == 0)
             return n;
     }
     return NULL;
@@ -122,7 +122,7 @@ static void compare_node(struct run_comparison *x, const json_t *plain,
                                        "failed"};
     char name[MORTISE_CLI_EXECUTION], what[MORTISE_CLI_EXECUTION + 32];
 
-    mortise_cli_execution(plain, name);
+    mortise_cli_format_execution(plain, name);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         snprintf(what, sizeof what, "the %s of %s", keys[i], name);
         compare_values(x, what, json_object_get(plain, keys[i]),
@@ -136,7 +136,7 @@ static void compare_nodes(struct run_comparison *x, const json_t *these,
 {
     for (size_t i = 0; i < json_array_size(these) && x->same; i++) {
         const json_t *n = json_array_get(these, i);
-        const char *path = mortise_cli_text(n, "path");
+        const char *path = mortise_cli_get_text(n, "path");
         const json_t *other =
             path[0] != '\0' ? find_execution_by_path(those, path) : NULL;
 
@@ -155,16 +155,16 @@ static void compare_nodes(struct run_comparison *x, const json_t *these,
 static bool is_about_doubt(const json_t *event, const json_t *events)
 {
     const json_t *request = json_object_get(event, "request");
-    const char *type = mortise_cli_text(event, "type");
-    const char *id = mortise_cli_text(event, "id");
+    const char *type = mortise_cli_get_text(event, "type");
+    const char *id = mortise_cli_get_text(event, "id");
 
     if (strcmp(type, "interrupt") == 0)
-        return strcmp(mortise_cli_text(request, "kind"), "in_doubt") == 0;
+        return strcmp(mortise_cli_get_text(request, "kind"), "in_doubt") == 0;
     if (strcmp(type, "decision") != 0)
         return false;
     MORTISE_JSON_EACH (e, i, events) {
-        if (strcmp(mortise_cli_text(e, "type"), "interrupt") == 0 &&
-            strcmp(mortise_cli_text(e, "id"), id) == 0)
+        if (strcmp(mortise_cli_get_text(e, "type"), "interrupt") == 0 &&
+            strcmp(mortise_cli_get_text(e, "id"), id) == 0)
             return is_about_doubt(e, events);
     }
     return false;
@@ -172,7 +172,7 @@ static bool is_about_doubt(const json_t *event, const json_t *events)
 
 static bool is_event_type(const json_t *event, const char *type)
 {
-    return strcmp(mortise_cli_text(event, "type"), type) == 0;
+    return strcmp(mortise_cli_get_text(event, "type"), type) == 0;
 }
 
 /* A copy without the members that a crash may change. */
@@ -218,8 +218,9 @@ static void format_event_group(const json_t *e, char name[GROUP])
     bool of_tool =
         is_event_type(e, "tool_call") || is_event_type(e, "tool_result");
 
-    snprintf(name, GROUP, "%s%s%s", mortise_cli_text(e, "path"),
-             of_tool ? "/" : "", of_tool ? mortise_cli_text(e, "call") : "");
+    snprintf(name, GROUP, "%s%s%s", mortise_cli_get_text(e, "path"),
+             of_tool ? "/" : "",
+             of_tool ? mortise_cli_get_text(e, "call") : "");
 }
 
 /* The events of each execution in order: {name: [event ...]}. */
@@ -255,7 +256,7 @@ static void compare_events(struct run_comparison *x, const json_t *plain,
     x->diags->failed |= a == NULL || b == NULL;
     MORTISE_JSON_MEMBERS (path, list, a) {
         snprintf(what, sizeof what, "the list of events of %s",
-                 path[0] != '\0' ? mortise_cli_short_path(path, name)
+                 path[0] != '\0' ? mortise_cli_format_short_path(path, name)
                                  : "the run");
         compare_values(x, what, list, json_object_get(b, path));
     }
@@ -279,7 +280,7 @@ static bool exceeds_budget(const json_t *outcome)
 
 static bool has_error_code(const json_t *error, const char *code)
 {
-    return strcmp(mortise_cli_text(error, "code"), code) == 0;
+    return strcmp(mortise_cli_get_text(error, "code"), code) == 0;
 }
 
 static size_t count_failed_doubts(const json_t *outcome)
@@ -303,7 +304,7 @@ static size_t count_graph_timeouts(const json_t *outcome)
                json_object_get(error, "node") == NULL;
 
     MORTISE_JSON_EACH (one, i, json_object_get(show, "nodes")) {
-        const char *type = mortise_cli_text(one, "type");
+        const char *type = mortise_cli_get_text(one, "type");
 
         n += (strcmp(type, "subgraph") == 0 || strcmp(type, "team") == 0) &&
              has_error_code(json_object_get(one, "error"), "timeout");
@@ -318,9 +319,9 @@ static size_t count_graph_timeouts(const json_t *outcome)
  * - Time since the last commit does not count for a graph's timeout, so the
  *   graph may end before its timeout.
  * Runs that differ in one of these points are not compared. */
-bool mortise_expect_same(const struct mortise_case *c, const json_t *plain,
-                         const json_t *crashed, const char *where,
-                         struct mortise_diags *diags)
+bool mortise_expect_check_same(const struct mortise_case *c,
+                               const json_t *plain, const json_t *crashed,
+                               const char *where, struct mortise_diags *diags)
 {
     struct run_comparison x = {c, where, diags, true};
     const json_t *a = json_object_get(plain, "show");

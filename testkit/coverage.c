@@ -23,7 +23,7 @@
 #include "lang/draw/picture.h"
 #include "core/json/value.h"
 
-enum { NAME = 2 * MORTISE_CONTEXT };
+enum { NAME = 2 * MORTISE_CONTEXT_SIZE };
 
 /* ---- the graphs ----------------------------------------------------------- */
 
@@ -34,7 +34,7 @@ void mortise_coverage_init(struct mortise_coverage *c, struct mortise_cli *cli)
 }
 
 static void covered_free(const struct mortise_mem *mem,
-                         struct mortise_covered *g)
+                         struct mortise_graph_coverage *g)
 {
     mortise_graph_unref(g->graph);
     mortise_release_str(mem, g->path);
@@ -44,7 +44,7 @@ static void covered_free(const struct mortise_mem *mem,
 
 void mortise_coverage_finish(struct mortise_coverage *c)
 {
-    struct mortise_covered *g;
+    struct mortise_graph_coverage *g;
 
     while ((g = c->first) != NULL) {
         c->first = g->next;
@@ -53,11 +53,11 @@ void mortise_coverage_finish(struct mortise_coverage *c)
 }
 
 static int add_covered_graph(struct mortise_coverage *c, const char *path,
-                             struct mortise_covered **out,
+                             struct mortise_graph_coverage **out,
                              struct mortise_err *err)
 {
     const struct mortise_mem *mem = c->cli->mem;
-    struct mortise_covered *g = mortise_zalloc(mem, sizeof *g);
+    struct mortise_graph_coverage *g = mortise_zalloc(mem, sizeof *g);
     int rv;
 
     *out = NULL;
@@ -78,7 +78,8 @@ static int add_covered_graph(struct mortise_coverage *c, const char *path,
 }
 
 int mortise_coverage_get(struct mortise_coverage *c, const char *path,
-                         struct mortise_covered **out, struct mortise_err *err)
+                         struct mortise_graph_coverage **out,
+                         struct mortise_err *err)
 {
     for (*out = c->first; *out != NULL; *out = (*out)->next)
         if (strcmp((*out)->path, path) == 0)
@@ -91,7 +92,7 @@ int mortise_coverage_get(struct mortise_coverage *c, const char *path,
 static bool was_execution_run(const json_t *one)
 {
     return json_object_get(one, "path") != NULL &&
-           strcmp(mortise_cli_text(one, "status"), "skipped") != 0;
+           strcmp(mortise_cli_get_text(one, "status"), "skipped") != 0;
 }
 
 static bool has_execution_ended(const json_t *one)
@@ -107,28 +108,29 @@ static const char *get_last_name(const char *name)
     return slash != NULL ? slash + 1 : name;
 }
 
-static int record_covered_name(struct mortise_covered *g, const char *name)
+static int record_covered_name(struct mortise_graph_coverage *g,
+                               const char *name)
 {
     return json_object_set_new(g->seen, name, json_true());
 }
 
-static int record_covered_edge(struct mortise_covered *g, const char *from_path,
-                               const char *to)
+static int record_covered_edge(struct mortise_graph_coverage *g,
+                               const char *from_path, const char *to)
 {
-    char name[NAME], from[MORTISE_CONTEXT];
+    char name[NAME], from[MORTISE_CONTEXT_SIZE];
 
-    mortise_context_node(from_path, from);
+    mortise_make_context_node(from_path, from);
     snprintf(name, sizeof name, "%s>%s", from, to);
     return record_covered_name(g, name);
 }
 
-static int record_execution(struct mortise_covered *g, const json_t *one,
+static int record_execution(struct mortise_graph_coverage *g, const json_t *one,
                             json_t *led)
 {
-    char name[MORTISE_CONTEXT];
+    char name[MORTISE_CONTEXT_SIZE];
     int rv;
 
-    mortise_context_node(mortise_cli_text(one, "path"), name);
+    mortise_make_context_node(mortise_cli_get_text(one, "path"), name);
     rv = record_covered_name(g, name);
     MORTISE_JSON_EACH (from, i, json_object_get(one, "after")) {
         rv |= record_covered_edge(g, json_string_value(from),
@@ -138,11 +140,11 @@ static int record_execution(struct mortise_covered *g, const json_t *one,
     return rv;
 }
 
-int mortise_coverage_add(struct mortise_covered *g, const json_t *show,
+int mortise_coverage_add(struct mortise_graph_coverage *g, const json_t *show,
                          struct mortise_err *err)
 {
     const json_t *nodes = json_object_get(show, "nodes");
-    const char *status = mortise_cli_text(show, "status");
+    const char *status = mortise_cli_get_text(show, "status");
     bool over =
         strcmp(status, "completed") == 0 || strcmp(status, "failed") == 0;
     json_t *led = json_object(); /* paths that led to another execution */
@@ -152,7 +154,7 @@ int mortise_coverage_add(struct mortise_covered *g, const json_t *show,
         if (rv == 0 && was_execution_run(one))
             rv = record_execution(g, one, led);
     MORTISE_JSON_EACH (end, k, nodes) {
-        const char *path = mortise_cli_text(end, "path");
+        const char *path = mortise_cli_get_text(end, "path");
 
         if (rv == 0 && over && has_execution_ended(end) &&
             json_object_get(led, path) == NULL)
@@ -165,7 +167,7 @@ int mortise_coverage_add(struct mortise_covered *g, const json_t *show,
 /* ---- counting ---------------------------------------------------------- */
 
 struct coverage_count {
-    const struct mortise_covered *of;
+    const struct mortise_graph_coverage *of;
     const struct mortise_mem *mem;
     size_t n[2], n_seen[2]; /* [0]: nodes, [1]: edges */
     json_t *missed[2];      /* [{name, at}] */
@@ -184,7 +186,7 @@ static void count_covered_name(struct coverage_count *c, int what,
         return;
     }
     mortise_buf_init(&at, c->mem);
-    mortise_span_text(span, &at);
+    mortise_span_format(span, &at);
     c->failed |= mortise_buf_cstr(&at) == NULL ||
                  json_array_append_new(
                      c->missed[what],
@@ -212,7 +214,7 @@ static bool was_taken_for_budget(const struct coverage_count *c,
 
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         snprintf(name, sizeof name, "%s%s>%s", prefix, g->nodes[i].id,
-                 mortise_picture_name(g, e->to));
+                 mortise_picture_get_node_name(g, e->to));
         if (json_object_get(c->of->seen, name) != NULL &&
             !has_graph_edge(g, i, e->to))
             return true;
@@ -231,7 +233,7 @@ static bool was_map_result(const struct coverage_count *c, const char *prefix,
     if (!e->yields)
         return false;
     snprintf(name, sizeof name, "%s%s>END", prefix,
-             mortise_picture_name(g, e->from));
+             mortise_picture_get_node_name(g, e->from));
     return json_object_get(c->of->seen, name) != NULL;
 }
 
@@ -244,7 +246,8 @@ static void count_edge(struct coverage_count *c, const char *prefix,
     if (e->kind == MORTISE_EDGE_GATHER || e->kind == MORTISE_EDGE_DETOUR)
         return;
     snprintf(name, sizeof name, "%s%s>%s", prefix,
-             mortise_picture_name(g, e->from), mortise_picture_name(g, e->to));
+             mortise_picture_get_node_name(g, e->from),
+             mortise_picture_get_node_name(g, e->to));
     if (json_object_get(c->counted, name) != NULL)
         return;
     c->failed |= json_object_set_new(c->counted, name, json_true());
@@ -275,7 +278,7 @@ static void count_graph_names(struct coverage_count *c, const char *prefix,
 }
 
 static void count_covered(struct coverage_count *c,
-                          const struct mortise_covered *g,
+                          const struct mortise_graph_coverage *g,
                           const struct mortise_mem *mem)
 {
     *c = (struct coverage_count){.of = g, .mem = mem, .counted = json_object()};
@@ -296,8 +299,8 @@ static void print_missed(struct mortise_out *o, const char *what,
 {
     MORTISE_JSON_EACH (one, i, missed)
         mortise_out_print_escaped(o, "  %s: %s %s\n",
-                                  mortise_cli_text(one, "at"), what,
-                                  mortise_cli_text(one, "name"));
+                                  mortise_cli_get_text(one, "at"), what,
+                                  mortise_cli_get_text(one, "name"));
 }
 
 void mortise_coverage_print(const struct mortise_coverage *c)
@@ -305,7 +308,8 @@ void mortise_coverage_print(const struct mortise_coverage *c)
     struct mortise_out *o = &c->cli->out;
     struct coverage_count all;
 
-    for (const struct mortise_covered *g = c->first; g != NULL; g = g->next) {
+    for (const struct mortise_graph_coverage *g = c->first; g != NULL;
+         g = g->next) {
         count_covered(&all, g, c->cli->mem);
         mortise_out_print_escaped(o, "%s: ", g->path);
         mortise_out_printf(o, "%zu of %zu nodes, %zu of %zu edges\n",
@@ -323,7 +327,8 @@ json_t *mortise_coverage_json(const struct mortise_coverage *c)
     json_t *list = json_array();
     struct coverage_count all;
 
-    for (const struct mortise_covered *g = c->first; g != NULL; g = g->next) {
+    for (const struct mortise_graph_coverage *g = c->first; g != NULL;
+         g = g->next) {
         json_t *one;
 
         count_covered(&all, g, c->cli->mem);

@@ -5,8 +5,8 @@
 #include "cli/cli.h"
 #include "core/model/graph.h"
 
-struct mortise_covered { /* one graph, which several files may test */
-    struct mortise_covered *next;
+struct mortise_graph_coverage { /* one graph, which several files may test */
+    struct mortise_graph_coverage *next;
     char *path;
     struct mortise_graph *graph;
     json_t *seen; /* {NAME: true}; coverage.c describes the names */
@@ -14,16 +14,17 @@ struct mortise_covered { /* one graph, which several files may test */
 
 struct mortise_coverage {
     struct mortise_cli *cli;
-    struct mortise_covered *first, **last;
+    struct mortise_graph_coverage *first, **last;
 };
 
 void mortise_coverage_init(struct mortise_coverage *c, struct mortise_cli *cli);
 void mortise_coverage_finish(struct mortise_coverage *c);
 /* Get the coverage of that graph; loads the graph the first time. */
 int mortise_coverage_get(struct mortise_coverage *c, const char *path,
-                         struct mortise_covered **out, struct mortise_err *err);
+                         struct mortise_graph_coverage **out,
+                         struct mortise_err *err);
 /* Add the nodes and edges of a case, given its `show`.  MORTISE_ENOMEM. */
-int mortise_coverage_add(struct mortise_covered *g, const json_t *show,
+int mortise_coverage_add(struct mortise_graph_coverage *g, const json_t *show,
                          struct mortise_err *err);
 /* Print a summary, and the place of each node and edge that never ran. */
 void mortise_coverage_print(const struct mortise_coverage *c);

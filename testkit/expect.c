@@ -31,7 +31,7 @@ struct value_checker {
 static const char *format_shown_value(const struct value_checker *j,
                                       const json_t *v, char out[SHOWN])
 {
-    char *text = v != NULL ? mortise_json_text(j->mem, v) : NULL;
+    char *text = v != NULL ? mortise_json_to_text(j->mem, v) : NULL;
     size_t n = text != NULL ? strlen(text) : 0;
 
     snprintf(out, SHOWN, "%s", text != NULL ? text : "?");
@@ -50,7 +50,7 @@ static bool report_value_difference(struct value_checker *j,
 
     if (j->diags == NULL)
         return false;
-    v = mortise_yaml_json(want, false);
+    v = mortise_yaml_to_json(want, false);
     if (got == NULL)
         mortise_diag_add(j->diags, "E0902", want->span,
                          "%s: expected %s, but it is absent", where,
@@ -123,10 +123,10 @@ static bool report_length_difference(struct value_checker *j,
     if (j->diags == NULL)
         return false;
     while (i < n && i < want->n &&
-           mortise_expect_fits(want->items[i], json_array_get(got, i)))
+           mortise_expect_is_match(want->items[i], json_array_get(got, i)))
         i++;
     if (i < want->n)
-        v = mortise_yaml_json(want->items[i], false);
+        v = mortise_yaml_to_json(want->items[i], false);
     mortise_diag_add(
         j->diags, "E0902", i < want->n ? want->items[i]->span : want->span,
         "%s: expected %zu elements, got %zu; at [%zu] expected %s, got %s",
@@ -168,7 +168,7 @@ static bool compare_expected(struct value_checker *j,
            report_value_difference(j, want, got, where);
 }
 
-bool mortise_expect_fits(const struct mortise_yaml *want, const json_t *got)
+bool mortise_expect_is_match(const struct mortise_yaml *want, const json_t *got)
 {
     struct value_checker j = {NULL, NULL};
 
@@ -181,7 +181,7 @@ bool mortise_expect_fits(const struct mortise_yaml *want, const json_t *got)
 static bool is_run_execution(const json_t *node)
 {
     return json_object_get(node, "path") != NULL &&
-           strcmp(mortise_cli_text(node, "status"), "skipped") != 0;
+           strcmp(mortise_cli_get_text(node, "status"), "skipped") != 0;
 }
 
 /* Compare with `name`, ignoring visits and map elements unless `name` has
@@ -191,7 +191,7 @@ static bool is_execution_named(const json_t *node, const char *name)
     char whole[MORTISE_CLI_EXECUTION], bare[MORTISE_CLI_EXECUTION];
     size_t n = 0;
 
-    mortise_cli_execution(node, whole);
+    mortise_cli_format_execution(node, whole);
     if (strcmp(whole, name) == 0)
         return true;
     for (const char *p = whole; *p != '\0';) {
@@ -240,7 +240,7 @@ static void add_path_help(struct value_checker *j, struct mortise_diag *d,
     while ((node = get_next_run(nodes, &i)) != NULL && n < sizeof text - 300)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s",
                               n > 0 ? ", " : "",
-                              mortise_cli_execution(node, name));
+                              mortise_cli_format_execution(node, name));
     mortise_diag_help(j->diags, d, "executions: %s%s", n > 0 ? text : "nothing",
                       node != NULL ? ", ..." : "");
 }
@@ -263,8 +263,9 @@ static void judge_path(struct value_checker *j, const struct mortise_yaml *want,
             mortise_diag_add(j->diags, "E0902", want->items[i]->span,
                              "path: expected '%s' here, but %s%s%s ran",
                              expected, node != NULL ? "'" : "",
-                             node != NULL ? mortise_cli_execution(node, name)
-                                          : "nothing more",
+                             node != NULL
+                                 ? mortise_cli_format_execution(node, name)
+                                 : "nothing more",
                              node != NULL ? "'" : ""),
             nodes);
         return;
@@ -275,7 +276,7 @@ static void judge_path(struct value_checker *j, const struct mortise_yaml *want,
             j,
             mortise_diag_add(j->diags, "E0902", want->span,
                              "path: expected no more executions, but '%s' ran",
-                             mortise_cli_execution(node, name)),
+                             mortise_cli_format_execution(node, name)),
             nodes);
 }
 
@@ -329,8 +330,8 @@ static void judge_events(struct value_checker *j,
         struct mortise_diag *d;
 
         while (!found && at < json_array_size(events))
-            found = mortise_expect_fits(want->items[i],
-                                        json_array_get(events, at++));
+            found = mortise_expect_is_match(want->items[i],
+                                            json_array_get(events, at++));
         if (found)
             continue;
         d = mortise_diag_add(j->diags, "E0902", want->items[i]->span,
@@ -346,7 +347,7 @@ static void judge_events(struct value_checker *j,
 
 static const char *get_show_error_code(const json_t *show)
 {
-    return mortise_cli_text(json_object_get(show, "error"), "code");
+    return mortise_cli_get_text(json_object_get(show, "error"), "code");
 }
 
 /* Describe the request that a run waits for in `words`; "" if there is none. */
@@ -355,10 +356,10 @@ static const char *describe_pending_request(const json_t *show,
 {
     const json_t *list = json_object_get(show, "pending");
     const json_t *request = json_array_get(list, 0);
-    char name[MORTISE_CONTEXT];
+    char name[MORTISE_CONTEXT_SIZE];
 
     words[0] = '\0';
-    mortise_context_node(mortise_cli_text(request, "path"), name);
+    mortise_make_context_node(mortise_cli_get_text(request, "path"), name);
     if (name[0] != '\0')
         snprintf(words, WORDS,
                  "'%.160s' %s; write the person's decision under people: "
@@ -370,8 +371,8 @@ static const char *describe_pending_request(const json_t *show,
 static void judge_status(struct value_checker *j,
                          const struct mortise_yaml *want, const json_t *show)
 {
-    const char *status = mortise_cli_text(show, "status");
-    const char *reason = mortise_cli_text(show, "reason");
+    const char *status = mortise_cli_get_text(show, "status");
+    const char *reason = mortise_cli_get_text(show, "reason");
     const json_t *error = json_object_get(show, "error");
     struct mortise_diag *d;
     char words[WORDS];
@@ -384,8 +385,8 @@ static void judge_status(struct value_checker *j,
                          reason[0] != '\0' ? ")" : "");
     if (json_is_object(error))
         mortise_diag_help(j->diags, d, "%s: %s (%s)", get_show_error_code(show),
-                          mortise_cli_text(error, "message"),
-                          mortise_cli_text(error, "path"));
+                          mortise_cli_get_text(error, "message"),
+                          mortise_cli_get_text(error, "path"));
     else if (describe_pending_request(show, words)[0] != '\0')
         mortise_diag_help(j->diags, d, "%s", words);
 }
@@ -400,27 +401,27 @@ static void judge_word(struct value_checker *j, const struct mortise_yaml *want,
                          got[0] != '\0' ? "'" : "");
 }
 
-void mortise_expect_problems(const struct mortise_case *c,
-                             const json_t *outcome, const char *where,
-                             struct mortise_diags *diags)
+void mortise_expect_report_problems(const struct mortise_case *c,
+                                    const json_t *outcome, const char *where,
+                                    struct mortise_diags *diags)
 {
     const json_t *problems = json_object_get(outcome, "problems");
 
     for (size_t i = 0; i < json_array_size(problems); i++) {
         const json_t *p = json_array_get(problems, i);
-        const char *help = mortise_cli_text(p, "help");
-        bool crash = strcmp(mortise_cli_text(p, "code"), "E0904") == 0;
+        const char *help = mortise_cli_get_text(p, "help");
+        bool crash = strcmp(mortise_cli_get_text(p, "code"), "E0904") == 0;
         struct mortise_diag *d = mortise_diag_add(
             diags, crash ? "E0904" : "E0903", c->name->span, "%s%s%s%s",
             where != NULL ? "killed " : "", where != NULL ? where : "",
-            where != NULL ? ": " : "", mortise_cli_text(p, "message"));
+            where != NULL ? ": " : "", mortise_cli_get_text(p, "message"));
 
         if (help[0] != '\0')
             mortise_diag_help(diags, d, "%s", help);
     }
 }
 
-void mortise_expect_judge(const struct mortise_case *c, const json_t *outcome,
+void mortise_expect_check(const struct mortise_case *c, const json_t *outcome,
                           struct mortise_diags *diags)
 {
     struct value_checker j = {diags, diags->arena.mem};
@@ -429,11 +430,12 @@ void mortise_expect_judge(const struct mortise_case *c, const json_t *outcome,
     const json_t *state = json_object_get(show, "state");
     const json_t *nodes = json_object_get(show, "nodes");
 
-    mortise_expect_problems(c, outcome, NULL, diags);
+    mortise_expect_report_problems(c, outcome, NULL, diags);
     if (e->status != NULL)
         judge_status(&j, e->status, show);
     if (e->reason != NULL)
-        judge_word(&j, e->reason, mortise_cli_text(show, "reason"), "reason");
+        judge_word(&j, e->reason, mortise_cli_get_text(show, "reason"),
+                   "reason");
     if (e->error != NULL)
         judge_word(&j, e->error, get_show_error_code(show), "error");
     if (e->path != NULL)
@@ -450,5 +452,5 @@ void mortise_expect_judge(const struct mortise_case *c, const json_t *outcome,
                          "state.artifacts");
     if (e->events != NULL)
         judge_events(&j, e->events, json_object_get(outcome, "events"));
-    mortise_expect_times(e, outcome, diags);
+    mortise_expect_check_times(e, outcome, diags);
 }

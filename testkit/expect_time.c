@@ -94,10 +94,11 @@ static void judge_elapsed(const struct mortise_case_expect *e, uint64_t ms,
 
 static bool is_execution_of(const json_t *one, const char *node)
 {
-    char name[MORTISE_CONTEXT];
+    char name[MORTISE_CONTEXT_SIZE];
 
     return json_object_get(one, "started") != NULL &&
-           strcmp(mortise_context_node(mortise_cli_text(one, "path"), name),
+           strcmp(mortise_make_context_node(mortise_cli_get_text(one, "path"),
+                                            name),
                   node) == 0;
 }
 
@@ -148,8 +149,9 @@ static void judge_parallel(const struct mortise_yaml *want, const char *node,
                           "their answers an `after`");
 }
 
-void mortise_expect_times(const struct mortise_case_expect *e,
-                          const json_t *outcome, struct mortise_diags *diags)
+void mortise_expect_check_times(const struct mortise_case_expect *e,
+                                const json_t *outcome,
+                                struct mortise_diags *diags)
 {
     const json_t *nodes =
         json_object_get(json_object_get(outcome, "show"), "nodes");

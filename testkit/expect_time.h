@@ -6,7 +6,8 @@
 
 /* Add a finding for each expectation about time that the outcome (rehearse.h)
  * does not meet. */
-void mortise_expect_times(const struct mortise_case_expect *e,
-                          const json_t *outcome, struct mortise_diags *diags);
+void mortise_expect_check_times(const struct mortise_case_expect *e,
+                                const json_t *outcome,
+                                struct mortise_diags *diags);
 
 #endif

@@ -18,30 +18,31 @@
 /* ---- finding the scripted answer --------------------------------------- */
 
 /* How often was this context asked before? */
-static size_t count_times_asked(const struct mortise_rehearsing *r,
+static size_t count_times_asked(const struct mortise_rehearsal_state *r,
                                 const char *context)
 {
     const json_t *list = r->ledger.list;
     size_t n = 0;
 
     MORTISE_JSON_EACH (entry, i, list)
-        n += strcmp(mortise_cli_text(entry, "asks"), context) == 0;
+        n += strcmp(mortise_cli_get_text(entry, "asks"), context) == 0;
     return n;
 }
 
 /* The key under `people` for the node that asks. */
 static const char *get_people_key(const json_t *request,
-                                  char out[MORTISE_CONTEXT])
+                                  char out[MORTISE_CONTEXT_SIZE])
 {
-    return mortise_context_node(mortise_cli_text(request, "path"), out);
+    return mortise_make_context_node(mortise_cli_get_text(request, "path"),
+                                     out);
 }
 
 /* The scripted action for a request; NULL: none. */
 static const struct mortise_case_person *
-find_scripted_deed(struct mortise_rehearsing *r, const json_t *request)
+find_scripted_deed(struct mortise_rehearsal_state *r, const json_t *request)
 {
-    const char *id = mortise_cli_text(request, "id");
-    char context[MORTISE_CONTEXT];
+    const char *id = mortise_cli_get_text(request, "id");
+    char context[MORTISE_CONTEXT_SIZE];
     const struct mortise_case_script *p = mortise_case_script(
         &r->what->one->people, get_people_key(request, context));
     const json_t *entry =
@@ -51,22 +52,22 @@ find_scripted_deed(struct mortise_rehearsing *r, const json_t *request)
 
     if (p == NULL)
         return NULL;
-    mortise_context_path(mortise_cli_text(request, "path"), context);
-    i = entry != NULL ? mortise_cli_integer(entry, "deed")
+    mortise_make_context_path(mortise_cli_get_text(request, "path"), context);
+    i = entry != NULL ? mortise_cli_get_integer(entry, "action_kind")
         : p->once     ? count_times_asked(r, context)
                       : 0;
     if (i >= p->n)
         return NULL;
-    d = &p->list[i].deeds;
+    d = &p->list[i].person_action;
     if (entry == NULL)
-        mortise_rehearsing_record(
+        mortise_rehearsal_record(
             r, json_pack("{s:s, s:s, s:I, s:b}", "asked", id, "asks", context,
-                         "deed", (json_int_t)i, "late",
-                         d->deed == MORTISE_CASE_TIMEOUT));
+                         "action_kind", (json_int_t)i, "late",
+                         d->action_kind == MORTISE_CASE_TIMEOUT));
     return d;
 }
 
-static bool is_scripted_timeout(const struct mortise_rehearsing *r,
+static bool is_scripted_timeout(const struct mortise_rehearsal_state *r,
                                 const char *id)
 {
     return json_is_true(json_object_get(
@@ -82,32 +83,34 @@ bool mortise_human_answers_is_timeout(void *ud, const char *id)
 
 /* Apply a command with `value` (taken) as its JSON.  Returns false if it was
  * rejected. */
-static bool apply_person_command(struct mortise_rehearsing *r,
+static bool apply_person_command(struct mortise_rehearsal_state *r,
                                  struct mortise_command *cmd, json_t *value,
                                  const char *actor, const char *node)
 {
-    char *text = value != NULL ? mortise_json_text(r->what->mem, value) : NULL;
+    char *text =
+        value != NULL ? mortise_json_to_text(r->what->mem, value) : NULL;
     struct mortise_err err;
     int rv = MORTISE_ENOMEM;
 
     cmd->size = sizeof *cmd;
     cmd->json = text;
     if (value == NULL || text != NULL)
-        rv = mortise_apply(r->m, NULL, MORTISE_REHEARSED, cmd, 1, 0, actor,
-                           &err);
+        rv = mortise_apply(r->m, NULL, MORTISE_REHEARSAL_RUN_ID, cmd, 1, 0,
+                           actor, &err);
     mortise_release_str(r->what->mem, text);
     json_decref(value);
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(&r->err);
     else if (rv != MORTISE_OK)
-        mortise_problem(r, "E0903", NULL, "the answer to '%s' is invalid: %s",
-                        node, err.msg);
+        mortise_rehearsal_add_problem(r, "E0903", NULL,
+                                      "the answer to '%s' is invalid: %s", node,
+                                      err.msg);
     return rv == MORTISE_OK;
 }
 
 static json_t *convert_answer(const struct mortise_yaml *v)
 {
-    return v != NULL ? mortise_yaml_json(v, false) : NULL;
+    return v != NULL ? mortise_yaml_to_json(v, false) : NULL;
 }
 
 /* Fill in the command for a request; returns its value, a new reference or
@@ -119,7 +122,7 @@ static json_t *fill_human_command(const struct mortise_case_person *d,
     (void)request;
     cmd->kind = MORTISE_CMD_ANSWER;
     return json_pack("{s:b, s:s*, s:o*}", "approved",
-                     d->deed != MORTISE_CASE_REJECT, "reason", d->reason,
+                     d->action_kind != MORTISE_CASE_REJECT, "reason", d->reason,
                      "answer", convert_answer(d->answer));
 }
 
@@ -128,9 +131,10 @@ static json_t *fill_tool_command(const struct mortise_case_person *d,
                                  struct mortise_command *cmd)
 {
     cmd->kind = MORTISE_CMD_APPROVE_TOOL;
-    cmd->decision = d->deed == MORTISE_CASE_REJECT ? "reject" : "approve";
+    cmd->decision =
+        d->action_kind == MORTISE_CASE_REJECT ? "reject" : "approve";
     cmd->reason = d->reason;
-    cmd->digest = mortise_cli_text(request, "digest");
+    cmd->digest = mortise_cli_get_text(request, "digest");
     return convert_answer(d->args);
 }
 
@@ -160,7 +164,7 @@ static const struct {
     json_t *(*fill_deed_command)(const struct mortise_case_person *d,
                                  const json_t *request,
                                  struct mortise_command *cmd);
-    unsigned deeds; /* bits: 1 << deed */
+    unsigned person_action; /* bits: 1 << action_kind */
     bool args, answer;
     const char *takes;
 } kinds[] = {
@@ -184,31 +188,32 @@ static const struct {
 };
 
 /* Returns false if no command was applied. */
-static bool fill_deed_command(struct mortise_rehearsing *r,
+static bool fill_deed_command(struct mortise_rehearsal_state *r,
                               const json_t *request,
                               const struct mortise_case_person *d)
 {
-    const char *kind = mortise_cli_text(request, "kind");
-    char name[MORTISE_CONTEXT];
+    const char *kind = mortise_cli_get_text(request, "kind");
+    char name[MORTISE_CONTEXT_SIZE];
     const char *node = get_people_key(request, name);
-    struct mortise_command cmd = {.id = mortise_cli_text(request, "id")};
+    struct mortise_command cmd = {.id = mortise_cli_get_text(request, "id")};
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strcmp(kinds[i].kind, kind) != 0)
             continue;
-        if (kinds[i].deeds & 1u << d->deed &&
+        if (kinds[i].person_action & 1u << d->action_kind &&
             (d->args == NULL || kinds[i].args) &&
             (d->answer == NULL || kinds[i].answer))
             return apply_person_command(
                 r, &cmd, kinds[i].fill_deed_command(d, request, &cmd), d->by,
                 node);
-        mortise_problem(r, "E0903", NULL,
-                        "'%s' asks (%s); its answer must be: %s", node, kind,
-                        kinds[i].takes);
+        mortise_rehearsal_add_problem(r, "E0903", NULL,
+                                      "'%s' asks (%s); its answer must be: %s",
+                                      node, kind, kinds[i].takes);
         return false;
     }
-    mortise_problem(r, "E0903", NULL,
-                    "'%s' asks (%s); a test cannot answer that", node, kind);
+    mortise_rehearsal_add_problem(r, "E0903", NULL,
+                                  "'%s' asks (%s); a test cannot answer that",
+                                  node, kind);
     return false;
 }
 
@@ -218,30 +223,30 @@ static bool fill_deed_command(struct mortise_rehearsing *r,
 static json_t *make_done_value(const struct mortise_case_answer *a,
                                const json_t *request)
 {
-    json_t *result = mortise_answer_result(a);
+    json_t *result = mortise_answer_make_result(a);
 
     return json_object_get(request, "step") != NULL
                ? json_pack("{s:o}", "result", result)
                : result;
 }
 
-static bool resolve_scripted_doubt(struct mortise_rehearsing *r,
+static bool resolve_scripted_doubt(struct mortise_rehearsal_state *r,
                                    const json_t *request)
 {
-    char name[MORTISE_CONTEXT];
+    char name[MORTISE_CONTEXT_SIZE];
     const char *node = get_people_key(request, name);
     struct mortise_command cmd = {.kind = MORTISE_CMD_RESOLVE,
-                                  .id = mortise_cli_text(request, "id"),
+                                  .id = mortise_cli_get_text(request, "id"),
                                   .decision = NULL};
     const struct mortise_case_answer *a =
-        mortise_answer_doubt(r, request, &cmd.decision);
+        mortise_answer_find_resolution(r, request, &cmd.decision);
 
     if (a == NULL) {
-        mortise_problem(r, "E0903",
-                        "add in_doubt: done, retry or fail to its answer",
-                        "after a crash it is unknown whether %s happened, and "
-                        "the answer of '%s' does not state how to resolve that",
-                        mortise_cli_text(request, "tool"), node);
+        mortise_rehearsal_add_problem(
+            r, "E0903", "add in_doubt: done, retry or fail to its answer",
+            "after a crash it is unknown whether %s happened, and "
+            "the answer of '%s' does not state how to resolve that",
+            mortise_cli_get_text(request, "tool"), node);
         return false;
     }
     if (cmd.decision == NULL)
@@ -255,56 +260,59 @@ static bool resolve_scripted_doubt(struct mortise_rehearsing *r,
 
 /* ---- all pending requests ---------------------------------------------- */
 
-static bool handle_request(struct mortise_rehearsing *r, const json_t *request)
+static bool handle_request(struct mortise_rehearsal_state *r,
+                           const json_t *request)
 {
     const struct mortise_case_person *d;
 
     if (mortise_cli_needs_no_person(request))
         return false;
-    if (strcmp(mortise_cli_text(request, "kind"), "in_doubt") == 0)
+    if (strcmp(mortise_cli_get_text(request, "kind"), "in_doubt") == 0)
         return resolve_scripted_doubt(r, request);
     d = find_scripted_deed(r, request);
     return d != NULL && r->err.code == MORTISE_OK &&
-           d->deed != MORTISE_CASE_TIMEOUT && fill_deed_command(r, request, d);
+           d->action_kind != MORTISE_CASE_TIMEOUT &&
+           fill_deed_command(r, request, d);
 }
 
 /* The unscripted request with the earliest deadline; NULL if there is none.
  * Times as text sort in order of time. */
-static const json_t *find_first_unscripted(const struct mortise_rehearsing *r,
-                                           const json_t *list)
+static const json_t *
+find_first_unscripted(const struct mortise_rehearsal_state *r,
+                      const json_t *list)
 {
     const json_t *first = NULL;
 
     MORTISE_JSON_EACH (request, i, list) {
-        const char *deadline = mortise_cli_text(request, "deadline");
+        const char *deadline = mortise_cli_get_text(request, "deadline");
 
         if (deadline[0] == '\0' || mortise_cli_needs_no_person(request) ||
-            is_scripted_timeout(r, mortise_cli_text(request, "id")))
+            is_scripted_timeout(r, mortise_cli_get_text(request, "id")))
             continue;
         if (first == NULL ||
-            strcmp(deadline, mortise_cli_text(first, "deadline")) < 0)
+            strcmp(deadline, mortise_cli_get_text(first, "deadline")) < 0)
             first = request;
     }
     return first;
 }
 
-void mortise_human_answers_check_idle(struct mortise_rehearsing *r)
+void mortise_human_answers_check_idle(struct mortise_rehearsal_state *r)
 {
     const json_t *list, *first;
     json_t *show = NULL;
 
-    mortise_rehearsing_show(r, &show, &r->err);
+    mortise_rehearsal_get_show(r, &show, &r->err);
     list = json_object_get(show, "pending");
     first = find_first_unscripted(r, list);
     MORTISE_JSON_EACH (request, i, list) {
-        char one[MORTISE_CONTEXT], other[MORTISE_CONTEXT];
+        char one[MORTISE_CONTEXT_SIZE], other[MORTISE_CONTEXT_SIZE];
 
         if (first == NULL ||
-            !is_scripted_timeout(r, mortise_cli_text(request, "id")) ||
-            strcmp(mortise_cli_text(request, "deadline"),
-                   mortise_cli_text(first, "deadline")) < 0)
+            !is_scripted_timeout(r, mortise_cli_get_text(request, "id")) ||
+            strcmp(mortise_cli_get_text(request, "deadline"),
+                   mortise_cli_get_text(first, "deadline")) < 0)
             continue;
-        mortise_problem(
+        mortise_rehearsal_add_problem(
             r, "E0903",
             "script the second node too: an answer, or timeout: true",
             "'%s' has timeout: true, but '%s', which the case does not script, "
@@ -314,12 +322,12 @@ void mortise_human_answers_check_idle(struct mortise_rehearsing *r)
     json_decref(show);
 }
 
-bool mortise_human_answers_give(struct mortise_rehearsing *r)
+bool mortise_human_answers_send(struct mortise_rehearsal_state *r)
 {
     json_t *show = NULL;
     bool any = false;
 
-    mortise_rehearsing_show(r, &show, &r->err);
+    mortise_rehearsal_get_show(r, &show, &r->err);
     MORTISE_JSON_EACH (request, i, json_object_get(show, "pending")) {
         any = r->err.code == MORTISE_OK && handle_request(r, request);
         if (any)

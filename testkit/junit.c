@@ -68,11 +68,12 @@ static void put_case_counts(struct mortise_buf *b, const json_t *cases,
     unsigned long long n = 0, failures = 0, ms = 0;
 
     MORTISE_JSON_EACH (one, i, cases) {
-        if (file != NULL && strcmp(mortise_cli_text(one, "file"), file) != 0)
+        if (file != NULL &&
+            strcmp(mortise_cli_get_text(one, "file"), file) != 0)
             continue;
         n++;
         failures += !json_is_true(json_object_get(one, "ok"));
-        ms += mortise_cli_integer(one, "ms");
+        ms += mortise_cli_get_integer(one, "ms");
     }
     mortise_buf_printf(b,
                        " tests=\"%llu\" failures=\"%llu\" errors=\"0\" "
@@ -85,19 +86,20 @@ static void put_case_failure(struct mortise_buf *b, const json_t *findings)
     const json_t *first = json_array_get(findings, 0);
 
     mortise_buf_puts(b, "      <failure");
-    put_xml_attribute(b, "type", mortise_cli_text(first, "code"));
-    put_xml_attribute(b, "message", mortise_cli_text(first, "message"));
+    put_xml_attribute(b, "type", mortise_cli_get_text(first, "code"));
+    put_xml_attribute(b, "message", mortise_cli_get_text(first, "message"));
     mortise_buf_puts(b, ">");
     MORTISE_JSON_EACH (one, i, findings) {
-        const char *help = mortise_cli_text(one, "help");
+        const char *help = mortise_cli_get_text(one, "help");
 
-        put_xml_text(b, mortise_cli_text(one, "path"));
-        mortise_buf_printf(b, ":%llu:%llu: ",
-                           (unsigned long long)mortise_cli_integer(one, "line"),
-                           (unsigned long long)mortise_cli_integer(one, "col"));
-        put_xml_text(b, mortise_cli_text(one, "code"));
+        put_xml_text(b, mortise_cli_get_text(one, "path"));
+        mortise_buf_printf(
+            b, ":%llu:%llu: ",
+            (unsigned long long)mortise_cli_get_integer(one, "line"),
+            (unsigned long long)mortise_cli_get_integer(one, "col"));
+        put_xml_text(b, mortise_cli_get_text(one, "code"));
         mortise_buf_puts(b, ": ");
-        put_xml_text(b, mortise_cli_text(one, "message"));
+        put_xml_text(b, mortise_cli_get_text(one, "message"));
         if (help[0] != '\0') {
             mortise_buf_puts(b, " (");
             put_xml_text(b, help);
@@ -110,12 +112,12 @@ static void put_case_failure(struct mortise_buf *b, const json_t *findings)
 
 static void put_test_case(struct mortise_buf *b, const json_t *one)
 {
-    unsigned long long ms = mortise_cli_integer(one, "ms");
+    unsigned long long ms = mortise_cli_get_integer(one, "ms");
     bool ok = json_is_true(json_object_get(one, "ok"));
 
     mortise_buf_puts(b, "    <testcase");
-    put_xml_attribute(b, "classname", mortise_cli_text(one, "file"));
-    put_xml_attribute(b, "name", mortise_cli_text(one, "case"));
+    put_xml_attribute(b, "classname", mortise_cli_get_text(one, "file"));
+    put_xml_attribute(b, "name", mortise_cli_get_text(one, "case"));
     mortise_buf_printf(b, " time=\"%llu.%03llu\"%s>\n", ms / 1000, ms % 1000,
                        ok ? "/" : "");
     if (ok)
@@ -130,7 +132,7 @@ static void put_test_suites(struct mortise_buf *b, const json_t *cases)
     const char *file = NULL;
 
     MORTISE_JSON_EACH (one, i, cases) {
-        const char *its = mortise_cli_text(one, "file");
+        const char *its = mortise_cli_get_text(one, "file");
 
         if (file == NULL || strcmp(its, file) != 0) {
             if (file != NULL)

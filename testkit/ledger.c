@@ -45,7 +45,7 @@ int mortise_ledger_open(struct mortise_ledger *l, const struct mortise_mem *mem,
     if (l->fd < 0)
         return mortise_syserr(err, errno, "open %s", path);
     mortise_buf_init(&b, mem);
-    errnum = mortise_text_slurp(path, &b);
+    errnum = mortise_text_read_file(path, &b);
     if (errnum != 0)
         rv = mortise_syserr(err, errnum, "read %s", path);
     else if (b.n > 0)
@@ -87,8 +87,8 @@ const json_t *mortise_ledger_find(const struct mortise_ledger *l,
     for (size_t i = json_array_size(l->list); i-- > 0;) {
         const json_t *e = json_array_get(l->list, i);
 
-        if (strcmp(mortise_cli_text(e, key), value) == 0 &&
-            (more == NULL || strcmp(mortise_cli_text(e, more), and) == 0))
+        if (strcmp(mortise_cli_get_text(e, key), value) == 0 &&
+            (more == NULL || strcmp(mortise_cli_get_text(e, more), and) == 0))
             return e;
     }
     return NULL;

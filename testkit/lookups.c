@@ -17,7 +17,7 @@
 
 static const char *get_recall_scope(const json_t *body)
 {
-    const char *scope = mortise_cli_text(body, "scope");
+    const char *scope = mortise_cli_get_text(body, "scope");
 
     return scope[0] != '\0' ? scope : "global";
 }
@@ -46,7 +46,7 @@ static json_t *make_case_trace(const json_t *body,
 static json_t *make_recall_result(const struct mortise_case *c,
                                   const json_t *body)
 {
-    size_t most = (size_t)mortise_cli_integer(body, "max_traces");
+    size_t most = (size_t)mortise_cli_get_integer(body, "max_traces");
     json_t *list = json_array();
 
     for (size_t i = 0; c->memory != NULL && i < c->memory->n && i < most; i++)
@@ -62,7 +62,7 @@ static json_t *make_recall_result(const struct mortise_case *c,
 static const json_t *find_candidate(const json_t *body, const char *id)
 {
     MORTISE_JSON_EACH (one, i, json_object_get(body, "candidates"))
-        if (strcmp(mortise_cli_text(one, "id"), id) == 0)
+        if (strcmp(mortise_cli_get_text(one, "id"), id) == 0)
             return one;
     return NULL;
 }
@@ -70,7 +70,7 @@ static const json_t *find_candidate(const json_t *body, const char *id)
 static json_t *make_discovery_result(const struct mortise_case *c,
                                      const json_t *body)
 {
-    size_t most = (size_t)mortise_cli_integer(body, "max");
+    size_t most = (size_t)mortise_cli_get_integer(body, "max");
     json_t *list = json_array();
 
     for (size_t i = 0; c->discovery != NULL && i < c->discovery->n; i++) {
@@ -88,9 +88,9 @@ static json_t *make_discovery_result(const struct mortise_case *c,
     return json_pack("{s:o}", "results", list);
 }
 
-bool mortise_answer_lookup(struct mortise_rehearsing *r,
+bool mortise_answer_lookup(struct mortise_rehearsal_state *r,
                            const struct mortise_run_call *call,
-                           struct mortise_scripted *out)
+                           struct mortise_script_reply *out)
 {
     const struct mortise_case *c = r->what->one;
 

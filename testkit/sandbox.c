@@ -113,11 +113,11 @@ static int read_outcome(const struct mortise_rehearsal *r, const char *path,
     int errnum, rv;
 
     mortise_buf_init(&b, r->mem);
-    errnum = mortise_text_slurp(path, &b);
+    errnum = mortise_text_read_file(path, &b);
     rv = errnum != 0
              ? mortise_fail(err, MORTISE_ENOMEM,
                             "the process of the test reported no result")
-             : mortise_json_read(out, b.p, b.n, err);
+             : mortise_json_parse_written(out, b.p, b.n, err);
     mortise_buf_finish(&b);
     if (rv != MORTISE_OK)
         return rv;
@@ -131,8 +131,8 @@ static int read_outcome(const struct mortise_rehearsal *r, const char *path,
     return rv;
 }
 
-int mortise_sandbox(struct mortise_rehearsal *r, json_t **out, bool *died,
-                    struct mortise_err *err)
+int mortise_sandbox_rehearse(struct mortise_rehearsal *r, json_t **out,
+                             bool *died, struct mortise_err *err)
 {
     uint64_t die_at = r->die_at;
     struct mortise_tempdir dir;

@@ -9,7 +9,7 @@
 /* Rehearse once in a new directory, which is removed afterwards.  If the
  * process kills itself as told, a second process resumes the run: *died.  *out
  * as from mortise_rehearse(). */
-int mortise_sandbox(struct mortise_rehearsal *r, json_t **out, bool *died,
-                    struct mortise_err *err);
+int mortise_sandbox_rehearse(struct mortise_rehearsal *r, json_t **out,
+                             bool *died, struct mortise_err *err);
 
 #endif

@@ -34,7 +34,8 @@ struct test_session {
     size_t passed, failed;
     json_t *others; /* names of the cases that --filter excluded */
     struct mortise_coverage coverage;
-    struct mortise_covered *covered; /* of the file; NULL: no --coverage */
+    struct mortise_graph_coverage
+        *covered; /* of the file; NULL: no --coverage */
 };
 
 /* ---- reporting --------------------------------------------------------- */
@@ -46,18 +47,18 @@ static void print_case_result(struct test_session *t,
     struct mortise_out *o = &t->cli->out;
     struct mortise_buf b;
 
-    mortise_out_style(o, d->n_errors == 0 ? MORTISE_GOOD : MORTISE_BAD);
+    mortise_out_set_style(o, d->n_errors == 0 ? MORTISE_GOOD : MORTISE_BAD);
     mortise_out_puts(o, d->n_errors == 0 ? "ok    " : "FAIL  ");
-    mortise_out_style(o, MORTISE_PLAIN);
+    mortise_out_set_style(o, MORTISE_PLAIN);
     mortise_out_print_escaped(o, "%s: %s", t->path, c->name->str);
     if (crashes > 0)
         mortise_out_printf(o, " (%llu crashes)", (unsigned long long)crashes);
     mortise_out_puts(o, "\n");
     if (d->n_errors > 0) {
         mortise_buf_init(&b, t->cli->mem);
-        mortise_diags_text(d, &b);
+        mortise_diags_format(d, &b);
         if (mortise_buf_cstr(&b) != NULL)
-            mortise_out_text(o, b.p, 6);
+            mortise_out_put_text(o, b.p, 6);
         mortise_buf_finish(&b);
     }
     mortise_out_flush(o);
@@ -71,7 +72,7 @@ static json_t *make_case_findings_json(struct test_session *t,
 
     mortise_buf_init(&b, t->cli->mem);
     mortise_diags_json(d, &b);
-    mortise_json_read(&v, b.p, b.n, NULL);
+    mortise_json_parse_written(&v, b.p, b.n, NULL);
     list = json_incref(json_object_get(v, "findings"));
     json_decref(v);
     mortise_buf_finish(&b);
@@ -109,7 +110,7 @@ static int run_case_with_crash(const struct mortise_case *c,
     char where[96];
     json_t *out;
     bool died;
-    int rv = mortise_sandbox(r, &out, &died, err);
+    int rv = mortise_sandbox_rehearse(r, &out, &died, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -117,9 +118,9 @@ static int run_case_with_crash(const struct mortise_case *c,
              r->die_after ? "when" : "before", (unsigned long long)r->die_at,
              r->die_after ? "was on disk" : "was written");
     *n += died;
-    mortise_expect_problems(c, out, where, d);
+    mortise_expect_report_problems(c, out, where, d);
     if (d->n_errors == 0 && !json_is_true(json_object_get(out, "failed_doubt")))
-        mortise_expect_same(c, plain, out, where, d);
+        mortise_expect_check_same(c, plain, out, where, d);
     json_decref(out);
     return MORTISE_OK;
 }
@@ -129,7 +130,7 @@ static int crash_everywhere(const struct mortise_case *c,
                             struct mortise_diags *d, uint64_t *n,
                             struct mortise_err *err)
 {
-    uint64_t last = mortise_cli_integer(plain, "commits");
+    uint64_t last = mortise_cli_get_integer(plain, "commits");
     int rv = MORTISE_OK;
 
     for (uint64_t i = 0; i < 2 * last && rv == MORTISE_OK; i++) {
@@ -155,11 +156,11 @@ static int run_case(struct test_session *t, const struct mortise_case *c,
     json_t *plain;
     uint64_t crashes = 0, began = mortise_mono_ms();
     bool died;
-    int rv = mortise_sandbox(&r, &plain, &died, err);
+    int rv = mortise_sandbox_rehearse(&r, &plain, &died, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    mortise_expect_judge(c, plain, d);
+    mortise_expect_check(c, plain, d);
     if (d->n_errors == 0 && t->cli->args.crash_everywhere)
         rv = crash_everywhere(c, &r, plain, d, &crashes, err);
     if (rv == MORTISE_OK && d->failed)
@@ -213,7 +214,7 @@ static int find_deployment_for_file(struct test_session *t,
 
     t->cli->cases = t->file->deployment;
     t->covered = NULL;
-    rv = mortise_cli_find(t->cli, t->file->graph, err);
+    rv = mortise_cli_find_deployment(t->cli, t->file->graph, err);
     if (rv == MORTISE_OK && t->cli->args.coverage)
         rv = mortise_coverage_get(&t->coverage, t->file->graph, &t->covered,
                                   err);
@@ -226,14 +227,14 @@ static int run_test_file(struct test_session *t, struct mortise_err *err)
     struct mortise_diags d;
     char *text;
     size_t n;
-    int rv = mortise_cli_read(t->cli, t->path, &text, &n, err);
+    int rv = mortise_cli_read_file(t->cli, t->path, &text, &n, err);
 
     if (rv != MORTISE_OK)
         return rv;
     mortise_diags_init(&d, t->cli->mem);
     rv = mortise_casefile_read(&t->file, t->cli->mem, t->path, text, n, &d);
     mortise_release(t->cli->mem, text, n + 1);
-    mortise_cli_findings(t->cli, &d);
+    mortise_cli_print_findings(t->cli, &d);
     if (rv != MORTISE_OK)
         return rv == MORTISE_ENOMEM
                    ? mortise_nomem(err)
@@ -253,9 +254,9 @@ static int check_test_files(struct mortise_cli *cli)
     int code;
 
     mortise_diags_init(&d, cli->mem);
-    code = mortise_cli_check(cli, &d);
+    code = mortise_cli_check_operands(cli, &d);
     if (code != MORTISE_EXIT_OK)
-        mortise_cli_findings(cli, &d);
+        mortise_cli_print_findings(cli, &d);
     mortise_diags_finish(&d);
     return code;
 }
@@ -273,7 +274,7 @@ static void print_json_report(struct test_session *t)
     put_report_member(t, "failed", json_integer((json_int_t)t->failed));
     if (t->cli->args.coverage)
         put_report_member(t, "coverage", mortise_coverage_json(&t->coverage));
-    mortise_out_json(&t->cli->out, t->report, true);
+    mortise_out_put_json(&t->cli->out, t->report, true);
 }
 
 static int print_test_summary(struct test_session *t)
@@ -301,7 +302,7 @@ static int check_filter_matched(const struct test_session *t,
         return MORTISE_OK;
     for (; k < n && k < NAMES_MAX; k++)
         names[k] = json_string_value(json_array_get(t->others, k));
-    near = mortise_nearest(filter, names, k);
+    near = mortise_nearest_find(filter, names, k);
     if (near == NULL && k > 0)
         near = names[0];
     return near == NULL ? mortise_fail(err, MORTISE_ENOTFOUND,
@@ -325,7 +326,7 @@ static int write_junit(struct test_session *t, struct mortise_err *err)
     mortise_buf_init(&b, t->cli->mem);
     mortise_junit_write(&b, t->report);
     rv = b.failed ? mortise_nomem(err)
-                  : mortise_file_output(path, b.p, b.n, 0666, 0, err);
+                  : mortise_file_write_output(path, b.p, b.n, 0666, 0, err);
     mortise_buf_finish(&b);
     return rv;
 }
@@ -335,7 +336,7 @@ static int write_junit(struct test_session *t, struct mortise_err *err)
 static int start_test_session(struct test_session *t, struct mortise_err *err)
 {
     const struct mortise_args *args = &t->cli->args;
-    int rv = mortise_stop_begin(err);
+    int rv = mortise_stop_install(err);
 
     mortise_coverage_init(&t->coverage, t->cli);
     t->others = json_array();
@@ -380,7 +381,7 @@ static int run_test_files(struct mortise_cli *cli)
 
 static int test(struct mortise_cli *cli, struct mortise_err *err)
 {
-    int code = mortise_cli_format(cli);
+    int code = mortise_cli_parse_format(cli);
 
     (void)err; /* run_files() prints it */
     if (code == MORTISE_EXIT_OK)

@@ -27,7 +27,7 @@ int mortise_open(struct mortise **out, const struct mortise_options *options,
     int rv;
     WITH_ERR(err);
 
-    rv = mortise_engine_open(out, options, MORTISE_HOLDING_STAYS, NULL, err);
+    rv = mortise_engine_open(out, options, MORTISE_MODE_SERVER, NULL, err);
     if (rv == MORTISE_OK && (options->flags & MORTISE_OPEN_LISTEN) != 0)
         rv = mortise_control_listen(out, err);
     return copy_out_error(rv, err, their_err);
@@ -51,9 +51,9 @@ int mortise_poll(struct mortise *m, int timeout_ms, struct mortise_err *err)
                 "mortise_poll() was called from a callback of this engine"),
             err, their_err);
     if (m->state != MORTISE_ENGINE_BROKEN)
-        mortise_turn(m, timeout_ms);
-    if (m->trouble_untold || m->state == MORTISE_ENGINE_BROKEN) {
-        m->trouble_untold = false;
+        mortise_loop_turn(m, timeout_ms);
+    if (m->trouble_unreported || m->state == MORTISE_ENGINE_BROKEN) {
+        m->trouble_unreported = false;
         *err = m->trouble;
         return copy_out_error(m->trouble.code, err, their_err);
     }
@@ -70,8 +70,8 @@ int mortise_timeout(struct mortise *m)
 {
     assert_on_loop(m);
     if (m->state == MORTISE_ENGINE_BROKEN)
-        return m->trouble_untold ? 0 : -1;
-    return m->trouble_untold ? 0 : mortise_loop_timeout(m);
+        return m->trouble_unreported ? 0 : -1;
+    return m->trouble_unreported ? 0 : mortise_loop_get_timeout(m);
 }
 
 /* ---- graphs -------------------------------------------------------------- */
@@ -79,7 +79,7 @@ int mortise_timeout(struct mortise *m)
 static int read_graph_text(const char *path, struct mortise_buf *b,
                            struct mortise_err *err)
 {
-    int errnum = mortise_text_slurp(path, b);
+    int errnum = mortise_text_read_file(path, b);
 
     if (errnum != 0)
         return mortise_syserr(err, errnum, "read %s", path);
@@ -100,7 +100,7 @@ int mortise_load(struct mortise *m, const char *path,
     rv = begin_api_call(m, err);
     if (rv != MORTISE_OK)
         return copy_out_error(rv, err, their_err);
-    mortise_enter(m);
+    mortise_loop_enter(m);
     mortise_buf_init(&text, m->mem);
     mortise_buf_init(&findings, m->mem);
     rv = read_graph_text(path, &text, err);
@@ -114,7 +114,7 @@ int mortise_load(struct mortise *m, const char *path,
         *report = mortise_strndup(m->mem, findings.p, findings.n);
     mortise_buf_finish(&text);
     mortise_buf_finish(&findings);
-    mortise_leave(m);
+    mortise_loop_leave(m);
     return copy_out_error(rv, err, their_err);
 }
 
@@ -136,7 +136,7 @@ struct wait {
 static void finish_wait(struct mortise_watch *w, int status, const char *reason,
                         const struct mortise_err *err)
 {
-    struct wait *x = MORTISE_OF(w, struct wait, watch);
+    struct wait *x = MORTISE_CONTAINER_OF(w, struct wait, watch);
 
     (void)reason;
     x->over = true;
@@ -154,7 +154,7 @@ static int wait_for_run(struct mortise *m, const char *tenant, const char *run,
     if (rv != MORTISE_OK)
         return rv;
     while (!x.over)
-        mortise_turn(m, -1);
+        mortise_loop_turn(m, -1);
     if (status != NULL)
         *status = x.status;
     if (x.err.code != MORTISE_OK)
@@ -217,9 +217,10 @@ static void send_last_event(struct subscription *s, int code)
 
 static int deliver_subscribed_event(struct mortise_watch *w, json_t *event)
 {
-    struct subscription *s = MORTISE_OF(w, struct subscription, watch);
+    struct subscription *s =
+        MORTISE_CONTAINER_OF(w, struct subscription, watch);
     const json_t *seq = json_object_get(event, "seq");
-    char *text = s->over ? NULL : mortise_json_text(s->m->mem, event);
+    char *text = s->over ? NULL : mortise_json_to_text(s->m->mem, event);
     int said;
 
     if (s->over)
@@ -238,7 +239,8 @@ static void finish_subscription(struct mortise_watch *w, int status,
                                 const char *reason,
                                 const struct mortise_err *err)
 {
-    struct subscription *s = MORTISE_OF(w, struct subscription, watch);
+    struct subscription *s =
+        MORTISE_CONTAINER_OF(w, struct subscription, watch);
     const struct mortise_err fine = {.code = MORTISE_OK};
 
     if (s->first != NULL)
@@ -325,11 +327,11 @@ static void end_subscription(struct mortise *m, uint64_t id)
     if (w == NULL || w->event != deliver_subscribed_event)
         return;
     if (m->turning) { /* the engine is iterating over its watches */
-        MORTISE_OF(w, struct subscription, watch)->over = true;
+        MORTISE_CONTAINER_OF(w, struct subscription, watch)->over = true;
         return;
     }
     mortise_watch_end(m, w);
-    mortise_release(m->mem, MORTISE_OF(w, struct subscription, watch),
+    mortise_release(m->mem, MORTISE_CONTAINER_OF(w, struct subscription, watch),
                     sizeof(struct subscription));
 }
 
@@ -345,7 +347,7 @@ struct start_wait {
 static void finish_start(struct mortise_new_run *n, struct mortise_live *live,
                          const struct mortise_err *err)
 {
-    struct start_wait *x = MORTISE_OF(n, struct start_wait, run);
+    struct start_wait *x = MORTISE_CONTAINER_OF(n, struct start_wait, run);
     struct wait *w = &x->admitted;
     int rv = err->code;
 
@@ -392,7 +394,7 @@ static int start_and_wait(struct mortise *m, struct mortise_graph *g,
     x.run.done = finish_start;
     mortise_live_start(m, &x.run, g, tenant_or_default(s->tenant), s->run);
     while (!x.admitted.over)
-        mortise_turn(m, -1);
+        mortise_loop_turn(m, -1);
     json_decref(x.run.input);
     if (x.admitted.err.code == MORTISE_OK)
         return MORTISE_OK;
@@ -418,9 +420,9 @@ int mortise_start(struct mortise *m, struct mortise_graph *g,
         rv = copy_start_options(&s, options, err);
     if (rv != MORTISE_OK)
         return copy_out_error(rv, err, their_err);
-    mortise_enter(m);
+    mortise_loop_enter(m);
     rv = start_and_wait(m, g, &s, run_id, &event_id, err);
-    mortise_leave(m);
+    mortise_loop_leave(m);
     if (s.event_id != NULL)
         *s.event_id = event_id;
     return copy_out_error(rv, err, their_err);
@@ -437,7 +439,8 @@ struct command_wait {
 static void finish_command(struct mortise_order *o,
                            const struct mortise_err *err)
 {
-    struct command_wait *x = MORTISE_OF(o, struct command_wait, order);
+    struct command_wait *x =
+        MORTISE_CONTAINER_OF(o, struct command_wait, order);
 
     x->over = true;
     x->err = *err;
@@ -505,7 +508,7 @@ int mortise_apply(struct mortise *m, const char *tenant, const char *run,
                           "flags has bits that this version does not support");
     if (rv != MORTISE_OK)
         return copy_out_error(rv, err, their_err);
-    mortise_enter(m);
+    mortise_loop_enter(m);
     rv = check_api_actor(m, &actor, err);
     if (rv == MORTISE_OK)
         rv = read_api_commands(m, commands, n_commands, &list, err);
@@ -515,10 +518,10 @@ int mortise_apply(struct mortise *m, const char *tenant, const char *run,
                                      .actor = actor,
                                      .done = finish_command};
     if (rv == MORTISE_OK)
-        mortise_live_command(m, tenant_or_default(tenant), run, &x.order);
-    mortise_leave(m);
+        mortise_live_send_order(m, tenant_or_default(tenant), run, &x.order);
+    mortise_loop_leave(m);
     while (rv == MORTISE_OK && !x.over)
-        mortise_turn(m, -1);
+        mortise_loop_turn(m, -1);
     free_api_commands(m, list, n_commands);
     if (rv == MORTISE_OK && x.err.code != MORTISE_OK) {
         *err = x.err;
@@ -541,7 +544,7 @@ struct query_wait {
 static void finish_api_query(struct mortise_query *q, json_t *value, int rv,
                              const struct mortise_err *err)
 {
-    struct query_wait *x = MORTISE_OF(q, struct query_wait, query);
+    struct query_wait *x = MORTISE_CONTAINER_OF(q, struct query_wait, query);
 
     x->over = true;
     x->value = value;
@@ -562,13 +565,13 @@ static int query_and_wait(struct mortise *m, mortise_query_fn *fn,
     rv = begin_api_call(m, err);
     if (rv != MORTISE_OK)
         return copy_out_error(rv, err, their_err);
-    mortise_enter(m);
+    mortise_loop_enter(m);
     fn(m, &x.query, tenant_or_default(tenant), word, limit);
-    mortise_leave(m);
+    mortise_loop_leave(m);
     while (!x.over)
-        mortise_turn(m, -1);
+        mortise_loop_turn(m, -1);
     if (x.rv == MORTISE_OK) {
-        *json = mortise_json_text(m->mem, x.value);
+        *json = mortise_json_to_text(m->mem, x.value);
         if (*json == NULL)
             x.rv = mortise_nomem(&x.err);
     }
@@ -629,16 +632,16 @@ int mortise_events(struct mortise *m, const char *tenant, const char *run,
         s->watch.until = MORTISE_UNTIL_NOW;
     s->watch.after = after;
     s->first = &x;
-    mortise_enter(m);
+    mortise_loop_enter(m);
     rv = mortise_watch_add(m, &s->watch, tenant_or_default(tenant), run, err);
-    mortise_leave(m);
+    mortise_loop_leave(m);
     if (rv != MORTISE_OK) {
         mortise_release(m->mem, s, sizeof *s);
         return copy_out_error(rv, err, their_err);
     }
     made = m->last_watch;
     while (!x.over && (s->watch.behind || s->watch.until == MORTISE_UNTIL_NOW))
-        mortise_turn(m, -1);
+        mortise_loop_turn(m, -1);
     if (x.over) {
         if (x.err.code != MORTISE_OK)
             *err = x.err;

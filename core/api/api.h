@@ -27,8 +27,8 @@ static inline int begin_api_call(struct mortise *m, struct mortise_err *err)
         return mortise_fail(err, MORTISE_ESTATE,
                             "called from inside a callback of this engine");
     while (m->state == MORTISE_ENGINE_FAILING)
-        mortise_turn(m, -1);
-    return mortise_engine_ready(m, err);
+        mortise_loop_turn(m, -1);
+    return mortise_engine_check_ready(m, err);
 }
 
 static inline const char *tenant_or_default(const char *tenant)

@@ -38,9 +38,9 @@ static int fill_claimed(struct spawn_op_wait *w)
     out->outcome = w->op.outcome;
     out->state = now->state;
     out->terminal_status = now->status;
-    mortise_spawns_handle(out->handle, w->op.parent, w->op.id);
+    mortise_spawns_print_handle(out->handle, w->op.parent, w->op.id);
     copy_record_text(out->child, sizeof out->child, now->child);
-    if (!mortise_spawn_is_over(now))
+    if (!mortise_spawn_has_ended(now))
         copy_record_text(out->token, sizeof out->token, now->token);
     if (now->result == NULL)
         return MORTISE_OK;
@@ -53,7 +53,8 @@ static int fill_claimed(struct spawn_op_wait *w)
 
 static void handle_landed(struct mortise_spawn_op *op, int result)
 {
-    struct spawn_op_wait *w = MORTISE_OF(op, struct spawn_op_wait, op);
+    struct spawn_op_wait *w =
+        MORTISE_CONTAINER_OF(op, struct spawn_op_wait, op);
 
     w->over = true;
     w->rv = result;
@@ -67,7 +68,8 @@ static void handle_landed(struct mortise_spawn_op *op, int result)
 static void handle_decided(struct mortise_spawn_op *op, int rv,
                            const struct mortise_err *err)
 {
-    struct spawn_op_wait *w = MORTISE_OF(op, struct spawn_op_wait, op);
+    struct spawn_op_wait *w =
+        MORTISE_CONTAINER_OF(op, struct spawn_op_wait, op);
 
     if (rv == MORTISE_OK && w->out != NULL)
         rv = fill_claimed(w);
@@ -102,11 +104,11 @@ static int run_op_and_wait(struct mortise *m,
         w = (struct spawn_op_wait){.op = *ask, .out = out};
         w.op.decided = handle_decided;
         w.op.landed = handle_landed;
-        mortise_enter(m);
+        mortise_loop_enter(m);
         mortise_spawns_begin(m, &w.op);
-        mortise_leave(m);
+        mortise_loop_leave(m);
         while (!w.over)
-            mortise_turn(m, -1);
+            mortise_loop_turn(m, -1);
         if (w.rv != MORTISE_OK && out != NULL)
             clear_claimed(m, out);
     } while (w.rv == MORTISE_ECONFLICT);
@@ -120,13 +122,13 @@ static int run_op_and_wait(struct mortise *m,
 static int check_claim_fields(const struct mortise_spawn_claim *c,
                               struct mortise_err *err)
 {
-    int rv = mortise_check_name("tenant", tenant_or_default(c->tenant), err);
+    int rv = mortise_name_check("tenant", tenant_or_default(c->tenant), err);
 
     if (c->run == NULL || c->call == NULL || c->name == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
                             "a claim needs a run, a call and a name");
     if (rv == MORTISE_OK)
-        rv = mortise_check_name("run id", c->run, err);
+        rv = mortise_name_check("run id", c->run, err);
     if (rv == MORTISE_OK && c->execution != NULL)
         rv = mortise_utf8_check_line("execution", c->execution,
                                      MORTISE_EXEC_PATH - 1, err);
@@ -163,7 +165,7 @@ int mortise_try_claim_spawn(struct mortise *m,
                             struct mortise_spawn_claimed *out,
                             struct mortise_err *err)
 {
-    struct mortise_spawn_op op = {.kind = MORTISE_SPAWN_CLAIMS};
+    struct mortise_spawn_op op = {.kind = MORTISE_SPAWN_OP_CLAIM};
     int rv;
 
     WITH_ERR(err);
@@ -206,7 +208,7 @@ static int run_handle_op(struct mortise *m, const char *tenant,
     if (handle == NULL || token == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
                             "a handle and its token are required");
-    if (!mortise_spawns_parse(handle, parent, op->id))
+    if (!mortise_spawns_parse_handle(handle, parent, op->id))
         return mortise_fail(err, MORTISE_ENOTFOUND, "no such spawn handle");
     op->tenant = tenant_or_default(tenant);
     op->parent = parent;
@@ -218,7 +220,7 @@ int mortise_register_child_session(struct mortise *m, const char *tenant,
                                    const char *handle, const char *token,
                                    const char *child, struct mortise_err *err)
 {
-    struct mortise_spawn_op op = {.kind = MORTISE_SPAWN_REGISTERS,
+    struct mortise_spawn_op op = {.kind = MORTISE_SPAWN_OP_REGISTER,
                                   .child = child};
     int rv;
 
@@ -234,7 +236,7 @@ int mortise_advance_spawn(struct mortise *m, const char *tenant,
                           const char *handle, const char *token, int state,
                           struct mortise_err *err)
 {
-    struct mortise_spawn_op op = {.kind = MORTISE_SPAWN_ADVANCES,
+    struct mortise_spawn_op op = {.kind = MORTISE_SPAWN_OP_ADVANCE,
                                   .state = (enum mortise_spawn_state)state};
     int rv;
 
@@ -262,11 +264,11 @@ static int parse_result_text(const struct mortise *m, const char *result,
     rv = mortise_json_parse(&value, result, strlen(result), err);
     if (rv != MORTISE_OK)
         return mortise_err_prefix(err, rv, "result");
-    if (mortise_secret_store_is_in(m->secret_store, value))
+    if (mortise_secret_store_has_secret_in(m->secret_store, value))
         rv = mortise_fail(err, MORTISE_EINVAL,
                           "the result contains a secret and would be stored");
     else
-        rv = mortise_spawns_result(m, value, text, err);
+        rv = mortise_spawns_encode_result(m, value, text, err);
     json_decref(value);
     return rv;
 }
@@ -275,7 +277,7 @@ int mortise_settle_spawn(struct mortise *m, const char *tenant,
                          const char *handle, const char *token, int status,
                          const char *result, struct mortise_err *err)
 {
-    struct mortise_spawn_op op = {.kind = MORTISE_SPAWN_SETTLES,
+    struct mortise_spawn_op op = {.kind = MORTISE_SPAWN_OP_SETTLE,
                                   .status = (enum mortise_spawn_status)status};
     char *text = NULL;
     int rv;

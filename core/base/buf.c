@@ -71,7 +71,7 @@ void mortise_buf_vprintf(struct mortise_buf *b, const char *fmt, va_list ap)
     b->n += (size_t)n;
 }
 
-void mortise_buf_escaped(struct mortise_buf *b, const char *s, size_t n)
+void mortise_buf_put_escaped(struct mortise_buf *b, const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (s[i] == '"' || s[i] == '\\')
@@ -89,19 +89,19 @@ void mortise_buf_printf(struct mortise_buf *b, const char *fmt, ...)
     va_end(ap);
 }
 
-void mortise_buf_blob(struct mortise_buf *b, const void *p, size_t n)
+void mortise_buf_put_blob(struct mortise_buf *b, const void *p, size_t n)
 {
     if (n > UINT32_MAX) {
         b->failed = true;
         return;
     }
-    mortise_buf_u32(b, (uint32_t)n);
+    mortise_buf_put_u32(b, (uint32_t)n);
     mortise_buf_put(b, p, n);
 }
 
-void mortise_buf_str(struct mortise_buf *b, const char *s)
+void mortise_buf_put_str(struct mortise_buf *b, const char *s)
 {
-    mortise_buf_blob(b, s, s != NULL ? strlen(s) : 0);
+    mortise_buf_put_blob(b, s, s != NULL ? strlen(s) : 0);
 }
 
 char *mortise_buf_cstr(struct mortise_buf *b)

@@ -45,29 +45,30 @@ static inline void mortise_buf_put(struct mortise_buf *b, const void *p,
 }
 void mortise_buf_puts(struct mortise_buf *b, const char *s);
 /* Append s with a backslash before each quote and backslash. */
-void mortise_buf_escaped(struct mortise_buf *b, const char *s, size_t n);
+void mortise_buf_put_escaped(struct mortise_buf *b, const char *s, size_t n);
 void mortise_buf_printf(struct mortise_buf *b, const char *fmt, ...)
     MORTISE_PRINTF(2, 3);
 void mortise_buf_vprintf(struct mortise_buf *b, const char *fmt, va_list ap)
     MORTISE_PRINTF(2, 0);
-static inline void mortise_buf_u8(struct mortise_buf *b, uint8_t v)
+static inline void mortise_buf_put_u8(struct mortise_buf *b, uint8_t v)
 {
     mortise_buf_put(b, &v, sizeof v);
 }
-static inline void mortise_buf_u16(struct mortise_buf *b, uint16_t v)
+static inline void mortise_buf_put_u16(struct mortise_buf *b, uint16_t v)
 {
     mortise_buf_put(b, &v, sizeof v);
 }
-static inline void mortise_buf_u32(struct mortise_buf *b, uint32_t v)
+static inline void mortise_buf_put_u32(struct mortise_buf *b, uint32_t v)
 {
     mortise_buf_put(b, &v, sizeof v);
 }
-static inline void mortise_buf_u64(struct mortise_buf *b, uint64_t v)
+static inline void mortise_buf_put_u64(struct mortise_buf *b, uint64_t v)
 {
     mortise_buf_put(b, &v, sizeof v);
 }
-void mortise_buf_blob(struct mortise_buf *b, const void *p, size_t n);
-void mortise_buf_str(struct mortise_buf *b, const char *s); /* NULL writes "" */
+void mortise_buf_put_blob(struct mortise_buf *b, const void *p, size_t n);
+void mortise_buf_put_str(struct mortise_buf *b,
+                         const char *s); /* NULL writes "" */
 /* Add a NUL after the bytes (not counted in n); NULL if that failed. */
 char *mortise_buf_cstr(struct mortise_buf *b);
 
@@ -86,7 +87,7 @@ static inline void mortise_reader_init(struct mortise_reader *r, const void *p,
     r->bad = false;
 }
 /* The next n bytes, borrowed; NULL if fewer are left. */
-static inline const void *mortise_read_raw(struct mortise_reader *r, size_t n)
+static inline const void *mortise_read_bytes(struct mortise_reader *r, size_t n)
 {
     const unsigned char *at = r->p;
 
@@ -98,10 +99,10 @@ static inline const void *mortise_read_raw(struct mortise_reader *r, size_t n)
     return at;
 }
 /* Copy the next n bytes to `out`; leave `out` unchanged if fewer are left. */
-static inline void mortise_read_number(struct mortise_reader *r, void *out,
-                                       size_t n)
+static inline void mortise_read_copy(struct mortise_reader *r, void *out,
+                                     size_t n)
 {
-    const void *p = mortise_read_raw(r, n);
+    const void *p = mortise_read_bytes(r, n);
 
     if (p != NULL)
         memcpy(out, p, n);
@@ -110,35 +111,35 @@ static inline uint8_t mortise_read_u8(struct mortise_reader *r)
 {
     uint8_t v = 0;
 
-    mortise_read_number(r, &v, sizeof v);
+    mortise_read_copy(r, &v, sizeof v);
     return v;
 }
 static inline uint16_t mortise_read_u16(struct mortise_reader *r)
 {
     uint16_t v = 0;
 
-    mortise_read_number(r, &v, sizeof v);
+    mortise_read_copy(r, &v, sizeof v);
     return v;
 }
 static inline uint32_t mortise_read_u32(struct mortise_reader *r)
 {
     uint32_t v = 0;
 
-    mortise_read_number(r, &v, sizeof v);
+    mortise_read_copy(r, &v, sizeof v);
     return v;
 }
 static inline uint64_t mortise_read_u64(struct mortise_reader *r)
 {
     uint64_t v = 0;
 
-    mortise_read_number(r, &v, sizeof v);
+    mortise_read_copy(r, &v, sizeof v);
     return v;
 }
 /* The next blob, borrowed; "" with *n = 0 if the bytes end before it does. */
 static inline const char *mortise_read_blob(struct mortise_reader *r, size_t *n)
 {
     uint32_t len = mortise_read_u32(r);
-    const char *p = mortise_read_raw(r, len);
+    const char *p = mortise_read_bytes(r, len);
 
     *n = p != NULL ? len : 0;
     return p != NULL ? p : "";

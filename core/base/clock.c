@@ -61,7 +61,7 @@ uint64_t mortise_mono_ns(void)
     return (at != 0 ? at : get_real_mono_ns()) + get_skipped_ms() * NS_PER_MS;
 }
 
-uint64_t mortise_real_ms(void)
+uint64_t mortise_clock_get_actual_ms(void)
 {
     return get_real_mono_ns() / NS_PER_MS;
 }
@@ -71,14 +71,14 @@ uint64_t mortise_mono_ms(void)
     return mortise_mono_ns() / NS_PER_MS;
 }
 
-uint64_t mortise_mono_after(uint64_t ms)
+uint64_t mortise_mono_ns_after(uint64_t ms)
 {
     const uint64_t longest = (uint64_t)1 << 43;
 
     return mortise_mono_ns() + (ms < longest ? ms : longest) * NS_PER_MS;
 }
 
-void mortise_time_text(char out[MORTISE_TIME_TEXT], uint64_t ms)
+void mortise_time_format(char out[MORTISE_TIME_TEXT], uint64_t ms)
 {
     const uint64_t last = 253402300799999; /* the end of the year 9999 */
     time_t s;

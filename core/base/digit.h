@@ -5,9 +5,9 @@
 enum { MORTISE_NO_DIGIT = 16 };
 
 /* The value (0 to 15) of a decimal or hexadecimal digit, else MORTISE_NO_DIGIT.
- * That is not less than any base up to 16, so `mortise_digit(c) < base`
+ * That is not less than any base up to 16, so `mortise_digit_get_value(c) < base`
  * suffices as a check. */
-static inline unsigned mortise_digit(char c)
+static inline unsigned mortise_digit_get_value(char c)
 {
     if (c >= '0' && c <= '9')
         return (unsigned)(c - '0');

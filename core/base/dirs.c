@@ -25,7 +25,8 @@ static bool has_name_suffix(const char *name, const char *suffix)
 
 static int add_file_name(struct mortise_listing *l, const char *name)
 {
-    char **grown = mortise_grow(l->mem, l->names, l->n, &l->cap, sizeof *grown);
+    char **grown =
+        mortise_array_grow(l->mem, l->names, l->n, &l->cap, sizeof *grown);
 
     if (grown == NULL)
         return MORTISE_ENOMEM;

@@ -136,7 +136,7 @@ static int errno_to_result(int errnum)
     case EACCES:
     case EPERM:
         return MORTISE_EDENIED;
-    case MORTISE_NO_FILE:
+    case MORTISE_ERRNO_NOT_REGULAR:
         return MORTISE_EINVAL;
     default:
         return MORTISE_EIO;
@@ -154,7 +154,7 @@ static const char *errno_to_text(int errnum, char *room, size_t size)
 {
     struct rlimit most;
 
-    if (errnum == MORTISE_NO_FILE)
+    if (errnum == MORTISE_ERRNO_NOT_REGULAR)
         return "not a regular file";
     if (errnum == ENFILE)
         return "the system's limit of open files is reached (sysctl "

@@ -109,7 +109,7 @@ int mortise_file_read(struct mortise_buf *b, const char *path, uint64_t max,
     return rv;
 }
 
-int mortise_file_put(int fd, const void *p, size_t n)
+int mortise_file_write_fd(int fd, const void *p, size_t n)
 {
     const char *at = p;
     ssize_t done;
@@ -140,8 +140,8 @@ bool mortise_file_find_on_path(const char **path, const char *name, char *out,
     return false;
 }
 
-int mortise_file_path(char *out, size_t size, struct mortise_err *err,
-                      const char *fmt, ...)
+int mortise_file_format_path(char *out, size_t size, struct mortise_err *err,
+                             const char *fmt, ...)
 {
     va_list ap;
     int n;
@@ -239,9 +239,9 @@ static int open_temporary(char tmp[PATH_MAX], const char *path, mode_t mode)
     int fd;
 
     for (;;) {
-        mortise_uuid_text(uuid, mortise_uuid7_now());
-        if (mortise_file_path(tmp, PATH_MAX, NULL, "%s.%s.tmp", path, uuid) !=
-            MORTISE_OK) {
+        mortise_uuid_format(uuid, mortise_uuid7_make_now());
+        if (mortise_file_format_path(tmp, PATH_MAX, NULL, "%s.%s.tmp", path,
+                                     uuid) != MORTISE_OK) {
             errno = ENAMETOOLONG;
             return -1;
         }
@@ -276,7 +276,7 @@ static int write_new(const char *path, const void *p, size_t n, mode_t mode,
 
     if (fd < 0)
         return -1;
-    rv = mortise_file_put(fd, p, n) == 0 && fsync(fd) == 0 ? 0 : -1;
+    rv = mortise_file_write_fd(fd, p, n) == 0 && fsync(fd) == 0 ? 0 : -1;
     if (rv == 0)
         rv = rename_temporary(tmp, path, flags);
     if (rv != 0) {
@@ -347,15 +347,16 @@ static bool is_stream(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-int mortise_file_output(const char *path, const void *p, size_t n, mode_t mode,
-                        unsigned flags, struct mortise_err *err)
+int mortise_file_write_output(const char *path, const void *p, size_t n,
+                              mode_t mode, unsigned flags,
+                              struct mortise_err *err)
 {
     int fd, rv = MORTISE_OK;
 
     if (!is_stream(path))
         return mortise_file_write(path, p, n, mode, flags, err);
     fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0 || mortise_file_put(fd, p, n) != 0)
+    if (fd < 0 || mortise_file_write_fd(fd, p, n) != 0)
         rv = mortise_syserr(err, errno, "write %s", path);
     if (fd >= 0)
         close(fd);

@@ -33,13 +33,14 @@ int mortise_file_write(const char *path, const void *p, size_t n, mode_t mode,
 
 /* Write n bytes to a path that the user gave, like mortise_file_write() does.
  * A device or a pipe is written to, not replaced. */
-int mortise_file_output(const char *path, const void *p, size_t n, mode_t mode,
-                        unsigned flags, struct mortise_err *err);
-/* Check before long work that mortise_file_output() will be allowed. */
+int mortise_file_write_output(const char *path, const void *p, size_t n,
+                              mode_t mode, unsigned flags,
+                              struct mortise_err *err);
+/* Check before long work that mortise_file_write_output() will be allowed. */
 int mortise_file_check_output(const char *path, struct mortise_err *err);
 
 /* Write all n bytes to a descriptor; -1 and errno. */
-int mortise_file_put(int fd, const void *p, size_t n);
+int mortise_file_write_fd(int fd, const void *p, size_t n);
 
 /* Find the next executable file NAME in *path, a list like PATH (an empty entry
  * is the working directory).  *path advances past the directory that has the
@@ -49,7 +50,7 @@ bool mortise_file_find_on_path(const char **path, const char *name, char *out,
 
 /* snprintf() for a path such as "DIR/NAME"; MORTISE_EINVAL if it does
  * not fit. */
-int mortise_file_path(char *out, size_t size, struct mortise_err *err,
-                      const char *fmt, ...) MORTISE_PRINTF(4, 5);
+int mortise_file_format_path(char *out, size_t size, struct mortise_err *err,
+                             const char *fmt, ...) MORTISE_PRINTF(4, 5);
 
 #endif

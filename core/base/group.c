@@ -107,7 +107,7 @@ int mortise_group_find_shareable(const struct mortise_mem *mem,
         rv = check_own_membership(mem, *out, &is, err);
     if (rv != MORTISE_OK || is)
         return rv;
-    mortise_owner_name(geteuid(), us);
+    mortise_owner_get_name(geteuid(), us);
     return mortise_fail(err, MORTISE_EDENIED,
                         "this process (user %s) is not in the group '%.100s'; "
                         "only root and members of this group can use the "

@@ -28,7 +28,7 @@ void mortise_hasher_init(struct mortise_hasher *h)
     crypto_generichash_init(get_hash_state(h), NULL, 0, MORTISE_DIGEST);
 }
 
-void mortise_hasher_field(struct mortise_hasher *h, const void *p, size_t n)
+void mortise_hasher_add_field(struct mortise_hasher *h, const void *p, size_t n)
 {
     uint64_t len = n;
 
@@ -37,14 +37,14 @@ void mortise_hasher_field(struct mortise_hasher *h, const void *p, size_t n)
     crypto_generichash_update(get_hash_state(h), p, n);
 }
 
-void mortise_hasher_str(struct mortise_hasher *h, const char *s)
+void mortise_hasher_add_str(struct mortise_hasher *h, const char *s)
 {
-    mortise_hasher_field(h, s, strlen(s));
+    mortise_hasher_add_field(h, s, strlen(s));
 }
 
-void mortise_hasher_u64(struct mortise_hasher *h, uint64_t v)
+void mortise_hasher_add_u64(struct mortise_hasher *h, uint64_t v)
 {
-    mortise_hasher_field(h, &v, sizeof v);
+    mortise_hasher_add_field(h, &v, sizeof v);
 }
 
 void mortise_hasher_final(struct mortise_hasher *h, uint8_t out[MORTISE_DIGEST])
@@ -52,12 +52,12 @@ void mortise_hasher_final(struct mortise_hasher *h, uint8_t out[MORTISE_DIGEST])
     crypto_generichash_final(get_hash_state(h), out, MORTISE_DIGEST);
 }
 
-void mortise_hex(char *out, const void *p, size_t n)
+void mortise_hex_encode(char *out, const void *p, size_t n)
 {
     sodium_bin2hex(out, 2 * n + 1, p, n);
 }
 
-int mortise_unhex(void *out, size_t n, const char *hex, size_t len)
+int mortise_hex_decode(void *out, size_t n, const char *hex, size_t len)
 {
     size_t got = 0;
 

@@ -8,7 +8,7 @@
 
 #include "core/base/clock.h"
 
-struct mortise_uuid mortise_uuid7(uint64_t ms, const uint8_t random[10])
+struct mortise_uuid mortise_uuid7_make(uint64_t ms, const uint8_t random[10])
 {
     struct mortise_uuid id;
 
@@ -20,15 +20,15 @@ struct mortise_uuid mortise_uuid7(uint64_t ms, const uint8_t random[10])
     return id;
 }
 
-struct mortise_uuid mortise_uuid7_now(void)
+struct mortise_uuid mortise_uuid7_make_now(void)
 {
     uint8_t random[10];
 
     randombytes_buf(random, sizeof random);
-    return mortise_uuid7(mortise_now_ms(), random);
+    return mortise_uuid7_make(mortise_now_ms(), random);
 }
 
-void mortise_uuid_text(char out[MORTISE_UUID_TEXT], struct mortise_uuid id)
+void mortise_uuid_format(char out[MORTISE_UUID_TEXT], struct mortise_uuid id)
 {
     static const char dash_after[16] = {[3] = 1, [5] = 1, [7] = 1, [9] = 1};
     char *p = out;

@@ -12,9 +12,9 @@ struct mortise_uuid {
 
 /* From a time (ms since 1970) and 10 random bytes.  A pure function, so that
  * the step function can derive ids from its seed. */
-struct mortise_uuid mortise_uuid7(uint64_t ms, const uint8_t random[10]);
+struct mortise_uuid mortise_uuid7_make(uint64_t ms, const uint8_t random[10]);
 /* From the clock and the system's randomness. */
-struct mortise_uuid mortise_uuid7_now(void);
-void mortise_uuid_text(char out[MORTISE_UUID_TEXT], struct mortise_uuid id);
+struct mortise_uuid mortise_uuid7_make_now(void);
+void mortise_uuid_format(char out[MORTISE_UUID_TEXT], struct mortise_uuid id);
 
 #endif

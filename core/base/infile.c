@@ -31,7 +31,7 @@ int mortise_infile_open(int dir, const char *path, int flags)
     fd = openat(dir, path, flags | O_NONBLOCK);
     if (fd < 0) {
         if (errno == ENXIO) /* a socket */
-            errno = MORTISE_NO_FILE;
+            errno = MORTISE_ERRNO_NOT_REGULAR;
         return -1;
     }
     if (fstat(fd, &st) != 0)
@@ -39,7 +39,7 @@ int mortise_infile_open(int dir, const char *path, int flags)
     else if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
         return fd;
     else
-        why = MORTISE_NO_FILE;
+        why = MORTISE_ERRNO_NOT_REGULAR;
     close(fd);
     errno = why;
     return -1;

@@ -4,7 +4,7 @@
 
 /* An errno of our own: the path is not a regular file (a FIFO, device or
  * socket). mortise_syserr() has a text for it. */
-enum { MORTISE_NO_FILE = 0x10000 };
+enum { MORTISE_ERRNO_NOT_REGULAR = 0x10000 };
 
 /* Open a regular file, or a directory (read() then fails with EISDIR), with
  * O_CLOEXEC and without blocking.  Paths below /dev and /proc, which a shell

@@ -28,7 +28,7 @@ struct mortise_mask *mortise_mask_new(const struct mortise_mem *mem)
         return NULL;
     m->mem = mem;
     atomic_init(&m->refs, 1);
-    m->nodes = mortise_grow(mem, NULL, 0, &m->cap, sizeof *m->nodes);
+    m->nodes = mortise_array_grow(mem, NULL, 0, &m->cap, sizeof *m->nodes);
     if (m->nodes == NULL) {
         mortise_release(mem, m, sizeof *m);
         return NULL;
@@ -102,7 +102,7 @@ static bool add_form(struct mortise_mask *m, uint32_t name, const char *p,
     if (n < MORTISE_MASK_MIN)
         return true;
     for (size_t i = 0; i < n; i++) {
-        uint32_t next = mortise_mask_child(m, at, (unsigned char)p[i]);
+        uint32_t next = mortise_mask_find_child(m, at, (unsigned char)p[i]);
 
         if (next != 0)
             at = next;
@@ -222,7 +222,7 @@ static bool add_base64(struct mortise_mask *m, uint32_t name, const char *value,
 
 static bool add_secret_name(struct mortise_mask *m, const char *name)
 {
-    char(*grown)[MORTISE_MASK_NAME + 1] = mortise_grow(
+    char(*grown)[MORTISE_MASK_NAME + 1] = mortise_array_grow(
         m->mem, m->names, m->n_names, &m->cap_names, sizeof *m->names);
 
     if (grown == NULL)
@@ -260,7 +260,7 @@ static void link_node(struct mortise_mask *m, uint32_t c, uint32_t parent)
 
     n->fail = parent == MORTISE_MASK_ROOT
                   ? MORTISE_MASK_ROOT
-                  : mortise_mask_step(m, m->nodes[parent].fail, n->byte);
+                  : mortise_mask_next_state(m, m->nodes[parent].fail, n->byte);
     f = &m->nodes[n->fail];
     if (n->longest == 0) {
         n->longest = f->longest;

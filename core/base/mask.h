@@ -58,27 +58,28 @@ struct mortise_mask_lane {
 
 enum { MORTISE_MASK_LANES = 14 };
 
-struct mortise_masking {
+struct mortise_mask_stream {
     const struct mortise_mask *mask; /* borrowed; NULL: everything passes */
     uint32_t at;                     /* the state of the automaton */
     uint64_t seen, told; /* bytes received, bytes output or masked */
     struct mortise_mask_lane lanes[MORTISE_MASK_LANES];
-    unsigned going;          /* active lanes, as bits */
+    unsigned active_lanes;   /* active lanes, as bits */
     struct mortise_buf held; /* the bytes [told, seen), after `skip` bytes */
     size_t skip;
     struct mortise_masked_part *parts; /* parts of `held`, in order */
     size_t n_parts, cap_parts;
 };
 
-void mortise_masking_init(struct mortise_masking *s,
-                          const struct mortise_mask *mask,
-                          const struct mortise_mem *mem);
-void mortise_masking_finish(struct mortise_masking *s);
-/* Append the bytes that can be decided to `out`; mortise_masking_end() decides
+void mortise_mask_stream_init(struct mortise_mask_stream *s,
+                              const struct mortise_mask *mask,
+                              const struct mortise_mem *mem);
+void mortise_mask_stream_finish(struct mortise_mask_stream *s);
+/* Append the bytes that can be decided to `out`; mortise_mask_stream_flush() decides
  * the rest.  Out of memory sets `out->failed`. */
-void mortise_masking_put(struct mortise_masking *s, const char *p, size_t n,
-                         struct mortise_buf *out);
-void mortise_masking_end(struct mortise_masking *s, struct mortise_buf *out);
+void mortise_mask_stream_write(struct mortise_mask_stream *s, const char *p,
+                               size_t n, struct mortise_buf *out);
+void mortise_mask_stream_flush(struct mortise_mask_stream *s,
+                               struct mortise_buf *out);
 
 /* Mask a whole text. */
 void mortise_mask_text(const struct mortise_mask *m, const char *p, size_t n,

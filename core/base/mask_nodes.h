@@ -30,8 +30,8 @@ struct mortise_mask {
 };
 
 /* The child of `at` for this byte; 0: none. */
-static inline uint32_t mortise_mask_child(const struct mortise_mask *m,
-                                          uint32_t at, unsigned char byte)
+static inline uint32_t mortise_mask_find_child(const struct mortise_mask *m,
+                                               uint32_t at, unsigned char byte)
 {
     uint32_t c = at == MORTISE_MASK_ROOT ? m->first[byte] : m->nodes[at].child;
 
@@ -42,12 +42,12 @@ static inline uint32_t mortise_mask_child(const struct mortise_mask *m,
 
 /* The next state of the automaton: the longest beginning of a form that the
  * text read so far, with this byte, ends with. */
-static inline uint32_t mortise_mask_step(const struct mortise_mask *m,
-                                         uint32_t at, unsigned char byte)
+static inline uint32_t mortise_mask_next_state(const struct mortise_mask *m,
+                                               uint32_t at, unsigned char byte)
 {
     uint32_t next;
 
-    while ((next = mortise_mask_child(m, at, byte)) == 0 &&
+    while ((next = mortise_mask_find_child(m, at, byte)) == 0 &&
            at != MORTISE_MASK_ROOT)
         at = m->nodes[at].fail;
     return next;

@@ -53,12 +53,12 @@ enum { WIDE = 250 };
 /* The input and the output of a search. */
 struct search {
     const struct mortise_mask *mask;
-    struct mortise_masking *into; /* NULL: only set `found` */
+    struct mortise_mask_stream *into; /* NULL: only set `found` */
     struct mortise_buf *out;
     bool found;
 };
 
-static void add_part(struct mortise_masking *s, uint64_t from, uint64_t to,
+static void add_part(struct mortise_mask_stream *s, uint64_t from, uint64_t to,
                      uint32_t name, struct mortise_buf *out);
 
 /* The length in the text of the lane's last n bytes. */
@@ -101,7 +101,7 @@ static void lane_step(struct search *h, struct mortise_mask_lane *l,
 {
     const struct mortise_mask_node *node;
 
-    l->at = mortise_mask_step(h->mask, l->at, c);
+    l->at = mortise_mask_next_state(h->mask, l->at, c);
     l->same = width == 1 ? l->same + 1 : 0;
     node = &h->mask->nodes[l->at];
     h->found |= node->longest > 0;
@@ -159,7 +159,8 @@ static unsigned spelling_kind_at(const struct mortise_mask *m, uint32_t at,
 {
     if (!is_capital(c))
         return mortise_spelling_kind(c);
-    return mortise_mask_step(m, at, to_small_letter(c)) != MORTISE_MASK_ROOT
+    return mortise_mask_next_state(m, at, to_small_letter(c)) !=
+                   MORTISE_MASK_ROOT
                ? CASE
                : 0;
 }
@@ -172,7 +173,7 @@ static bool is_read_as_itself(const struct search *h,
                               unsigned char c)
 {
     return (l->kinds[pass] & RAW) != 0 &&
-           mortise_mask_child(h->mask, l->at, c) != 0;
+           mortise_mask_find_child(h->mask, l->at, c) != 0;
 }
 
 /* Give a byte to a pass.  The pass holds it back while it may be part of a
@@ -197,8 +198,8 @@ static void give_to_pass(struct search *h, struct mortise_mask_lane *l,
     }
     p->bytes[p->n] = c;
     p->widths[p->n++] = width;
-    switch (mortise_spelling_read(p->bytes, p->n, out, &n)) {
-    case MORTISE_SPELLED_MORE:
+    switch (mortise_spelling_decode(p->bytes, p->n, out, &n)) {
+    case MORTISE_SPELLED_PARTIAL:
         return;
     /* The first byte stands for itself; read the others again. */
     case MORTISE_SPELLED_NONE:
@@ -247,12 +248,12 @@ static bool is_harmless_spelling(const struct mortise_mask *m, const char *p,
 {
     const unsigned char *bytes = (const unsigned char *)p;
     unsigned char out[4];
-    enum mortise_spelled s = MORTISE_SPELLED_MORE;
+    enum mortise_spelling_result s = MORTISE_SPELLED_PARTIAL;
     size_t n = 1, n_out = 0;
 
-    while (s == MORTISE_SPELLED_MORE && p + n < end &&
+    while (s == MORTISE_SPELLED_PARTIAL && p + n < end &&
            n < MORTISE_SPELLED_MAX && mortise_spelling_kind(bytes[n]) == 0)
-        s = mortise_spelling_read(bytes, ++n, out, &n_out);
+        s = mortise_spelling_decode(bytes, ++n, out, &n_out);
     for (size_t i = 0; i < n_out; i++)
         if (m->first[out[i]] != 0 || mortise_spelling_kind(out[i]) != 0)
             return false;
@@ -262,7 +263,7 @@ static bool is_harmless_spelling(const struct mortise_mask *m, const char *p,
 /* Start the inactive lanes that decode this kind of spelling, in the state of
  * the text. */
 static void start_lanes(struct search *h, struct mortise_mask_lane *lanes,
-                        unsigned *going, uint32_t at, uint64_t seen,
+                        unsigned *active_lanes, uint32_t at, uint64_t seen,
                         unsigned kind)
 {
     uint32_t depth = h->mask->nodes[at].depth;
@@ -270,11 +271,11 @@ static void start_lanes(struct search *h, struct mortise_mask_lane *lanes,
     for (unsigned i = 0; i < MORTISE_MASK_LANES; i++) {
         struct mortise_mask_lane *l = &lanes[i];
 
-        if ((*going & 1u << i) != 0 ||
+        if ((*active_lanes & 1u << i) != 0 ||
             ((passes[i][0] | passes[i][1]) & kind) == 0 ||
             (kind == BREAK && depth == 0))
             continue;
-        *going |= 1u << i;
+        *active_lanes |= 1u << i;
         memcpy(l->kinds, passes[i], sizeof l->kinds);
         l->at = at;
         l->same = depth;
@@ -288,14 +289,14 @@ static void start_lanes(struct search *h, struct mortise_mask_lane *lanes,
 }
 
 static void step_lanes(struct search *h, struct mortise_mask_lane *lanes,
-                       unsigned *going, unsigned char c)
+                       unsigned *active_lanes, unsigned char c)
 {
-    for (unsigned i = 0; *going >> i != 0; i++) {
-        if ((*going & 1u << i) == 0)
+    for (unsigned i = 0; *active_lanes >> i != 0; i++) {
+        if ((*active_lanes & 1u << i) == 0)
             continue;
         give_to_pass(h, &lanes[i], 0, c, 1);
         if (is_redundant_lane(h->mask, &lanes[i]))
-            *going &= ~(1u << i);
+            *active_lanes &= ~(1u << i);
     }
 }
 
@@ -304,7 +305,7 @@ bool mortise_mask_is_match(const struct mortise_mask *m, const char *p,
 {
     struct search h = {.mask = m};
     struct mortise_mask_lane lanes[MORTISE_MASK_LANES];
-    unsigned going = 0;
+    unsigned active_lanes = 0;
     uint32_t at = MORTISE_MASK_ROOT;
 
     for (size_t i = 0; m != NULL && i < n && !h.found; i++) {
@@ -313,9 +314,9 @@ bool mortise_mask_is_match(const struct mortise_mask *m, const char *p,
 
         if (kind != 0 && (at != MORTISE_MASK_ROOT || kind == CASE ||
                           !is_harmless_spelling(m, p + i, p + n)))
-            start_lanes(&h, lanes, &going, at, 0, kind);
-        at = mortise_mask_step(m, at, c);
-        step_lanes(&h, lanes, &going, c);
+            start_lanes(&h, lanes, &active_lanes, at, 0, kind);
+        at = mortise_mask_next_state(m, at, c);
+        step_lanes(&h, lanes, &active_lanes, c);
         h.found |= m->nodes[at].longest > 0;
     }
     return h.found;
@@ -323,17 +324,17 @@ bool mortise_mask_is_match(const struct mortise_mask *m, const char *p,
 
 /* ---- a text -------------------------------------------------------------- */
 
-void mortise_masking_init(struct mortise_masking *s,
-                          const struct mortise_mask *mask,
-                          const struct mortise_mem *mem)
+void mortise_mask_stream_init(struct mortise_mask_stream *s,
+                              const struct mortise_mask *mask,
+                              const struct mortise_mem *mem)
 {
-    *s = (struct mortise_masking){.mask = mask};
+    *s = (struct mortise_mask_stream){.mask = mask};
     mortise_buf_init(&s->held, mem);
     for (size_t i = 0; i < MORTISE_MASK_LANES; i++)
         mortise_buf_init(&s->lanes[i].widths, mem);
 }
 
-void mortise_masking_finish(struct mortise_masking *s)
+void mortise_mask_stream_finish(struct mortise_mask_stream *s)
 {
     const struct mortise_mem *mem = s->held.mem;
 
@@ -343,12 +344,12 @@ void mortise_masking_finish(struct mortise_masking *s)
     mortise_buf_finish(&s->held);
     for (size_t i = 0; i < MORTISE_MASK_LANES; i++)
         mortise_buf_finish(&s->lanes[i].widths);
-    *s = (struct mortise_masking){.mask = NULL};
+    *s = (struct mortise_mask_stream){.mask = NULL};
 }
 
 /* Remove the held bytes up to `to`, and append them to `out` (NULL: discard
  * them). */
-static void release_held(struct mortise_masking *s, uint64_t to,
+static void release_held(struct mortise_mask_stream *s, uint64_t to,
                          struct mortise_buf *out)
 {
     size_t n = (size_t)(to - s->told);
@@ -366,7 +367,7 @@ static void release_held(struct mortise_masking *s, uint64_t to,
     }
 }
 
-static void put_placeholder(struct mortise_masking *s,
+static void put_placeholder(struct mortise_mask_stream *s,
                             struct mortise_masked_part *part,
                             struct mortise_buf *out)
 {
@@ -376,7 +377,7 @@ static void put_placeholder(struct mortise_masking *s,
 }
 
 /* Output everything before `safe`, with placeholders for the parts (2). */
-static void output_decided(struct mortise_masking *s, uint64_t safe,
+static void output_decided(struct mortise_mask_stream *s, uint64_t safe,
                            struct mortise_buf *out)
 {
     while (s->told < safe) {
@@ -396,7 +397,7 @@ static void output_decided(struct mortise_masking *s, uint64_t safe,
 }
 
 /* Add a part, merged with those that it overlaps (1). */
-static void add_part(struct mortise_masking *s, uint64_t from, uint64_t to,
+static void add_part(struct mortise_mask_stream *s, uint64_t from, uint64_t to,
                      uint32_t name, struct mortise_buf *out)
 {
     struct mortise_masked_part part = {from, to, name, false}, *grown;
@@ -412,8 +413,8 @@ static void add_part(struct mortise_masking *s, uint64_t from, uint64_t to,
             part.to = last->to;
         part.shown |= last->shown;
     }
-    grown = mortise_grow(s->held.mem, s->parts, s->n_parts, &s->cap_parts,
-                         sizeof *grown);
+    grown = mortise_array_grow(s->held.mem, s->parts, s->n_parts, &s->cap_parts,
+                               sizeof *grown);
     if (grown == NULL) {
         out->failed = true;
         return;
@@ -424,20 +425,20 @@ static void add_part(struct mortise_masking *s, uint64_t from, uint64_t to,
 
 /* The offset that no partial match, in the text or in a lane, reaches back to
  * (2). */
-static uint64_t find_decided_end(const struct mortise_masking *s)
+static uint64_t find_decided_end(const struct mortise_mask_stream *s)
 {
     uint64_t safe = s->seen - s->mask->nodes[s->at].depth;
 
-    for (unsigned i = 0; s->going >> i != 0; i++)
-        if ((s->going & 1u << i) != 0 &&
+    for (unsigned i = 0; s->active_lanes >> i != 0; i++)
+        if ((s->active_lanes & 1u << i) != 0 &&
             s->lanes[i].to - s->lanes[i].width < safe)
             safe = s->lanes[i].to - s->lanes[i].width;
     return safe;
 }
 
 /* Read the byte at p of a piece that ends at `end`. */
-static void put_byte(struct mortise_masking *s, const char *p, const char *end,
-                     struct mortise_buf *out)
+static void put_byte(struct mortise_mask_stream *s, const char *p,
+                     const char *end, struct mortise_buf *out)
 {
     struct search h = {.mask = s->mask, .into = s, .out = out};
     unsigned char c = (unsigned char)*p;
@@ -447,19 +448,19 @@ static void put_byte(struct mortise_masking *s, const char *p, const char *end,
     mortise_buf_put(&s->held, p, 1);
     if (kind != 0 && (s->at != MORTISE_MASK_ROOT || kind == CASE ||
                       !is_harmless_spelling(s->mask, p, end)))
-        start_lanes(&h, s->lanes, &s->going, s->at, s->seen, kind);
+        start_lanes(&h, s->lanes, &s->active_lanes, s->at, s->seen, kind);
     s->seen++;
-    s->at = mortise_mask_step(s->mask, s->at, c);
+    s->at = mortise_mask_next_state(s->mask, s->at, c);
     node = &s->mask->nodes[s->at];
     if (node->longest > 0)
         add_part(s, s->seen - node->longest, s->seen, node->name, out);
-    step_lanes(&h, s->lanes, &s->going, c);
+    step_lanes(&h, s->lanes, &s->active_lanes, c);
     if (!out->failed)
         output_decided(s, find_decided_end(s), out);
 }
 
-void mortise_masking_put(struct mortise_masking *s, const char *p, size_t n,
-                         struct mortise_buf *out)
+void mortise_mask_stream_write(struct mortise_mask_stream *s, const char *p,
+                               size_t n, struct mortise_buf *out)
 {
     const char *end = p + n;
 
@@ -471,7 +472,7 @@ void mortise_masking_put(struct mortise_masking *s, const char *p, size_t n,
         const char *from = p;
 
         /* Fast path: most bytes begin nothing. */
-        if (s->at == MORTISE_MASK_ROOT && s->going == 0)
+        if (s->at == MORTISE_MASK_ROOT && s->active_lanes == 0)
             while (p < end && s->mask->plain[(unsigned char)*p])
                 p++;
         if (p > from) {
@@ -485,17 +486,18 @@ void mortise_masking_put(struct mortise_masking *s, const char *p, size_t n,
     }
 }
 
-void mortise_masking_end(struct mortise_masking *s, struct mortise_buf *out)
+void mortise_mask_stream_flush(struct mortise_mask_stream *s,
+                               struct mortise_buf *out)
 {
     if (s->mask != NULL && !out->failed)
         output_decided(s, s->seen, out);
     s->at = MORTISE_MASK_ROOT;
-    s->going = 0;
+    s->active_lanes = 0;
 }
 
 /* Add a part for the partial match at the end of the text.  Every branch of the
  * automaton ends in a form, which supplies the name. */
-static void add_unfinished_part(struct mortise_masking *s,
+static void add_unfinished_part(struct mortise_mask_stream *s,
                                 struct mortise_buf *out)
 {
     const struct mortise_mask_node *at, *nodes;
@@ -514,14 +516,14 @@ static void add_unfinished_part(struct mortise_masking *s,
 static void mask_text(const struct mortise_mask *m, const char *p, size_t n,
                       bool is_cut, struct mortise_buf *out)
 {
-    struct mortise_masking s;
+    struct mortise_mask_stream s;
 
-    mortise_masking_init(&s, m, out->mem);
-    mortise_masking_put(&s, p, n, out);
+    mortise_mask_stream_init(&s, m, out->mem);
+    mortise_mask_stream_write(&s, p, n, out);
     if (is_cut)
         add_unfinished_part(&s, out);
-    mortise_masking_end(&s, out);
-    mortise_masking_finish(&s);
+    mortise_mask_stream_flush(&s, out);
+    mortise_mask_stream_finish(&s);
 }
 
 void mortise_mask_text(const struct mortise_mask *m, const char *p, size_t n,

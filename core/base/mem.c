@@ -94,8 +94,8 @@ void mortise_release_str(const struct mortise_mem *mem, char *s)
         mortise_release(mem, s, strlen(s) + 1);
 }
 
-void *mortise_grow_full(const struct mortise_mem *mem, void *array, size_t *cap,
-                        size_t elem_size)
+void *mortise_array_grow_full(const struct mortise_mem *mem, void *array,
+                              size_t *cap, size_t elem_size)
 {
     size_t want;
     void *grown;

@@ -24,15 +24,17 @@ char *mortise_strdup(const struct mortise_mem *mem, const char *s);
 char *mortise_strndup(const struct mortise_mem *mem, const char *s, size_t n);
 void mortise_release_str(const struct mortise_mem *mem, char *s);
 
-void *mortise_grow_full(const struct mortise_mem *mem, void *array, size_t *cap,
-                        size_t elem_size);
+void *mortise_array_grow_full(const struct mortise_mem *mem, void *array,
+                              size_t *cap, size_t elem_size);
 /* Make room for one more element of a growing array: if `n == *cap`, double
  * `*cap`.  Returns the array, which may have moved, or NULL with the old one
  * intact. */
-static inline void *mortise_grow(const struct mortise_mem *mem, void *array,
-                                 size_t n, size_t *cap, size_t elem_size)
+static inline void *mortise_array_grow(const struct mortise_mem *mem,
+                                       void *array, size_t n, size_t *cap,
+                                       size_t elem_size)
 {
-    return n < *cap ? array : mortise_grow_full(mem, array, cap, elem_size);
+    return n < *cap ? array
+                    : mortise_array_grow_full(mem, array, cap, elem_size);
 }
 
 /* Allocations that are freed together.  Memory is zeroed and aligned for any

@@ -51,8 +51,8 @@ static size_t common_prefix_length(const char *a, const char *b)
     return n;
 }
 
-const char *mortise_nearest(const char *word, const char *const *candidates,
-                            size_t n)
+const char *mortise_nearest_find(const char *word,
+                                 const char *const *candidates, size_t n)
 {
     size_t len = strlen(word), best = least(len / 3, 8);
     const char *found = NULL;

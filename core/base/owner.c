@@ -121,24 +121,24 @@ static void quote_for_shell(char *out, size_t size, const char *s)
     out[n] = '\0';
 }
 
-void mortise_owner_sudo(uid_t uid, char out[96])
+void mortise_owner_format_sudo(uid_t uid, char out[96])
 {
     char name[64], word[84];
 
-    mortise_owner_name(uid, name);
+    mortise_owner_get_name(uid, name);
     if (strncmp(name, "uid ", 4) == 0) /* user names have no blanks */
         snprintf(name, sizeof name, "#%lu", (unsigned long)uid);
     quote_for_shell(word, sizeof word, name);
     snprintf(out, 96, "sudo -u %s", word);
 }
 
-int mortise_owner_fail(const struct mortise_owner_fault *f, const char *all,
-                       struct mortise_err *err)
+int mortise_owner_report_fault(const struct mortise_owner_fault *f,
+                               const char *all, struct mortise_err *err)
 {
     char word[700], sudo[96], or_as[160] = "";
 
     if (f->foreign && geteuid() == 0) { /* only root may become another user */
-        mortise_owner_sudo(f->uid, sudo);
+        mortise_owner_format_sudo(f->uid, sudo);
         snprintf(or_as, sizeof or_as,
                  "run mortise as that user (%s mortise ...), or, ", sudo);
     }
@@ -171,7 +171,7 @@ static int check_component(struct owner_walk *w, const struct stat *st,
                               f.path);
     if (w->fault != NULL && w->fault(w->ud, &f))
         return MORTISE_OK;
-    return mortise_owner_fail(&f, NULL, w->err);
+    return mortise_owner_report_fault(&f, NULL, w->err);
 }
 
 /* ---- walking the path ---------------------------------------------------- */
@@ -299,8 +299,8 @@ int mortise_owner_check(const char *path, mortise_owner_fault_fn *fault,
     return owner_walk(&w, path);
 }
 
-int mortise_owner_check_inside(const char *dir, mortise_owner_fault_fn *fault,
-                               void *ud, struct mortise_err *err)
+int mortise_owner_check_dir(const char *dir, mortise_owner_fault_fn *fault,
+                            void *ud, struct mortise_err *err)
 {
     struct owner_walk w = {.fault = fault, .ud = ud, .err = err};
     int rv = owner_walk(&w, dir);
@@ -356,7 +356,7 @@ bool mortise_owner_check_entry(int dir, const char *path, const char *name,
            mortise_owner_check(at, record_fault, f, NULL) != MORTISE_EDENIED;
 }
 
-void mortise_owner_name(uid_t uid, char out[64])
+void mortise_owner_get_name(uid_t uid, char out[64])
 {
     char room[4096];
     struct passwd pw, *found = NULL;

@@ -29,8 +29,8 @@ int mortise_owner_check(const char *path, mortise_owner_fault_fn *fault,
                         void *ud, struct mortise_err *err);
 /* Check a directory like mortise_owner_check() does, and also each file in the
  * directory whose name has no leading dot. */
-int mortise_owner_check_inside(const char *dir, mortise_owner_fault_fn *fault,
-                               void *ud, struct mortise_err *err);
+int mortise_owner_check_dir(const char *dir, mortise_owner_fault_fn *fault,
+                            void *ud, struct mortise_err *err);
 
 /* Check the file `name` in a directory that is open as `dir` and has the path
  * `path`, without checking that path.  False: *f has the fault.  For a
@@ -41,13 +41,13 @@ bool mortise_owner_check_entry(int dir, const char *path, const char *name,
 /* MORTISE_EDENIED with a message that tells how to mend the fault.  `all`: a
  * directory to which the suggested command is to apply recursively; NULL: to
  * the faulty file only. */
-int mortise_owner_fail(const struct mortise_owner_fault *f, const char *all,
-                       struct mortise_err *err);
+int mortise_owner_report_fault(const struct mortise_owner_fault *f,
+                               const char *all, struct mortise_err *err);
 
 /* The name of a uid, or "uid N". */
-void mortise_owner_name(uid_t uid, char out[64]);
+void mortise_owner_get_name(uid_t uid, char out[64]);
 /* "sudo -u NAME", quoted for the shell, to be put before a command; NAME is
  * '#N' for a uid without a name. */
-void mortise_owner_sudo(uid_t uid, char out[96]);
+void mortise_owner_format_sudo(uid_t uid, char out[96]);
 
 #endif

@@ -43,7 +43,7 @@ static size_t put_non_finite(char *out, double v)
     return strlen(out);
 }
 
-size_t mortise_real_text(char out[MORTISE_REAL_TEXT], double v)
+size_t mortise_real_format(char out[MORTISE_REAL_TEXT], double v)
 {
     int digits = fabs(v) < DBL_MIN ? 1 : 15;
 
@@ -55,8 +55,8 @@ size_t mortise_real_text(char out[MORTISE_REAL_TEXT], double v)
     return normalize_point(out);
 }
 
-size_t mortise_real_digits(char *out, size_t size, double v, char letter,
-                           int digits)
+size_t mortise_real_format_digits(char *out, size_t size, double v, char letter,
+                                  int digits)
 {
     if (letter == 'e')
         snprintf(out, size, "%.*e", digits, v);
@@ -101,7 +101,7 @@ static const char *find_point(const char *s, const char *end)
     return p == end ? point : NULL;
 }
 
-int mortise_real_read(double *out, char *room, const char *s, size_t n)
+int mortise_real_parse_long(double *out, char *room, const char *s, size_t n)
 {
     const char *at = find_point(s, s + n);
     char point[16], *end;
@@ -116,7 +116,7 @@ int mortise_real_read(double *out, char *room, const char *s, size_t n)
     /* strtod() stopped at the '.': use the decimal point of this locale */
     snprintf(point, sizeof point, "%.1f", 0.5); /* "0", point, "5" */
     point[strlen(point) - 1] = '\0';
-    snprintf(room + (at - s), n - (size_t)(at - s) + MORTISE_REAL_ROOM,
+    snprintf(room + (at - s), n - (size_t)(at - s) + MORTISE_REAL_SCRATCH,
              "%s%.*s", point + 1, (int)(s + n - at - 1), at + 1);
     *out = strtod(room, NULL);
     return 0;
@@ -124,7 +124,7 @@ int mortise_real_read(double *out, char *room, const char *s, size_t n)
 
 int mortise_real_parse(double *out, const char *s, size_t n)
 {
-    char room[LONGEST + MORTISE_REAL_ROOM];
+    char room[LONGEST + MORTISE_REAL_SCRATCH];
 
-    return n <= LONGEST ? mortise_real_read(out, room, s, n) : -1;
+    return n <= LONGEST ? mortise_real_parse_long(out, room, s, n) : -1;
 }

@@ -11,26 +11,26 @@
 
 /* Decode the hexadecimal digits p[from, to), of which only p[0, n) has been
  * read. */
-static enum mortise_spelled decode_hex_digits(const unsigned char *p, size_t n,
-                                              size_t from, size_t to,
-                                              uint32_t *code)
+static enum mortise_spelling_result decode_hex_digits(const unsigned char *p,
+                                                      size_t n, size_t from,
+                                                      size_t to, uint32_t *code)
 {
     *code = 0;
     for (size_t i = from; i < to && i < n; i++) {
-        unsigned d = mortise_digit((char)p[i]);
+        unsigned d = mortise_digit_get_value((char)p[i]);
 
         if (d == MORTISE_NO_DIGIT)
             return MORTISE_SPELLED_NONE;
         *code = *code << 4 | d;
     }
-    return n < to ? MORTISE_SPELLED_MORE : MORTISE_SPELLED_WHOLE;
+    return n < to ? MORTISE_SPELLED_PARTIAL : MORTISE_SPELLED_WHOLE;
 }
 
 /* \uXXXX, or a surrogate pair of two. */
-static enum mortise_spelled decode_u_escape(const unsigned char *p, size_t n,
-                                            uint32_t *code)
+static enum mortise_spelling_result decode_u_escape(const unsigned char *p,
+                                                    size_t n, uint32_t *code)
 {
-    enum mortise_spelled s = decode_hex_digits(p, n, 2, 6, code);
+    enum mortise_spelling_result s = decode_hex_digits(p, n, 2, 6, code);
     uint32_t low;
 
     if (s != MORTISE_SPELLED_WHOLE || *code < 0xd800 || *code > 0xdfff)
@@ -44,14 +44,14 @@ static enum mortise_spelled decode_u_escape(const unsigned char *p, size_t n,
     return s;
 }
 
-static enum mortise_spelled decode_escape(const unsigned char *p, size_t n,
-                                          uint32_t *code)
+static enum mortise_spelling_result decode_escape(const unsigned char *p,
+                                                  size_t n, uint32_t *code)
 {
     static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
     const char *at;
 
     if (n < 2)
-        return MORTISE_SPELLED_MORE;
+        return MORTISE_SPELLED_PARTIAL;
     if (p[1] == 'u')
         return decode_u_escape(p, n, code);
     if (p[1] == 'x')
@@ -61,13 +61,15 @@ static enum mortise_spelled decode_escape(const unsigned char *p, size_t n,
     return MORTISE_SPELLED_WHOLE;
 }
 
-enum mortise_spelled mortise_spelling_read(const unsigned char *p, size_t n,
-                                           unsigned char out[4], size_t *n_out)
+enum mortise_spelling_result mortise_spelling_decode(const unsigned char *p,
+                                                     size_t n,
+                                                     unsigned char out[4],
+                                                     size_t *n_out)
 {
     /* a single byte, not a character */
     bool one = p[0] == '%' || (n > 1 && p[1] != 'u');
     uint32_t code = 0;
-    enum mortise_spelled s;
+    enum mortise_spelling_result s;
 
     *n_out = 0;
     if (mortise_spelling_kind(p[0]) == MORTISE_SPELLED_BREAK)

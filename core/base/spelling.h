@@ -21,15 +21,17 @@ static inline unsigned mortise_spelling_kind(unsigned char c)
                                     : 0;
 }
 
-enum mortise_spelled {
-    MORTISE_SPELLED_MORE, /* p[0, n) may be the beginning of a spelling */
-    MORTISE_SPELLED_NONE, /* p[0, n) is not a spelling */
-    MORTISE_SPELLED_WHOLE /* p[0, n) is exactly one spelling */
+enum mortise_spelling_result {
+    MORTISE_SPELLED_PARTIAL, /* p[0, n) may be the beginning of a spelling */
+    MORTISE_SPELLED_NONE,    /* p[0, n) is not a spelling */
+    MORTISE_SPELLED_WHOLE    /* p[0, n) is exactly one spelling */
 };
 
 /* Decode p[0, n), n > 0: a character to UTF-8, a byte to one byte, a line break
  * to nothing. */
-enum mortise_spelled mortise_spelling_read(const unsigned char *p, size_t n,
-                                           unsigned char out[4], size_t *n_out);
+enum mortise_spelling_result mortise_spelling_decode(const unsigned char *p,
+                                                     size_t n,
+                                                     unsigned char out[4],
+                                                     size_t *n_out);
 
 #endif

@@ -12,7 +12,8 @@
 
 void mortise_table_init(struct mortise_table *t, const struct mortise_mem *mem)
 {
-    *t = (struct mortise_table){.mem = mem, .n_slots = MORTISE_TABLE_FEW};
+    *t = (struct mortise_table){.mem = mem,
+                                .n_slots = MORTISE_TABLE_INLINE_SLOTS};
     t->slots = t->few;
 }
 
@@ -23,10 +24,10 @@ void mortise_table_finish(struct mortise_table *t)
     mortise_table_init(t, t->mem);
 }
 
-static void link_entry(struct mortise_hashed **slots, size_t n_slots,
-                       struct mortise_hashed *e)
+static void link_entry(struct mortise_table_entry **slots, size_t n_slots,
+                       struct mortise_table_entry *e)
 {
-    struct mortise_hashed **slot = &slots[e->hash & (n_slots - 1)];
+    struct mortise_table_entry **slot = &slots[e->hash & (n_slots - 1)];
 
     e->next = *slot;
     *slot = e;
@@ -35,8 +36,9 @@ static void link_entry(struct mortise_hashed **slots, size_t n_slots,
 static void grow_table(struct mortise_table *t)
 {
     size_t n = 4 * t->n_slots;
-    struct mortise_hashed **slots = mortise_zalloc(t->mem, n * sizeof *slots);
-    struct mortise_hashed *e, *next;
+    struct mortise_table_entry **slots =
+        mortise_zalloc(t->mem, n * sizeof *slots);
+    struct mortise_table_entry *e, *next;
 
     if (slots == NULL)
         return;
@@ -52,7 +54,7 @@ static void grow_table(struct mortise_table *t)
     t->n_slots = n;
 }
 
-void mortise_table_add(struct mortise_table *t, struct mortise_hashed *e,
+void mortise_table_add(struct mortise_table *t, struct mortise_table_entry *e,
                        uint64_t hash)
 {
     if (t->n >= t->n_slots)
@@ -62,9 +64,10 @@ void mortise_table_add(struct mortise_table *t, struct mortise_hashed *e,
     t->n++;
 }
 
-void mortise_table_remove(struct mortise_table *t, struct mortise_hashed *e)
+void mortise_table_remove(struct mortise_table *t,
+                          struct mortise_table_entry *e)
 {
-    struct mortise_hashed **at = &t->slots[e->hash & (t->n_slots - 1)];
+    struct mortise_table_entry **at = &t->slots[e->hash & (t->n_slots - 1)];
 
     for (; *at != e; at = &(*at)->next)
         assert(*at != NULL); /* `e` must be in the table */
@@ -74,28 +77,29 @@ void mortise_table_remove(struct mortise_table *t, struct mortise_hashed *e)
 }
 
 /* The first entry with this hash, from `e` on. */
-static struct mortise_hashed *skip_to_hash(struct mortise_hashed *e,
-                                           uint64_t hash)
+static struct mortise_table_entry *skip_to_hash(struct mortise_table_entry *e,
+                                                uint64_t hash)
 {
     while (e != NULL && e->hash != hash)
         e = e->next;
     return e;
 }
 
-struct mortise_hashed *mortise_table_find(const struct mortise_table *t,
-                                          uint64_t hash)
+struct mortise_table_entry *mortise_table_find(const struct mortise_table *t,
+                                               uint64_t hash)
 {
     return skip_to_hash(t->slots[hash & (t->n_slots - 1)], hash);
 }
 
-struct mortise_hashed *mortise_table_find_next(const struct mortise_hashed *e)
+struct mortise_table_entry *
+mortise_table_find_next(const struct mortise_table_entry *e)
 {
     return skip_to_hash(e->next, e->hash);
 }
 
 /* The first entry in the slots from `i` on. */
-static struct mortise_hashed *first_from_slot(const struct mortise_table *t,
-                                              size_t i)
+static struct mortise_table_entry *
+first_from_slot(const struct mortise_table *t, size_t i)
 {
     for (; i < t->n_slots; i++)
         if (t->slots[i] != NULL)
@@ -103,13 +107,14 @@ static struct mortise_hashed *first_from_slot(const struct mortise_table *t,
     return NULL;
 }
 
-struct mortise_hashed *mortise_table_first(const struct mortise_table *t)
+struct mortise_table_entry *mortise_table_first(const struct mortise_table *t)
 {
     return t->n != 0 ? first_from_slot(t, 0) : NULL;
 }
 
-struct mortise_hashed *mortise_table_next(const struct mortise_table *t,
-                                          const struct mortise_hashed *e)
+struct mortise_table_entry *
+mortise_table_next(const struct mortise_table *t,
+                   const struct mortise_table_entry *e)
 {
     if (e->next != NULL)
         return e->next;

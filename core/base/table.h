@@ -12,19 +12,19 @@
 
 #include "core/base/mem.h"
 
-enum { MORTISE_TABLE_FEW = 16 };
+enum { MORTISE_TABLE_INLINE_SLOTS = 16 };
 
-struct mortise_hashed {
-    struct mortise_hashed *next;
+struct mortise_table_entry {
+    struct mortise_table_entry *next;
     uint64_t hash;
 };
 
 struct mortise_table {
     const struct mortise_mem *mem; /* borrowed */
     /* n_slots of them, a power of two; `few` at first */
-    struct mortise_hashed **slots;
+    struct mortise_table_entry **slots;
     size_t n_slots, n;
-    struct mortise_hashed *few[MORTISE_TABLE_FEW];
+    struct mortise_table_entry *few[MORTISE_TABLE_INLINE_SLOTS];
 };
 
 /* A table must not move after it is initialised: `slots` may point into it. */
@@ -32,26 +32,29 @@ void mortise_table_init(struct mortise_table *t, const struct mortise_mem *mem);
 /* the entries are not freed */
 void mortise_table_finish(struct mortise_table *t);
 
-void mortise_table_add(struct mortise_table *t, struct mortise_hashed *e,
+void mortise_table_add(struct mortise_table *t, struct mortise_table_entry *e,
                        uint64_t hash);
-void mortise_table_remove(struct mortise_table *t, struct mortise_hashed *e);
+void mortise_table_remove(struct mortise_table *t,
+                          struct mortise_table_entry *e);
 /* The first entry with this hash, and the next one after `e`; NULL at
  * the end. */
-struct mortise_hashed *mortise_table_find(const struct mortise_table *t,
-                                          uint64_t hash);
-struct mortise_hashed *mortise_table_find_next(const struct mortise_hashed *e);
+struct mortise_table_entry *mortise_table_find(const struct mortise_table *t,
+                                               uint64_t hash);
+struct mortise_table_entry *
+mortise_table_find_next(const struct mortise_table_entry *e);
 /* Iterate over all entries, in no order.  Do not remove `e` before you ask for
  * the entry after it. */
-struct mortise_hashed *mortise_table_first(const struct mortise_table *t);
-struct mortise_hashed *mortise_table_next(const struct mortise_table *t,
-                                          const struct mortise_hashed *e);
+struct mortise_table_entry *mortise_table_first(const struct mortise_table *t);
+struct mortise_table_entry *
+mortise_table_next(const struct mortise_table *t,
+                   const struct mortise_table_entry *e);
 
 /* Hashes of two strings (either may be "") and of two numbers. */
 uint64_t mortise_hash_strs(const char *a, const char *b);
 uint64_t mortise_hash_u64s(uint64_t a, uint64_t b);
 
 /* The struct that contains `*ptr` as `member`. */
-#define MORTISE_OF(ptr, type, member)                                          \
+#define MORTISE_CONTAINER_OF(ptr, type, member)                                \
     ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 #endif

@@ -140,7 +140,7 @@ int mortise_tempdir_make(struct mortise_tempdir *t, const char *what,
 
 void mortise_tempdir_remove(struct mortise_tempdir *t)
 {
-    if (!mortise_tempdir_is_there(t))
+    if (!mortise_tempdir_is_made(t))
         return;
     remove_tempdir_tree(t->path);
     t->path[0] = '\0';

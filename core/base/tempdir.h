@@ -22,7 +22,7 @@ struct mortise_tempdir {
 int mortise_tempdir_make(struct mortise_tempdir *t, const char *what,
                          struct mortise_err *err);
 
-static inline bool mortise_tempdir_is_there(const struct mortise_tempdir *t)
+static inline bool mortise_tempdir_is_made(const struct mortise_tempdir *t)
 {
     return t->path[0] != '\0';
 }

@@ -38,7 +38,7 @@ int mortise_thread_start(pthread_t *out, void *(*run)(void *ud), void *ud)
     return e;
 }
 
-void mortise_thread_name(const char *name)
+void mortise_thread_set_name(const char *name)
 {
     pthread_setname_np(pthread_self(), name);
 }

@@ -12,7 +12,7 @@ int mortise_thread_start(pthread_t *out, void *(*run)(void *ud), void *ud);
  * It is not possible for another thread, because the C library would then write
  * to /proc, which makes a process that leaves the thread behind exit 1 to 2 ms
  * later. */
-void mortise_thread_name(const char *name);
+void mortise_thread_set_name(const char *name);
 
 /* Initialise a condition whose timeouts are times of CLOCK_MONOTONIC. */
 void mortise_cond_init(pthread_cond_t *cond);

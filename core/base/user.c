@@ -34,8 +34,8 @@ static int find_user_by_name(const struct mortise_mem *mem, const char *name,
                : mortise_syserr(err, errnum, "look up the user '%.100s'", name);
 }
 
-int mortise_user_to_run_as(const struct mortise_mem *mem, const char *name,
-                           uid_t *uid, gid_t *gid, struct mortise_err *err)
+int mortise_user_find_for_run(const struct mortise_mem *mem, const char *name,
+                              uid_t *uid, gid_t *gid, struct mortise_err *err)
 {
     int rv = find_user_by_name(mem, name, uid, gid, err);
     char us[64];
@@ -49,7 +49,7 @@ int mortise_user_to_run_as(const struct mortise_mem *mem, const char *name,
                             name);
     if (geteuid() == 0 || geteuid() == *uid)
         return MORTISE_OK;
-    mortise_owner_name(geteuid(), us);
+    mortise_owner_get_name(geteuid(), us);
     return mortise_fail(err, MORTISE_EDENIED,
                         "this process (user %s) cannot start a program as "
                         "'%.100s': only root can",

@@ -11,7 +11,7 @@
  * start programs as that user: it is root, or that user.  MORTISE_ENOTFOUND:
  * no such user.  MORTISE_EDENIED: not allowed, or the user is root or in
  * root's group. */
-int mortise_user_to_run_as(const struct mortise_mem *mem, const char *name,
-                           uid_t *uid, gid_t *gid, struct mortise_err *err);
+int mortise_user_find_for_run(const struct mortise_mem *mem, const char *name,
+                              uid_t *uid, gid_t *gid, struct mortise_err *err);
 
 #endif

@@ -43,7 +43,8 @@ static int find_xdg_dir(char out[PATH_MAX], const char *var, const char *beside,
 
     /* The XDG specification says to ignore a relative path. */
     if (base != NULL && base[0] == '/')
-        return mortise_file_path(out, PATH_MAX, err, "%s/%s", base, name);
+        return mortise_file_format_path(out, PATH_MAX, err, "%s/%s", base,
+                                        name);
     if (!is_owned_by_user(home)) {
         errnum = getpwuid_r(geteuid(), &pw, room, sizeof room, &user);
         /* After a shortage the user may exist all the same. */
@@ -55,11 +56,11 @@ static int find_xdg_dir(char out[PATH_MAX], const char *var, const char *beside,
         return mortise_fail(err, MORTISE_ENOTFOUND,
                             "this user has no home directory: set HOME or %s",
                             var);
-    return mortise_file_path(out, PATH_MAX, err, "%s/%s/%s", home, beside,
-                             name);
+    return mortise_file_format_path(out, PATH_MAX, err, "%s/%s/%s", home,
+                                    beside, name);
 }
 
-int mortise_userdir(char out[PATH_MAX], struct mortise_err *err)
+int mortise_userdir_get(char out[PATH_MAX], struct mortise_err *err)
 {
     int rv =
         find_xdg_dir(out, "XDG_STATE_HOME", ".local/state", "mortise", err);
@@ -84,50 +85,51 @@ static int make_path_dirs(char *path, struct mortise_err *err)
     }
 }
 
-int mortise_userdir_config(char out[PATH_MAX], const char *name,
-                           struct mortise_err *err)
+int mortise_userdir_make_config(char out[PATH_MAX], const char *name,
+                                struct mortise_err *err)
 {
     int rv = find_xdg_dir(out, "XDG_CONFIG_HOME", ".config", name, err);
 
     return rv == MORTISE_OK ? make_path_dirs(out, err) : rv;
 }
 
-int mortise_userdir_named(char out[PATH_MAX], const char *name,
-                          struct mortise_err *err)
+int mortise_userdir_get_path(char out[PATH_MAX], const char *name,
+                             struct mortise_err *err)
 {
     char base[PATH_MAX];
-    int rv = mortise_userdir(base, err);
+    int rv = mortise_userdir_get(base, err);
 
-    return rv == MORTISE_OK
-               ? mortise_file_path(out, PATH_MAX, err, "%s/%s", base, name)
-               : rv;
+    return rv == MORTISE_OK ? mortise_file_format_path(out, PATH_MAX, err,
+                                                       "%s/%s", base, name)
+                            : rv;
 }
 
 int mortise_userdir_make(char out[PATH_MAX], const char *name,
                          struct mortise_err *err)
 {
-    int rv = mortise_userdir_named(out, name, err);
+    int rv = mortise_userdir_get_path(out, name, err);
 
     return rv == MORTISE_OK ? make_path_dirs(out, err) : rv;
 }
 
-int mortise_userdir_file(char out[PATH_MAX], const char *dir, const char *about,
-                         const char *suffix, struct mortise_err *err)
+int mortise_userdir_get_file_path(char out[PATH_MAX], const char *dir,
+                                  const char *about, const char *suffix,
+                                  struct mortise_err *err)
 {
     uint8_t digest[MORTISE_DIGEST];
     char hex[MORTISE_DIGEST_HEX];
 
     mortise_digest(digest, about, strlen(about));
-    mortise_hex(hex, digest, sizeof digest);
-    return mortise_file_path(out, PATH_MAX, err, "%s/%.32s%s", dir, hex,
-                             suffix);
+    mortise_hex_encode(hex, digest, sizeof digest);
+    return mortise_file_format_path(out, PATH_MAX, err, "%s/%.32s%s", dir, hex,
+                                    suffix);
 }
 
 int mortise_userdir_check(char out[PATH_MAX], struct mortise_err *err)
 {
     char at[PATH_MAX];
     struct stat st;
-    int rv = mortise_userdir(out, err);
+    int rv = mortise_userdir_get(out, err);
 
     if (rv != MORTISE_OK)
         return rv;

@@ -53,7 +53,7 @@ size_t mortise_utf8_encode(char out[4], uint32_t cp)
     return n;
 }
 
-bool mortise_utf8_valid(const char *s, size_t n)
+bool mortise_utf8_is_valid(const char *s, size_t n)
 {
     const char *end = s + n;
     uint32_t cp;
@@ -76,7 +76,7 @@ size_t mortise_utf8_count(const char *s, size_t n)
     return count;
 }
 
-size_t mortise_utf8_cut(const char *s, size_t n, size_t most)
+size_t mortise_utf8_get_prefix_size(const char *s, size_t n, size_t most)
 {
     if (n <= most)
         return n;
@@ -119,7 +119,7 @@ const char *mortise_utf8_escape(char out[MORTISE_UTF8_ESCAPE], uint32_t cp)
 int mortise_utf8_check(const char *what, const char *text,
                        struct mortise_err *err)
 {
-    return mortise_utf8_valid(text, strlen(text))
+    return mortise_utf8_is_valid(text, strlen(text))
                ? MORTISE_OK
                : mortise_fail(err, MORTISE_EINVAL, "%s is not valid UTF-8",
                               what);
@@ -129,7 +129,7 @@ int mortise_utf8_check_line(const char *what, const char *text, size_t most,
                             struct mortise_err *err)
 {
     size_t n = strlen(text);
-    bool good = n > 0 && n <= most && mortise_utf8_valid(text, n);
+    bool good = n > 0 && n <= most && mortise_utf8_is_valid(text, n);
 
     for (size_t i = 0; good && i < n; i++)
         good = (unsigned char)text[i] >= 0x20 && text[i] != 0x7f;

@@ -13,7 +13,7 @@
 size_t mortise_utf8_decode(const char *p, const char *end, uint32_t *cp);
 /* Returns 1 to 4 bytes; 0 if cp is not a scalar value. */
 size_t mortise_utf8_encode(char out[4], uint32_t cp);
-bool mortise_utf8_valid(const char *s, size_t n);
+bool mortise_utf8_is_valid(const char *s, size_t n);
 /* MORTISE_EINVAL, with a message that names `what`, if the text is not UTF-8.
  * mortise_utf8_check_line() also requires 1 to `most` bytes without control
  * characters. */
@@ -25,7 +25,7 @@ int mortise_utf8_check_line(const char *what, const char *text, size_t most,
 size_t mortise_utf8_count(const char *s, size_t n);
 /* The length of the longest prefix of s that has at most `most` bytes and ends
  * at a character boundary. */
-size_t mortise_utf8_cut(const char *s, size_t n, size_t most);
+size_t mortise_utf8_get_prefix_size(const char *s, size_t n, size_t most);
 
 /* Is the code point invisible, or does it change how others are displayed?
  * Controls (C0, DEL, C1), direction marks, line separators, the byte order

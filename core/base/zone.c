@@ -61,7 +61,7 @@ static int fail_corrupt_zone(struct mortise_err *err, const char *what)
 
 /* Counting years from March makes the leap day the last day of a year. 400
  * years always have 146097 days. */
-int64_t mortise_zone_days(int64_t year, unsigned month, unsigned day)
+int64_t mortise_zone_date_to_days(int64_t year, unsigned month, unsigned day)
 {
     int64_t y = month <= 2 ? year - 1 : year;
     int64_t era = (y >= 0 ? y : y - 399) / 400, of_era = y - era * 400;
@@ -76,8 +76,8 @@ static bool is_leap(int64_t year)
     return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
-void mortise_zone_date(int64_t days, int64_t *year, unsigned *month,
-                       unsigned *day)
+void mortise_zone_days_to_date(int64_t days, int64_t *year, unsigned *month,
+                               unsigned *day)
 {
     int64_t from_march = days + 719468;
     int64_t era = (from_march >= 0 ? from_march : from_march - 146096) / 146097;
@@ -97,7 +97,7 @@ static int64_t year_of(int64_t at)
     int64_t year;
     unsigned month, day;
 
-    mortise_zone_date(at / DAY - (at % DAY < 0), &year, &month, &day);
+    mortise_zone_days_to_date(at / DAY - (at % DAY < 0), &year, &month, &day);
     return year;
 }
 
@@ -215,16 +215,16 @@ static int64_t get_rule_day(const struct rule *r, int64_t year)
     int64_t first, day;
 
     if (r->kind == DAY_OF_YEAR)
-        return mortise_zone_days(year, 1, 1) + r->day;
+        return mortise_zone_date_to_days(year, 1, 1) + r->day;
     if (r->kind == JULIAN) /* day 60 is always 1 March */
-        return mortise_zone_days(year, 1, 1) + r->day - 1 +
+        return mortise_zone_date_to_days(year, 1, 1) + r->day - 1 +
                (is_leap(year) && r->day >= 60);
-    first = mortise_zone_days(year, (unsigned)r->month, 1);
+    first = mortise_zone_date_to_days(year, (unsigned)r->month, 1);
     day = first + (r->day - (first + 4) % 7 + 14) % 7 + 7 * (r->week - 1);
     if (r->week == 5 &&
-        day >= (r->month == 12
-                    ? mortise_zone_days(year + 1, 1, 1)
-                    : mortise_zone_days(year, (unsigned)r->month + 1, 1)))
+        day >= (r->month == 12 ? mortise_zone_date_to_days(year + 1, 1, 1)
+                               : mortise_zone_date_to_days(
+                                     year, (unsigned)r->month + 1, 1)))
         day -= 7; /* week 5 means the last one */
     return day;
 }
@@ -350,7 +350,7 @@ int mortise_zone_parse(struct mortise_zone **out, struct mortise_arena *a,
     return MORTISE_OK;
 }
 
-int32_t mortise_zone_offset(const struct mortise_zone *z, int64_t at)
+int32_t mortise_zone_get_offset(const struct mortise_zone *z, int64_t at)
 {
     size_t low = 0, high = z->n;
 

@@ -21,12 +21,12 @@ int mortise_zone_parse(struct mortise_zone **out, struct mortise_arena *a,
                        const void *bytes, size_t n, struct mortise_err *err);
 
 /* Seconds east of UTC at a time (seconds since 1970 in UTC). */
-int32_t mortise_zone_offset(const struct mortise_zone *z, int64_t at);
+int32_t mortise_zone_get_offset(const struct mortise_zone *z, int64_t at);
 
 /* Days from 1970-01-01 to a date of the Gregorian calendar; month 1..12. */
-int64_t mortise_zone_days(int64_t year, unsigned month, unsigned day);
+int64_t mortise_zone_date_to_days(int64_t year, unsigned month, unsigned day);
 /* The date that is `days` days after 1970-01-01. */
-void mortise_zone_date(int64_t days, int64_t *year, unsigned *month,
-                       unsigned *day);
+void mortise_zone_days_to_date(int64_t days, int64_t *year, unsigned *month,
+                               unsigned *day);
 
 #endif

@@ -29,7 +29,7 @@ static void arm_clock_watch(int fd)
 
 static void on_clock_set(uv_poll_t *p, int status, int events)
 {
-    struct mortise *m = MORTISE_OF(p, struct mortise, clock_poll);
+    struct mortise *m = MORTISE_CONTAINER_OF(p, struct mortise, clock_poll);
     uint64_t said[32]; /* a count, or an error; both are ignored */
     ssize_t n = read(m->clock_fd, said, sizeof said);
 
@@ -38,7 +38,7 @@ static void on_clock_set(uv_poll_t *p, int status, int events)
     (void)n;
     arm_clock_watch(m->clock_fd);
     mortise_log(m, MORTISE_LOG_INFO, "the clock was changed");
-    mortise_live_clock_set(m);
+    mortise_live_rearm_timers(m);
     if (m->state != MORTISE_ENGINE_CLOSING)
         mortise_deadlines_check(m);
 }

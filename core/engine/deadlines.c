@@ -106,7 +106,7 @@ static void count_deadline_answer(struct overdue *o)
 static void deadline_order_done(struct mortise_order *order,
                                 const struct mortise_err *err)
 {
-    struct due_run *t = MORTISE_OF(order, struct due_run, order);
+    struct due_run *t = MORTISE_CONTAINER_OF(order, struct due_run, order);
     struct overdue *o = t->all;
 
     if (err->code != MORTISE_OK)
@@ -122,7 +122,7 @@ static void load_due_run(struct overdue *o, struct due_run *t)
 {
     struct mortise *m = o->m;
 
-    if (mortise_live_is_here(m, t->tenant, t->run)) {
+    if (mortise_live_is_loaded_or_loading(m, t->tenant, t->run)) {
         o->stuck++; /* it has its own timer, or is being loaded already */
         return;
     }
@@ -136,7 +136,7 @@ static void load_due_run(struct overdue *o, struct due_run *t)
 static void due_runs_read(struct mortise_read *r, int rv,
                           const struct mortise_err *err)
 {
-    struct overdue *o = MORTISE_OF(r, struct overdue, read);
+    struct overdue *o = MORTISE_CONTAINER_OF(r, struct overdue, read);
     struct mortise *m = o->m;
 
     if (rv != MORTISE_OK) {
@@ -166,9 +166,9 @@ static void start_deadline_look(struct mortise *m, struct overdue *o)
 
 static void on_deadline_timer(struct mortise_timer *t)
 {
-    struct mortise *m = MORTISE_OF(t, struct mortise, deadline_timer);
+    struct mortise *m = MORTISE_CONTAINER_OF(t, struct mortise, deadline_timer);
     uint64_t now_ms = mortise_now_ms();
-    int rv = mortise_engine_ready(m, NULL);
+    int rv = mortise_engine_check_ready(m, NULL);
     struct overdue *o = rv == MORTISE_OK && !m->deadlines_looking
                             ? mortise_zalloc(m->mem, sizeof *o)
                             : NULL;
@@ -185,11 +185,11 @@ static void on_deadline_timer(struct mortise_timer *t)
 
 void mortise_deadlines_open(struct mortise *m)
 {
-    if (m->holding != MORTISE_HOLDING_STAYS &&
-        m->holding != MORTISE_HOLDING_PASSES)
+    if (m->holding != MORTISE_MODE_SERVER &&
+        m->holding != MORTISE_MODE_TEMPORARY)
         return;
     m->deadline_timer.fire = on_deadline_timer;
-    if (m->holding == MORTISE_HOLDING_STAYS)
+    if (m->holding == MORTISE_MODE_SERVER)
         mortise_deadlines_check(m);
 }
 

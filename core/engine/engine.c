@@ -41,7 +41,7 @@ static int get_plugin_seq(void *ud, const char *plugin, uint64_t *seq,
     char name[MARK_ROOM];
 
     snprintf(name, sizeof name, "plugin:%s", plugin);
-    return mortise_store_mark_get(m->store, name, seq, err);
+    return mortise_store_get_mark(m->store, name, seq, err);
 }
 
 static int put_plugin_seq(void *ud, const char *plugin, uint64_t seq,
@@ -51,12 +51,12 @@ static int put_plugin_seq(void *ud, const char *plugin, uint64_t seq,
     char name[MARK_ROOM];
 
     snprintf(name, sizeof name, "plugin:%s", plugin);
-    return mortise_store_mark_set(m->store, name, seq, err);
+    return mortise_store_set_mark(m->store, name, seq, err);
 }
 
 static void warn_plugins_forget(void *ud, const char *why)
 {
-    mortise_log(ud, MORTISE_LOG_WARN, MORTISE_PLUGINS_FORGETS "%s", why);
+    mortise_log(ud, MORTISE_LOG_WARN, MORTISE_PLUGINS_RECORD_FAILED "%s", why);
 }
 
 /* Turn the findings in the deployment file into an error message. */
@@ -67,7 +67,7 @@ static int fail_with_findings(struct mortise *m, struct mortise_diags *diags,
     struct mortise_buf text;
 
     mortise_buf_init(&text, m->mem);
-    mortise_diags_text(diags, &text);
+    mortise_diags_format(diags, &text);
     rv = mortise_buf_cstr(&text) != NULL
              ? mortise_fail(err, rv == MORTISE_ECHECK ? MORTISE_ECONFIG : rv,
                             "%s", text.p)
@@ -85,9 +85,9 @@ static int open_deployment(struct mortise *m, const struct mortise_options *o,
 
     mortise_diags_init(&diags, m->mem);
     if (m->settings.deployment == NULL) /* the caller has not read it */
-        rv =
-            mortise_settings_open(&m->settings, m->mem, o->deployment, o->store,
-                                  mortise_settings_how(o->flags), &diags, err);
+        rv = mortise_settings_open(
+            &m->settings, m->mem, o->deployment, o->store,
+            mortise_settings_get_flags(o->flags), &diags, err);
     if (rv == MORTISE_ECHECK)
         rv = fail_with_findings(m, &diags, err);
     mortise_diags_finish(&diags);
@@ -141,7 +141,7 @@ static int place_quarantine(struct mortise *m, struct mortise_plugins_config *c,
 /* Nothing starts by itself in this engine, so it loads plugins on demand. */
 static bool loads_plugins_later(const struct mortise *m)
 {
-    return m->holding == MORTISE_HOLDING_BRIEFLY || m->looks;
+    return m->holding == MORTISE_MODE_MOMENTARY || m->looks;
 }
 
 static int open_engine_plugins(struct mortise *m,
@@ -168,11 +168,11 @@ static int open_engine_plugins(struct mortise *m,
     int rv;
 
     c.allow_downgrade = (o->flags & MORTISE_OPEN_ALLOW_DOWNGRADE) != 0;
-    mortise_calls_ops(m, &c.ops);
+    mortise_calls_init_ops(m, &c.ops);
     rv = place_quarantine(m, &c, err);
     if (rv == MORTISE_OK)
         rv = mortise_plugins_open(&m->plugins, &c, err);
-    if (rv == MORTISE_OK && m->holding == MORTISE_HOLDING_STAYS)
+    if (rv == MORTISE_OK && m->holding == MORTISE_MODE_SERVER)
         rv = mortise_plugins_load_all(m->plugins, err);
     if (rv == MORTISE_OK)
         mortise_plugin_catalog_open(&m->plugin_catalog, m->mem, m->plugins,
@@ -210,7 +210,7 @@ static int check_free_descriptors(struct mortise_err *err)
  * keep or revoke it. */
 static int open_group_access(struct mortise *m, struct mortise_err *err)
 {
-    const gid_t *group = mortise_settings_shares(&m->settings)
+    const gid_t *group = mortise_settings_is_shared(&m->settings)
                              ? m->settings.deployment->access
                              : NULL;
     struct stat st;
@@ -240,7 +240,7 @@ static int open_engine_store(struct mortise *m, struct mortise_err *err)
     const char *path = m->settings.store;
     int rv = m->looks ? mortise_store_open_view(&m->store, path, m->mem, err)
                       : mortise_store_open(&m->store, path, m->mem, err);
-    mode_t was = rv == MORTISE_OK ? m->store->was_open : 0;
+    mode_t was = rv == MORTISE_OK ? m->store->closed_off_mode : 0;
 
     if (was != 0)
         mortise_log(m, MORTISE_LOG_WARN,
@@ -258,7 +258,7 @@ static int open_engine_parts(struct mortise *m, const struct mortise_options *o,
 
     if (rv == MORTISE_OK)
         rv = open_deployment(m, o, err);
-    mortise_owner_name(geteuid(), actor);
+    mortise_owner_get_name(geteuid(), actor);
     m->actor = mortise_strdup(m->mem, actor);
     m->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (rv == MORTISE_OK && (m->actor == NULL || m->c_locale == (locale_t)0))
@@ -266,8 +266,8 @@ static int open_engine_parts(struct mortise *m, const struct mortise_options *o,
     if (rv == MORTISE_OK)
         rv = open_engine_store(m, err);
     if (rv == MORTISE_OK)
-        mortise_store_cache_bound(m->store,
-                                  m->settings.deployment->cache_bytes);
+        mortise_store_set_cache_limit(m->store,
+                                      m->settings.deployment->cache_bytes);
     if (rv == MORTISE_OK)
         rv = mortise_loop_open(m, err);
     if (rv == MORTISE_OK)
@@ -277,7 +277,7 @@ static int open_engine_parts(struct mortise *m, const struct mortise_options *o,
                                     err);
     if (rv == MORTISE_OK)
         rv = mortise_writer_start(&m->writer, m->store, m->mem,
-                                  mortise_commits_written, m, err);
+                                  mortise_commits_post_answers, m, err);
     if (rv == MORTISE_OK)
         rv = mortise_commits_open(m, err);
     if (rv == MORTISE_OK)
@@ -308,7 +308,7 @@ static int check_open_options(const struct mortise_options *o,
 
 int mortise_engine_open(struct mortise **out,
                         const struct mortise_options *options,
-                        enum mortise_holding holding,
+                        enum mortise_engine_mode holding,
                         struct mortise_settings *settings,
                         struct mortise_err *err)
 {
@@ -335,12 +335,12 @@ int mortise_engine_open(struct mortise **out,
     m->thread = pthread_self();
     m->log = options->log;
     m->log_ud = options->log_ud;
-    m->looks = holding == MORTISE_HOLDING_COPY;
+    m->looks = holding == MORTISE_MODE_COPY;
     if (settings != NULL) {
         m->settings = *settings;
         *settings = (struct mortise_settings){.n_trust_dirs = 0};
     }
-    m->state = MORTISE_ENGINE_UP;
+    m->state = MORTISE_ENGINE_RUNNING;
     m->start_ms = MORTISE_START_MS;
     m->quiesce_ms = MORTISE_QUIESCE_MS;
     mortise_table_init(&m->lives, mem);
@@ -368,32 +368,33 @@ int mortise_engine_open(struct mortise **out,
 /* Lose all runs, and wait until none of their work is in flight. */
 static void stop_all_work(struct mortise *m)
 {
-    bool up = m->state == MORTISE_ENGINE_UP;
+    bool up = m->state == MORTISE_ENGINE_RUNNING;
     struct mortise_err why;
 
     mortise_fail(&why, MORTISE_EBUSY,
                  "the engine is closing; the run can be resumed");
-    mortise_live_settle(m); /* drops idle runs, which need no error */
+    mortise_live_drop_idle(m); /* drops idle runs, which need no error */
     m->state = MORTISE_ENGINE_CLOSING;
     mortise_timer_disarm(&m->timers, &m->deadline_timer);
-    mortise_live_lose_all(m, &why);
+    mortise_live_discard_all(m, &why);
     mortise_watch_fail_all(m, &why);
     mortise_commits_flush(m);
     while (m->lives.n > 0 || m->n_calls > 0 || m->n_listing > 0 ||
            mortise_store_is_reading(m->store))
-        mortise_turn(m, -1);
-    while (m->n_batch > 0 || m->n_flying > 0 || m->ready.first != NULL)
-        mortise_turn(m, -1); /* these tasks drain the remaining news */
+        mortise_loop_turn(m, -1);
+    while (m->n_batch > 0 || m->n_commits_in_flight > 0 ||
+           m->ready.first != NULL)
+        mortise_loop_turn(m, -1); /* these tasks drain the remaining news */
     assert(m->news == NULL && m->spawns == NULL);
     mortise_timer_disarm(&m->timers, &m->news_again);
     mortise_calls_cancel_background(m);
-    while (m->n_background > 0 || mortise_processes_are_left(m->processes))
-        mortise_turn(m, -1);
+    while (m->n_background > 0 || mortise_processes_exist(m->processes))
+        mortise_loop_turn(m, -1);
     if (up && m->write_why.code == MORTISE_OK)
         mortise_retention_finish(m);
-    mortise_commits_finish(m);
-    if (m->unserve != NULL)
-        m->unserve(m);
+    mortise_commits_sync_all(m);
+    if (m->stop_control != NULL)
+        m->stop_control(m);
     mortise_watch_close(m);
 }
 
@@ -410,7 +411,7 @@ void mortise_close(struct mortise *m)
                     "and is ignored; call it after the callback has returned");
         return;
     }
-    mortise_enter(m);
+    mortise_loop_enter(m);
     if (m->loop.data != NULL)
         stop_all_work(m);
     mortise_writer_stop(m->writer);
@@ -420,7 +421,7 @@ void mortise_close(struct mortise *m)
     mortise_http_close(m->http);
     mortise_processes_close(m->processes);
     if (m->loop.data != NULL) /* last messages of plugins, and closed handles */
-        mortise_turn(m, 0);
+        mortise_loop_turn(m, 0);
     mortise_loop_close(m);
     mortise_graphs_close(m);
     mortise_plugin_catalog_close(&m->plugin_catalog);
@@ -438,7 +439,7 @@ void mortise_close(struct mortise *m)
     mortise_secret_store_close(m->secret_store);
     mortise_settings_close(&m->settings);
     mortise_release_str(m->mem, m->actor);
-    mortise_leave(m);
+    mortise_loop_leave(m);
     if (m->c_locale != (locale_t)0)
         freelocale(m->c_locale);
     mortise_release(m->mem, m, sizeof *m);

@@ -61,7 +61,7 @@ int mortise_loop_open(struct mortise *m, struct mortise_err *err)
         return mortise_syserr(err, -rv, "start the event loop");
     }
     uv_timer_init(&m->loop, &m->alarm);
-    mortise_store_attach(m->store, wake_loop, m);
+    mortise_store_set_wake(m->store, wake_loop, m);
     m->loop.data = m;
     mortise_clocks_open(m);
     return mortise_task_queue_init(&m->task_queue, wake_loop, m) == MORTISE_OK
@@ -86,13 +86,13 @@ void mortise_loop_close(struct mortise *m)
     m->loop.data = NULL;
 }
 
-void mortise_enter(struct mortise *m)
+void mortise_loop_enter(struct mortise *m)
 {
     assert_on_loop(m);
     mortise_thread_state_enter(&m->thread_state, m->c_locale);
 }
 
-void mortise_leave(struct mortise *m)
+void mortise_loop_leave(struct mortise *m)
 {
     mortise_thread_state_leave(&m->thread_state);
 }
@@ -103,7 +103,7 @@ static void deliver_mail(struct mortise *m)
 {
     mortise_store_deliver(m->store);
     mortise_task_queue_take(&m->task_queue, &m->landed, &m->ready);
-    mortise_commits_landed(m);
+    mortise_commits_handle_answers(m);
 }
 
 /* Milliseconds to the next timer, rounded up; -1: there is none. */
@@ -122,8 +122,8 @@ static int64_t get_ms_to_timer(const struct mortise *m)
  * unless too many commits are in flight. */
 static bool has_work(const struct mortise *m)
 {
-    return (m->ready.first != NULL && m->n_flying < FLYING) || m->n_batch > 0 ||
-           m->touched != NULL;
+    return (m->ready.first != NULL && m->n_commits_in_flight < FLYING) ||
+           m->n_batch > 0 || m->touched != NULL;
 }
 
 /* The shorter of two waits; -1 means forever. */
@@ -132,7 +132,7 @@ static int64_t get_shorter_wait(int64_t a, int64_t b)
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-int mortise_loop_timeout(struct mortise *m)
+int mortise_loop_get_timeout(struct mortise *m)
 {
     int64_t ms = has_work(m) ? 0 : get_ms_to_timer(m);
 
@@ -182,28 +182,28 @@ static void do_ready_work(struct mortise *m)
         run_ready_tasks(m);
         now = mortise_mono_ns();
     } while ((fired || m->ready.first != NULL) && now < end &&
-             m->n_flying < FLYING);
+             m->n_commits_in_flight < FLYING);
     mortise_commits_flush(m);
-    mortise_live_settle(m);
+    mortise_live_drop_idle(m);
     if (m->state == MORTISE_ENGINE_FAILING && m->lives.n == 0 &&
-        m->n_calls == 0 && m->n_batch == 0 && m->n_flying == 0 &&
+        m->n_calls == 0 && m->n_batch == 0 && m->n_commits_in_flight == 0 &&
         !mortise_store_is_reading(m->store))
         mortise_commits_reopen(m);
 }
 
-void mortise_turn(struct mortise *m, int timeout_ms)
+void mortise_loop_turn(struct mortise *m, int timeout_ms)
 {
-    mortise_enter(m);
+    mortise_loop_enter(m);
     assert(!m->turning); /* the API refuses calls from a callback */
     m->turning = true;
     poll_events(m, timeout_ms);
     do_ready_work(m);
     mortise_thread_state_settle(&m->thread_state);
     m->turning = false;
-    mortise_leave(m);
+    mortise_loop_leave(m);
 }
 
-/* A read that mortise_turn_for() waits for. */
+/* A read that mortise_loop_turn_for_read() waits for. */
 struct awaited {
     struct mortise_read read;
     bool over;
@@ -214,22 +214,22 @@ struct awaited {
 static void awaited_read_done(struct mortise_read *r, int result,
                               const struct mortise_err *err)
 {
-    struct awaited *a = MORTISE_OF(r, struct awaited, read);
+    struct awaited *a = MORTISE_CONTAINER_OF(r, struct awaited, read);
 
     a->over = true;
     a->result = result;
     a->err = *err;
 }
 
-int mortise_turn_for(struct mortise *m, struct mortise_read *r,
-                     struct mortise_err *err)
+int mortise_loop_turn_for_read(struct mortise *m, struct mortise_read *r,
+                               struct mortise_err *err)
 {
     struct awaited a = {.read = *r};
 
     a.read.done = awaited_read_done;
     mortise_store_read(m->store, &a.read);
     while (!a.over)
-        mortise_turn(m, -1);
+        mortise_loop_turn(m, -1);
     r->found = a.read.found;
     if (err != NULL && a.result != MORTISE_OK)
         *err = a.err;

@@ -88,7 +88,7 @@ static int find_linked_child(void *ud, const char *tenant, const char *parent,
     (void)parent;
     (void)id;
     return s->native && !s->detached && s->state != MORTISE_SPAWN_PENDING &&
-                   !mortise_spawn_is_over(s)
+                   !mortise_spawn_has_ended(s)
                ? add_found_run(ud, tenant, s->child)
                : 0;
 }
@@ -104,7 +104,7 @@ struct going {
 static void continue_order_done(struct mortise_order *o,
                                 const struct mortise_err *err)
 {
-    struct going *g = MORTISE_OF(o, struct going, order);
+    struct going *g = MORTISE_CONTAINER_OF(o, struct going, order);
 
     if (err->code != MORTISE_OK)
         mortise_log(g->m, MORTISE_LOG_WARN, "run %s was not continued: %s",
@@ -116,7 +116,7 @@ static void continue_run(struct mortise *m, const struct name *one)
 {
     struct going *g;
 
-    if (mortise_live_is_here(m, one->tenant, one->run))
+    if (mortise_live_is_loaded_or_loading(m, one->tenant, one->run))
         return; /* somebody resumed it meanwhile */
     g = mortise_zalloc(m->mem, sizeof *g);
     if (g == NULL) {
@@ -144,19 +144,19 @@ static int continue_runs(struct mortise *m, const struct name *first,
 
     for (const struct name *one = first;
          rv == MORTISE_OK && one != NULL && !s->stop(s->ud); one = one->next) {
-        uint64_t until = mortise_mono_after(patience_ms);
+        uint64_t until = mortise_mono_ns_after(patience_ms);
 
         while (m->lives.n + m->loads.n >= at_once && !s->stop(s->ud) &&
                (patience_ms == 0 || mortise_mono_ns() < until))
-            mortise_turn(m, patience_ms == 0 ? -1 : 100);
+            mortise_loop_turn(m, patience_ms == 0 ? -1 : 100);
         if (s->stop(s->ud))
             break;
-        rv = mortise_engine_ready(m, err);
+        rv = mortise_engine_check_ready(m, err);
         if (rv == MORTISE_OK)
             continue_run(m, one);
     }
     while (m->loads.n > 0) /* the loads in progress borrow the names */
-        mortise_turn(m, -1);
+        mortise_loop_turn(m, -1);
     return rv;
 }
 
@@ -174,9 +174,9 @@ int mortise_recover_all(struct mortise *m, bool (*stop)(void *ud), void *ud,
     mortise_arena_init(&f.arena, m->mem);
     f.last = &f.first;
     f.last_deadly = &f.deadly;
-    rv = mortise_turn_for(m, &heads, err);
+    rv = mortise_loop_turn_for_read(m, &heads, err);
     if (rv == MORTISE_OK && !f.failed)
-        rv = mortise_turn_for(m, &children, err);
+        rv = mortise_loop_turn_for_read(m, &children, err);
     if (rv == MORTISE_OK && f.failed)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
@@ -198,7 +198,7 @@ void mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
     const struct mortise_err fine = {.code = MORTISE_OK};
 
     o->wants = is_recoverable;
-    if (mortise_live_is_here(m, tenant, run))
+    if (mortise_live_is_loaded_or_loading(m, tenant, run))
         o->done(o, &fine);
     else
         mortise_live_recover(m, tenant, run, o);
@@ -209,25 +209,25 @@ void mortise_recover_one(struct mortise *m, const char *tenant, const char *run,
 void mortise_pause_all(struct mortise *m)
 {
     /* first a write call gets time to finish, then a plugin to return */
-    uint64_t until = mortise_mono_after(2 * m->quiesce_ms + 1000);
-    struct mortise_hashed *e;
+    uint64_t until = mortise_mono_ns_after(2 * m->quiesce_ms + 1000);
+    struct mortise_table_entry *e;
 
     m->leaving = true;
     for (e = mortise_table_first(&m->lives); e != NULL;
          e = mortise_table_next(&m->lives, e)) {
         const struct mortise_live *live =
-            MORTISE_OF(e, struct mortise_live, entry);
+            MORTISE_CONTAINER_OF(e, struct mortise_live, entry);
 
         if (!live->lost &&
             (live->orders != NULL || !mortise_run_is_idle(live->run)))
             mortise_pause_one(m, live);
     }
     while (m->lives.n > 0 && mortise_mono_ns() < until)
-        mortise_turn(m, 100);
+        mortise_loop_turn(m, 100);
 }
 
 bool mortise_engine_is_idle(const struct mortise *m)
 {
     return m->lives.n == 0 && m->n_calls == 0 && m->n_batch == 0 &&
-           m->n_flying == 0 && !mortise_store_is_reading(m->store);
+           m->n_commits_in_flight == 0 && !mortise_store_is_reading(m->store);
 }

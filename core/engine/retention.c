@@ -62,7 +62,7 @@ struct mortise_retention {
                           the opening */
     bool any;          /* this pass removed a run */
     /* The clock at the beginning of the pass, and the noted reading. */
-    uint64_t begun_ms, noted_ms;
+    uint64_t begun_ms, overdue_found_ms;
     bool agrees;
     bool waits; /* a run is overdue and waits for a second reading */
     /* seen last */
@@ -114,7 +114,7 @@ static int collect_removable_run(void *ud, const char *tenant, const char *run,
     bool fits =
         strlen(tenant) <= MORTISE_NAME_MAX && strlen(run) <= MORTISE_NAME_MAX;
     bool due = fits && is_removable(r, tenant, run, head);
-    bool old = due && r->agrees && is_run_overdue(r, head, r->noted_ms);
+    bool old = due && r->agrees && is_run_overdue(r, head, r->overdue_found_ms);
 
     r->more = r->n_seen == PAGE || (old && r->n_old == AT_ONCE);
     if (r->more)
@@ -182,16 +182,18 @@ static int remove_old_runs(struct mortise_retention *r, struct mortise_err *err)
 /* ---- two readings of the clock ------------------------------------------- */
 
 /* Do the note in the store and the clock agree that enough time has passed? */
-static void compare_clocks(struct mortise_retention *r, uint64_t noted_ms)
+static void compare_clocks(struct mortise_retention *r,
+                           uint64_t overdue_found_ms)
 {
     uint64_t apart = get_finished_ms(r) / 10;
 
     if (apart > AGREE_MAX_MS)
         apart = AGREE_MAX_MS;
-    r->noted_ms = noted_ms;
+    r->overdue_found_ms = overdue_found_ms;
     r->begun_ms = mortise_now_ms();
-    r->agrees = r->noted_ms != 0 && r->noted_ms <= r->begun_ms &&
-                r->begun_ms - r->noted_ms >= apart;
+    r->agrees = r->overdue_found_ms != 0 &&
+                r->overdue_found_ms <= r->begun_ms &&
+                r->begun_ms - r->overdue_found_ms >= apart;
 }
 
 /* The pass is over.  Note its reading if runs are overdue, unless the store
@@ -199,7 +201,8 @@ static void compare_clocks(struct mortise_retention *r, uint64_t noted_ms)
 static int note_clock_reading(struct mortise_retention *r,
                               struct mortise_err *err)
 {
-    bool stands = r->noted_ms != 0 && r->noted_ms <= r->begun_ms && !r->agrees;
+    bool stands = r->overdue_found_ms != 0 &&
+                  r->overdue_found_ms <= r->begun_ms && !r->agrees;
 
     return r->waits && !stands
                ? mortise_store_set_overdue_time(r->m->store, r->begun_ms, err)
@@ -216,7 +219,7 @@ static int end_heads_page(struct mortise_retention *r, struct mortise_err *err)
 {
     int rv = remove_old_runs(r, err);
 
-    mortise_store_sweep_keep(
+    mortise_store_keep_graphs(
         r->m->store, (const uint8_t(*)[MORTISE_DIGEST])r->graphs, r->n_graphs);
     if (rv != MORTISE_OK)
         return rv;
@@ -231,7 +234,7 @@ static int end_heads_page(struct mortise_retention *r, struct mortise_err *err)
 /* Is the store still the one that was read?  Otherwise the pass is over. */
 static bool is_store_unchanged(const struct mortise_retention *r)
 {
-    return r->finishing || r->m->state == MORTISE_ENGINE_UP;
+    return r->finishing || r->m->state == MORTISE_ENGINE_RUNNING;
 }
 
 /* A failed read is no failed write: log it, and let the next pass try again. */
@@ -247,7 +250,7 @@ static void retention_heads_read(struct mortise_read *read, int rv,
                                  const struct mortise_err *err)
 {
     struct mortise_retention *r =
-        MORTISE_OF(read, struct mortise_retention, read);
+        MORTISE_CONTAINER_OF(read, struct mortise_retention, read);
     struct mortise_err why = *err;
 
     r->reading = false;
@@ -282,13 +285,13 @@ static void retention_note_read(struct mortise_read *read, int rv,
                                 const struct mortise_err *err)
 {
     struct mortise_retention *r =
-        MORTISE_OF(read, struct mortise_retention, read);
+        MORTISE_CONTAINER_OF(read, struct mortise_retention, read);
 
     r->reading = false;
     if (rv != MORTISE_OK) {
         abandon_pass(r, err);
     } else if (is_store_unchanged(r)) {
-        compare_clocks(r, read->found.noted_ms);
+        compare_clocks(r, read->found.overdue_found_ms);
         read_heads_page(r);
     } else {
         finish_step(r, rv, err);
@@ -297,9 +300,9 @@ static void retention_note_read(struct mortise_read *read, int rv,
 
 static void start_heads(struct mortise_retention *r)
 {
-    mortise_store_sweep_begin(r->m->store);
+    mortise_store_start_graph_sweep(r->m->store);
     r->reading = true;
-    r->read = (struct mortise_read){.kind = MORTISE_READ_NOTED,
+    r->read = (struct mortise_read){.kind = MORTISE_READ_OVERDUE_TIME,
                                     .done = retention_note_read};
     mortise_store_read(r->m->store, &r->read);
 }
@@ -308,7 +311,7 @@ static void sweep_graphs(struct mortise_retention *r)
 {
     struct mortise_err err = {.code = MORTISE_OK};
     bool more = false;
-    int rv = mortise_store_sweep(r->m->store, &more, &err);
+    int rv = mortise_store_sweep_graphs(r->m->store, &more, &err);
 
     r->swept = !more;
     r->stage = more ? GRAPHS : r->any ? REST : DONE;
@@ -359,7 +362,7 @@ static void start_retention_pass(struct mortise_retention *r)
 
 static void arm_retention(struct mortise_retention *r, uint64_t in_ms)
 {
-    mortise_timer_arm(&r->m->timers, &r->timer, mortise_mono_after(in_ms));
+    mortise_timer_arm(&r->m->timers, &r->timer, mortise_mono_ns_after(in_ms));
 }
 
 static uint64_t get_pass_interval(const struct mortise_retention *r)
@@ -379,17 +382,17 @@ static void finish_step(struct mortise_retention *r, int rv,
     if (rv != MORTISE_OK || !is_store_unchanged(r))
         start_retention_pass(r); /* the next pass reads the heads again */
     if (rv != MORTISE_OK)
-        mortise_commits_failed(r->m, rv, err);
+        mortise_commits_handle_failure(r->m, rv, err);
     arm_retention(r, r->stage == DONE ? get_pass_interval(r) : PAUSE_MS);
 }
 
 static void on_retention_timer(struct mortise_timer *t)
 {
     struct mortise_retention *r =
-        MORTISE_OF(t, struct mortise_retention, timer);
+        MORTISE_CONTAINER_OF(t, struct mortise_retention, timer);
 
     /* The runs of a script belong to one test, which reads all of them. */
-    if (r->m->state != MORTISE_ENGINE_UP || r->m->script != NULL) {
+    if (r->m->state != MORTISE_ENGINE_RUNNING || r->m->script != NULL) {
         start_retention_pass(r); /* the heads may have changed since */
         arm_retention(r, PASS_MIN_MS);
         return;
@@ -418,7 +421,7 @@ int mortise_retention_open(struct mortise *m, struct mortise_err *err)
 void mortise_retention_finish(struct mortise *m)
 {
     struct mortise_retention *r = m->retention;
-    uint64_t until = mortise_mono_after(CLOSING_MS);
+    uint64_t until = mortise_mono_ns_after(CLOSING_MS);
 
     if (r == NULL)
         return;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-bool mortise_code_is_of_engine(const char *code)
+bool mortise_code_is_reserved(const char *code)
 {
     static const char *const codes[] = {"determinism", "guardrail", "in_doubt",
                                         "rejected"};

@@ -7,6 +7,6 @@
 
 #include <stdbool.h>
 
-bool mortise_code_is_of_engine(const char *code);
+bool mortise_code_is_reserved(const char *code);
 
 #endif

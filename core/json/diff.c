@@ -6,7 +6,7 @@
 #include "core/base/err.h"
 
 struct diff {
-    mortise_json_differ_fn *differ;
+    mortise_json_diff_fn *differ;
     void *ud;
     struct mortise_buf pointer;
 };
@@ -18,7 +18,7 @@ static void diff_member(struct diff *d, const char *key, const json_t *a,
 {
     size_t n = d->pointer.n;
 
-    mortise_json_pointer(&d->pointer, key);
+    mortise_json_append_pointer(&d->pointer, key);
     diff_json_values(d, a, b);
     d->pointer.n = n;
 }
@@ -62,7 +62,7 @@ static void diff_json_values(struct diff *d, const json_t *a, const json_t *b)
 
 int mortise_json_diff(const json_t *a, const json_t *b,
                       const struct mortise_mem *mem,
-                      mortise_json_differ_fn *differ, void *ud)
+                      mortise_json_diff_fn *differ, void *ud)
 {
     struct diff d = {.differ = differ, .ud = ud};
     int rv;

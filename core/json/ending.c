@@ -13,13 +13,13 @@ static int put_int32_member(json_t *into, const char *name, int32_t n)
     return n == 0 ? 0 : json_object_set_new(into, name, json_integer(n));
 }
 
-struct mortise_call_end mortise_ending_of(const json_t *from)
+struct mortise_exit_info mortise_exit_info_get(const json_t *from)
 {
-    return (struct mortise_call_end){get_int32_member(from, "exit_code"),
-                                     get_int32_member(from, "status")};
+    return (struct mortise_exit_info){get_int32_member(from, "exit_code"),
+                                      get_int32_member(from, "status")};
 }
 
-int mortise_ending_put(json_t *into, const struct mortise_call_end *e)
+int mortise_exit_info_set(json_t *into, const struct mortise_exit_info *e)
 {
     return put_int32_member(into, "exit_code", e->exit_code) == 0
                ? put_int32_member(into, "status", e->status)

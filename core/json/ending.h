@@ -6,15 +6,15 @@
 #include <jansson.h>
 #include <stdint.h>
 
-struct mortise_call_end {
+struct mortise_exit_info {
     int32_t exit_code; /* of a program; 0: none */
     int32_t status;    /* of an HTTP response; 0: none */
 };
 
 /* Read both members of an error; 0 for a missing one, and for anything but a
  * 32-bit integer. */
-struct mortise_call_end mortise_ending_of(const json_t *from);
+struct mortise_exit_info mortise_exit_info_get(const json_t *from);
 /* Set the members that are not 0 in `into`; -1: out of memory. */
-int mortise_ending_put(json_t *into, const struct mortise_call_end *e);
+int mortise_exit_info_set(json_t *into, const struct mortise_exit_info *e);
 
 #endif

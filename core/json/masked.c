@@ -24,10 +24,10 @@ static bool has_member_masked(const struct mortise_mask *mask, const char *name,
                               const json_t *v)
 {
     return mortise_mask_is_match(mask, name, strlen(name)) ||
-           mortise_json_has_masked(mask, v);
+           mortise_json_has_secret(mask, v);
 }
 
-bool mortise_json_has_masked(const struct mortise_mask *mask, const json_t *v)
+bool mortise_json_has_secret(const struct mortise_mask *mask, const json_t *v)
 {
     char text[NUMBER_TEXT];
 
@@ -39,7 +39,7 @@ bool mortise_json_has_masked(const struct mortise_mask *mask, const json_t *v)
     if (json_is_number(v))
         return mortise_mask_is_match(mask, text, print_masked_number(text, v));
     MORTISE_JSON_EACH (one, i, v)
-        if (mortise_json_has_masked(mask, one))
+        if (mortise_json_has_secret(mask, one))
             return true;
     MORTISE_JSON_MEMBERS (name, one, v)
         if (has_member_masked(mask, name, one))
@@ -66,8 +66,8 @@ static json_t *mask_array(const struct mortise_mask *mask, const json_t *v,
     json_t *out = json_array();
 
     MORTISE_JSON_EACH (one, i, v)
-        if (out != NULL && json_array_append_new(
-                               out, mortise_json_masked(mask, one, mem)) != 0)
+        if (out != NULL &&
+            json_array_append_new(out, mortise_json_mask(mask, one, mem)) != 0)
             mortise_json_clear_ref(&out);
     return out;
 }
@@ -83,19 +83,19 @@ static json_t *mask_object(const struct mortise_mask *mask, const json_t *v,
         if (out != NULL &&
             (as == NULL ||
              json_object_set_new(out, json_string_value(as),
-                                 mortise_json_masked(mask, one, mem)) != 0))
+                                 mortise_json_mask(mask, one, mem)) != 0))
             mortise_json_clear_ref(&out);
         json_decref(as);
     }
     return out;
 }
 
-json_t *mortise_json_masked(const struct mortise_mask *mask, const json_t *v,
-                            const struct mortise_mem *mem)
+json_t *mortise_json_mask(const struct mortise_mask *mask, const json_t *v,
+                          const struct mortise_mem *mem)
 {
     char text[NUMBER_TEXT];
 
-    if (!mortise_json_has_masked(mask, v))
+    if (!mortise_json_has_secret(mask, v))
         return json_incref(mortise_json_unconst(v));
     if (json_is_string(v))
         return mask_string(mask, json_string_value(v), json_string_length(v),

@@ -6,10 +6,10 @@
 #include "core/json/value.h"
 
 /* Does a string, member name or number of the value contain a secret? */
-bool mortise_json_has_masked(const struct mortise_mask *mask, const json_t *v);
+bool mortise_json_has_secret(const struct mortise_mask *mask, const json_t *v);
 /* The value itself (a new reference) if it contains no secret, else a masked
  * copy; NULL: out of memory. */
-json_t *mortise_json_masked(const struct mortise_mask *mask, const json_t *v,
-                            const struct mortise_mem *mem);
+json_t *mortise_json_mask(const struct mortise_mask *mask, const json_t *v,
+                          const struct mortise_mem *mem);
 
 #endif

@@ -27,7 +27,7 @@ int mortise_members_check(const struct mortise_members *m, const json_t *from,
             i++;
         if (i < m->n)
             continue;
-        near = mortise_nearest(key, names, m->n);
+        near = mortise_nearest_find(key, names, m->n);
         return mortise_fail(err, MORTISE_EINVAL,
                             "a request has no member '%.100s'%s%s%s", key,
                             near != NULL ? "; did you mean '" : "",

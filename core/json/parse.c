@@ -68,7 +68,7 @@ struct parser {
     };
     size_t flags, deepest;
     json_t *root;
-    json_t *open[MORTISE_JSON_DEEPEST]; /* borrowed from their parents */
+    json_t *open[MORTISE_JSON_DEPTH_MAX]; /* borrowed from their parents */
     size_t depth;
     struct string key; /* waits for its value; p == NULL: none */
     const char *key_token, *key_end;
@@ -233,7 +233,8 @@ static const char *skip_escape(struct parser *s, const char *p)
     if (++p < s->end && escapes[(unsigned char)*p] != 0)
         return p + 1;
     if (p < s->end && *p == 'u') {
-        for (p++; p < s->end && mortise_digit(*p) != MORTISE_NO_DIGIT; p++)
+        for (p++; p < s->end && mortise_digit_get_value(*p) != MORTISE_NO_DIGIT;
+             p++)
             if (++digits == 4)
                 return p + 1;
     }
@@ -274,8 +275,9 @@ static const char *skip_string(struct parser *s, const char *p, bool *escaped)
 
 static uint32_t decode_four_digits(const char *p)
 {
-    return mortise_digit(p[0]) << 12 | mortise_digit(p[1]) << 8 |
-           mortise_digit(p[2]) << 4 | mortise_digit(p[3]);
+    return mortise_digit_get_value(p[0]) << 12 |
+           mortise_digit_get_value(p[1]) << 8 |
+           mortise_digit_get_value(p[2]) << 4 | mortise_digit_get_value(p[3]);
 }
 
 /* Decode the \u escape at p to *to, within the string that ends at `quote`.
@@ -420,11 +422,11 @@ static bool parse_real_token(struct parser *s)
     char few[64], *room = few;
     size_t n = (size_t)(s->p - s->token);
 
-    if (n + MORTISE_REAL_ROOM > sizeof few)
-        room = spare(s, &s->for_strings, n + MORTISE_REAL_ROOM);
+    if (n + MORTISE_REAL_SCRATCH > sizeof few)
+        room = spare(s, &s->for_strings, n + MORTISE_REAL_SCRATCH);
     if (room == NULL)
         return false;
-    mortise_real_read(&s->real, room, s->token, n);
+    mortise_real_parse_long(&s->real, room, s->token, n);
     return isfinite(s->real) || fail_parse(s, s->p, json_error_numeric_overflow,
                                            "real number overflow");
 }
@@ -621,7 +623,7 @@ json_t *mortise_json_load(const char *text, size_t n, size_t flags,
     json_free_t release;
     bool ok;
 
-    assert(depth <= MORTISE_JSON_DEEPEST);
+    assert(depth <= MORTISE_JSON_DEPTH_MAX);
     s.text = s.p = s.token = text;
     s.end = text + n;
     s.flags = flags;

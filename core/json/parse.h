@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-enum { MORTISE_JSON_DEEPEST = 256 }; /* the largest `depth` below */
+enum { MORTISE_JSON_DEPTH_MAX = 256 }; /* the largest `depth` below */
 
 /* Parse n bytes of UTF-8; returns a new reference.  `flags` are jansson's
  * JSON_DECODE_ANY, JSON_ALLOW_NUL and JSON_REJECT_DUPLICATES.  `depth` is the

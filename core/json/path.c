@@ -100,7 +100,7 @@ static int parse_key(struct parser *ps)
     }
     if (ps->p == ps->end)
         return fail_path_syntax(ps, "the key has no closing quote");
-    if (!mortise_utf8_valid(key, n))
+    if (!mortise_utf8_is_valid(key, n))
         return fail_path_syntax(ps, "the key is not valid UTF-8");
     ps->p++;
     return add_step(ps, key, 0);
@@ -169,7 +169,7 @@ static void print_path_step(struct mortise_buf *b,
         mortise_buf_printf(b, b->n == 0 ? "%s" : ".%s", step->key);
     } else {
         mortise_buf_puts(b, "[\"");
-        mortise_buf_escaped(b, step->key, strlen(step->key));
+        mortise_buf_put_escaped(b, step->key, strlen(step->key));
         mortise_buf_puts(b, "\"]");
     }
 }
@@ -248,8 +248,8 @@ static bool steps_equal(const struct mortise_path_step *a,
     return strcmp(a->key, b->key) == 0;
 }
 
-bool mortise_path_covers(const struct mortise_path *a,
-                         const struct mortise_path *b)
+bool mortise_path_is_prefix(const struct mortise_path *a,
+                            const struct mortise_path *b)
 {
     if (a->n > b->n)
         return false;
@@ -259,10 +259,10 @@ bool mortise_path_covers(const struct mortise_path *a,
     return true;
 }
 
-bool mortise_path_equal(const struct mortise_path *a,
-                        const struct mortise_path *b)
+bool mortise_path_is_equal(const struct mortise_path *a,
+                           const struct mortise_path *b)
 {
-    return a->n == b->n && mortise_path_covers(a, b);
+    return a->n == b->n && mortise_path_is_prefix(a, b);
 }
 
 /* ---- writing --------------------------------------------------------- */

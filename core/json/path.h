@@ -49,13 +49,13 @@ int mortise_path_set(json_t **root, const struct mortise_path *path,
                      json_t *value, struct mortise_err *err);
 
 /* Is `a` a prefix of `b`, or equal to it? */
-bool mortise_path_covers(const struct mortise_path *a,
-                         const struct mortise_path *b);
+bool mortise_path_is_prefix(const struct mortise_path *a,
+                            const struct mortise_path *b);
 /* Compare step by step.  The paths that a path covers sort directly
  * after it. */
 int mortise_path_compare(const struct mortise_path *a,
                          const struct mortise_path *b);
-bool mortise_path_equal(const struct mortise_path *a,
-                        const struct mortise_path *b);
+bool mortise_path_is_equal(const struct mortise_path *a,
+                           const struct mortise_path *b);
 
 #endif

@@ -23,7 +23,7 @@ static void append_pointer_text(struct mortise_pointer *p, const char *s,
     size_t room = p->size > p->n ? p->size - p->n - 1 : 0;
 
     if (n > room) {
-        n = mortise_utf8_cut(s, n, room);
+        n = mortise_utf8_get_prefix_size(s, n, room);
         p->size = p->n + n + 1; /* full: ignore later appends */
     }
     if (n == 0)

@@ -41,7 +41,7 @@ bool mortise_secret_has_ref(const char *s)
     return strstr(s, scheme) != NULL;
 }
 
-const char *mortise_secret_name(const char *s)
+const char *mortise_secret_get_name(const char *s)
 {
     const char *at = strstr(s, scheme);
 
@@ -51,8 +51,8 @@ const char *mortise_secret_name(const char *s)
     return mortise_secret_is_name(at) ? at : NULL;
 }
 
-json_t *mortise_secret_fill(const struct mortise_mem *mem, const char *s,
-                            const char *value)
+json_t *mortise_secret_substitute(const struct mortise_mem *mem, const char *s,
+                                  const char *value)
 {
     size_t lead = (size_t)(strstr(s, scheme) - s);
     size_t n = lead + strlen(value);
@@ -116,7 +116,7 @@ static void find_places_below(struct places *p, const char *token,
     size_t before = p->pointer.n;
 
     if (token != NULL)
-        mortise_json_pointer(&p->pointer, token);
+        mortise_json_append_pointer(&p->pointer, token);
     else
         mortise_buf_puts(&p->pointer, "/~2");
     find_secret_places(p, schema);
@@ -215,7 +215,7 @@ static int walk_members(struct walk *w, json_t *object)
         json_t *before = json_object_iter_value(it), *item = before;
         size_t n = w->pointer.n;
 
-        mortise_json_pointer(&w->pointer, json_object_iter_key(it));
+        mortise_json_append_pointer(&w->pointer, json_object_iter_key(it));
         rv = visit_child(w, &item);
         w->pointer.n = n;
         if (item != before && json_object_iter_set_new(object, it, item) != 0)
@@ -248,8 +248,8 @@ static int visit_secret_value(struct walk *w, json_t *v)
     return json_is_array(v) ? walk_elements(w, v) : MORTISE_OK;
 }
 
-int mortise_secret_each(json_t *value, const struct mortise_mem *mem,
-                        mortise_secret_fn *fn, void *ud)
+int mortise_secret_for_each(json_t *value, const struct mortise_mem *mem,
+                            mortise_secret_fn *fn, void *ud)
 {
     struct walk w = {.fn = fn, .ud = ud};
     int rv;

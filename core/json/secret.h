@@ -18,11 +18,11 @@ bool mortise_secret_is_name(const char *name);
 bool mortise_secret_has_ref(const char *s);
 /* The name of the reference in s (a pointer into s); NULL: not a valid
  * reference. */
-const char *mortise_secret_name(const char *s);
+const char *mortise_secret_get_name(const char *s);
 /* The string with its reference replaced by `value`: a new JSON string; NULL:
  * out of memory. */
-json_t *mortise_secret_fill(const struct mortise_mem *mem, const char *s,
-                            const char *value);
+json_t *mortise_secret_substitute(const struct mortise_mem *mem, const char *s,
+                                  const char *value);
 
 /* Places as JSON pointers.  A token ~2 matches any key or index. */
 struct mortise_secret_places {
@@ -42,7 +42,7 @@ bool mortise_secret_is_allowed_at(const struct mortise_secret_places *places,
  * returns something else than MORTISE_OK.  It may set *string to a new value,
  * which the walk takes; then nobody else may hold `value`. */
 typedef int mortise_secret_fn(void *ud, const char *pointer, json_t **string);
-int mortise_secret_each(json_t *value, const struct mortise_mem *mem,
-                        mortise_secret_fn *fn, void *ud);
+int mortise_secret_for_each(json_t *value, const struct mortise_mem *mem,
+                            mortise_secret_fn *fn, void *ud);
 
 #endif

@@ -23,7 +23,7 @@ static const char *const names[] = {
     [MORTISE_USED_REASONING] = "reasoning_tokens",
 };
 
-const char *mortise_used_name(enum mortise_used what)
+const char *mortise_usage_amount_name(enum mortise_usage_amount what)
 {
     return names[what];
 }
@@ -35,7 +35,7 @@ void mortise_usage_finish(struct mortise_usage *u)
     *u = (struct mortise_usage){0};
 }
 
-bool mortise_usage_is_none(const struct mortise_usage *u)
+bool mortise_usage_is_empty(const struct mortise_usage *u)
 {
     for (size_t i = 0; i < MORTISE_USED_N; i++) {
         if (u->amount[i] != 0)
@@ -46,7 +46,7 @@ bool mortise_usage_is_none(const struct mortise_usage *u)
 
 /* ---- amounts ------------------------------------------------------------ */
 
-uint64_t mortise_usd_nano(double usd)
+uint64_t mortise_usd_to_nano(double usd)
 {
     return (uint64_t)llround(usd * MORTISE_NANO);
 }
@@ -58,11 +58,11 @@ bool mortise_usd_parse(uint64_t *nano, const json_t *value)
 
     if (!json_is_number(value) || !(usd >= 0 && usd <= (double)most))
         return false;
-    *nano = mortise_usd_nano(usd);
+    *nano = mortise_usd_to_nano(usd);
     return true;
 }
 
-json_t *mortise_usd_json(uint64_t nano)
+json_t *mortise_usd_to_json(uint64_t nano)
 {
     return json_real((double)nano / MORTISE_NANO);
 }
@@ -190,8 +190,8 @@ int mortise_usage_parse(struct mortise_usage *u, const json_t *said,
     return rv;
 }
 
-int mortise_usage_read(struct mortise_usage *u, const json_t *value,
-                       struct mortise_err *err)
+int mortise_usage_from_json(struct mortise_usage *u, const json_t *value,
+                            struct mortise_err *err)
 {
     int rv = check_object(value, err);
 
@@ -207,15 +207,15 @@ int mortise_usage_read(struct mortise_usage *u, const json_t *value,
     return rv;
 }
 
-json_t *mortise_usage_json(const struct mortise_usage *u)
+json_t *mortise_usage_to_json(const struct mortise_usage *u)
 {
     const uint64_t *n = u->amount;
-    json_t *out =
-        json_pack("{s:I, s:I, s:I, s:o, s:O*}", names[MORTISE_USED_CALLS],
-                  (json_int_t)n[MORTISE_USED_CALLS], names[MORTISE_USED_INPUT],
-                  (json_int_t)n[MORTISE_USED_INPUT], names[MORTISE_USED_OUTPUT],
-                  (json_int_t)n[MORTISE_USED_OUTPUT], names[MORTISE_USED_USD],
-                  mortise_usd_json(n[MORTISE_USED_USD]), "models", u->models);
+    json_t *out = json_pack(
+        "{s:I, s:I, s:I, s:o, s:O*}", names[MORTISE_USED_CALLS],
+        (json_int_t)n[MORTISE_USED_CALLS], names[MORTISE_USED_INPUT],
+        (json_int_t)n[MORTISE_USED_INPUT], names[MORTISE_USED_OUTPUT],
+        (json_int_t)n[MORTISE_USED_OUTPUT], names[MORTISE_USED_USD],
+        mortise_usd_to_json(n[MORTISE_USED_USD]), "models", u->models);
 
     for (size_t i = MORTISE_USED_CACHED; out != NULL && i < MORTISE_USED_N; i++)
         if (n[i] > 0 &&
@@ -238,16 +238,16 @@ static json_t *make_amounts_object(const json_t *amounts)
         if (json_object_set_new(
                 out, names[i],
                 i == MORTISE_USED_USD
-                    ? mortise_usd_json((uint64_t)json_integer_value(n))
+                    ? mortise_usd_to_json((uint64_t)json_integer_value(n))
                     : json_incref(n)) != 0)
             mortise_json_clear_ref(&out);
     }
     return out;
 }
 
-json_t *mortise_usage_shown(const struct mortise_usage *u)
+json_t *mortise_usage_to_user_json(const struct mortise_usage *u)
 {
-    json_t *out = mortise_usage_json(u), *all;
+    json_t *out = mortise_usage_to_json(u), *all;
 
     if (out == NULL || u->by_model == NULL)
         return out;

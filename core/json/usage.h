@@ -22,7 +22,7 @@ enum {
     MORTISE_NANO = 1000000000
 };
 
-enum mortise_used {
+enum mortise_usage_amount {
     MORTISE_USED_CALLS,
     MORTISE_USED_INPUT,
     MORTISE_USED_OUTPUT,
@@ -58,11 +58,11 @@ struct mortise_usage_bound {
 };
 
 /* "model_calls" etc. */
-const char *mortise_used_name(enum mortise_used what);
+const char *mortise_usage_amount_name(enum mortise_usage_amount what);
 
 void mortise_usage_finish(struct mortise_usage *u);
 /* Are all amounts 0 and nothing unclear?  Names do not count. */
-bool mortise_usage_is_none(const struct mortise_usage *u);
+bool mortise_usage_is_empty(const struct mortise_usage *u);
 
 /* Parse the usage that a plugin reports: {model_calls?, input_tokens?,
  * output_tokens?, usd?, cached_tokens?, cache_write_tokens?, reasoning_tokens?,
@@ -71,11 +71,11 @@ bool mortise_usage_is_none(const struct mortise_usage *u);
 int mortise_usage_parse(struct mortise_usage *u, const json_t *said,
                         struct mortise_err *err);
 /* Nano-dollars from 0 to 1000000 dollars. */
-uint64_t mortise_usd_nano(double usd);
+uint64_t mortise_usd_to_nano(double usd);
 /* Parse a decimal number of dollars, 0 to 1000000, rounded to a nano-dollar;
  * false: invalid. */
 bool mortise_usd_parse(uint64_t *nano, const json_t *value);
-json_t *mortise_usd_json(uint64_t nano);
+json_t *mortise_usd_to_json(uint64_t nano);
 
 /* Add amounts and names to *to.  Amounts saturate at MORTISE_USAGE_MAX.
  * MORTISE_ENOMEM: a name is missing. */
@@ -85,16 +85,16 @@ int mortise_usage_add(struct mortise_usage *to,
 void mortise_usage_subtract(struct mortise_usage *from,
                             const struct mortise_usage *by);
 
-/* The JSON for users: mortise_usage_json() and, if there is any,
+/* The JSON for users: mortise_usage_to_json() and, if there is any,
  * `by_model`: {NAME: {model_calls, input_tokens, output_tokens, usd}}.
  * NULL: out of memory. */
-json_t *mortise_usage_shown(const struct mortise_usage *u);
+json_t *mortise_usage_to_user_json(const struct mortise_usage *u);
 
 /* The JSON form above, with the first four amounts and the others if not 0: a
- * new reference, NULL if out of memory. mortise_usage_read() converts back:
+ * new reference, NULL if out of memory. mortise_usage_from_json() converts back:
  * MORTISE_EINVAL if the value has another form. */
-json_t *mortise_usage_json(const struct mortise_usage *u);
-int mortise_usage_read(struct mortise_usage *u, const json_t *value,
-                       struct mortise_err *err);
+json_t *mortise_usage_to_json(const struct mortise_usage *u);
+int mortise_usage_from_json(struct mortise_usage *u, const json_t *value,
+                            struct mortise_err *err);
 
 #endif

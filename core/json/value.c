@@ -11,7 +11,7 @@
  *       members, the locale, or the way in which the value was made.
  *
  * A document of ours that contains values from outside is deeper than they are.
- * Hence the larger limit MORTISE_JSON_DEPTH_OURS for mortise_json_read() and
+ * Hence the larger limit MORTISE_JSON_DEPTH_INTERNAL for mortise_json_parse_written() and
  * for writing.
  */
 #include "core/json/value.h"
@@ -71,10 +71,10 @@ int mortise_json_parse_line(json_t **out, const char *text, size_t n,
     return rv;
 }
 
-int mortise_json_read(json_t **out, const char *text, size_t n,
-                      struct mortise_err *err)
+int mortise_json_parse_written(json_t **out, const char *text, size_t n,
+                               struct mortise_err *err)
 {
-    return load_with_position(out, text, n, MORTISE_JSON_DEPTH_OURS, err);
+    return load_with_position(out, text, n, MORTISE_JSON_DEPTH_INTERNAL, err);
 }
 
 bool mortise_json_is_blank(const json_t *v)
@@ -148,7 +148,7 @@ static void write_integer(struct mortise_buf *b, json_int_t v)
 static void write_real(struct mortise_buf *b, double v)
 {
     char text[MORTISE_REAL_TEXT];
-    size_t n = mortise_real_text(text, v);
+    size_t n = mortise_real_format(text, v);
 
     mortise_buf_put(b, text, n);
     if (strpbrk(text, ".e") == NULL)
@@ -290,7 +290,7 @@ static int write_value(struct writer *w, const json_t *v, size_t depth)
 static int write_json_value(struct mortise_buf *b, const json_t *v, bool sorted)
 {
     struct writer w = {b, sorted};
-    int rv = write_value(&w, v, MORTISE_JSON_DEPTH_OURS);
+    int rv = write_value(&w, v, MORTISE_JSON_DEPTH_INTERNAL);
 
     if (rv == MORTISE_ENOMEM)
         b->failed = true;
@@ -302,7 +302,7 @@ int mortise_json_write(struct mortise_buf *b, const json_t *v)
     return write_json_value(b, v, false);
 }
 
-char *mortise_json_text(const struct mortise_mem *mem, const json_t *v)
+char *mortise_json_to_text(const struct mortise_mem *mem, const json_t *v)
 {
     struct mortise_buf b;
     char *text = NULL;
@@ -314,7 +314,7 @@ char *mortise_json_text(const struct mortise_mem *mem, const json_t *v)
     return text;
 }
 
-int mortise_json_canonical(struct mortise_buf *b, const json_t *v)
+int mortise_json_write_canonical(struct mortise_buf *b, const json_t *v)
 {
     return write_json_value(b, v, true);
 }
@@ -326,14 +326,14 @@ int mortise_json_digest(uint8_t out[MORTISE_DIGEST], const json_t *v,
     int rv;
 
     mortise_buf_init(&b, mem);
-    rv = mortise_json_canonical(&b, v);
+    rv = mortise_json_write_canonical(&b, v);
     if (rv == MORTISE_OK)
         mortise_digest(out, b.p, b.n);
     mortise_buf_finish(&b);
     return rv;
 }
 
-void mortise_json_pointer(struct mortise_buf *pointer, const char *key)
+void mortise_json_append_pointer(struct mortise_buf *pointer, const char *key)
 {
     mortise_buf_puts(pointer, "/");
     for (; *key != '\0'; key++) {
@@ -347,13 +347,13 @@ void mortise_json_pointer(struct mortise_buf *pointer, const char *key)
 json_t *mortise_json_parse_trusted(const char *text)
 {
     json_t *v;
-    int rv = mortise_json_read(&v, text, strlen(text), NULL);
+    int rv = mortise_json_parse_written(&v, text, strlen(text), NULL);
 
     assert(rv == MORTISE_OK || rv == MORTISE_ENOMEM);
     return v;
 }
 
-json_t *mortise_json_strn(const char *s, size_t n)
+json_t *mortise_json_make_string(const char *s, size_t n)
 {
     return json_stringn(s, n);
 }

@@ -17,8 +17,8 @@
 
 enum {
     MORTISE_JSON_DEPTH = 64, /* of values from outside */
-    MORTISE_JSON_DEPTH_OURS =
-        MORTISE_JSON_DEEPEST /* of documents that contain such values */
+    MORTISE_JSON_DEPTH_INTERNAL =
+        MORTISE_JSON_DEPTH_MAX /* of documents that contain such values */
 };
 
 /* Parse one JSON value from n bytes of UTF-8.  Errors: MORTISE_EINVAL with
@@ -32,34 +32,34 @@ int mortise_json_parse_line(json_t **out, const char *text, size_t n,
                             size_t *column, struct mortise_err *err);
 
 /* Parse a text that mortise_json_write() made.  The depth limit is
- * MORTISE_JSON_DEPTH_OURS. */
-int mortise_json_read(json_t **out, const char *text, size_t n,
-                      struct mortise_err *err);
+ * MORTISE_JSON_DEPTH_INTERNAL. */
+int mortise_json_parse_written(json_t **out, const char *text, size_t n,
+                               struct mortise_err *err);
 
-/* Parse a constant, or text from mortise_json_text(); returns a new reference.
+/* Parse a constant, or text from mortise_json_to_text(); returns a new reference.
  * NULL: out of memory. */
 json_t *mortise_json_parse_trusted(const char *text);
 
 /* Append the value in compact form, members in their order.  MORTISE_ENOMEM, or
- * MORTISE_ELIMIT if it is deeper than MORTISE_JSON_DEPTH_OURS. */
+ * MORTISE_ELIMIT if it is deeper than MORTISE_JSON_DEPTH_INTERNAL. */
 int mortise_json_write(struct mortise_buf *b, const json_t *v);
 /* The text of mortise_json_write() as a NUL-terminated string; free it with
  * mortise_release_str().  NULL: out of memory, or too deep. */
-char *mortise_json_text(const struct mortise_mem *mem, const json_t *v);
+char *mortise_json_to_text(const struct mortise_mem *mem, const json_t *v);
 
 /* Append the canonical form (after RFC 8785): members sorted by UTF-16 code
  * units, integers unchanged, reals in the shortest form that reads back and
  * always with a '.' or an exponent, minimal escapes.  Two values are equal
  * exactly if their canonical forms are; 1 and 1.0 differ. */
-int mortise_json_canonical(struct mortise_buf *b, const json_t *v);
+int mortise_json_write_canonical(struct mortise_buf *b, const json_t *v);
 int mortise_json_digest(uint8_t out[MORTISE_DIGEST], const json_t *v,
                         const struct mortise_mem *mem);
 
 /* Append a key as a token to a JSON pointer (RFC 6901): "/a~1b" for "a/b". */
-void mortise_json_pointer(struct mortise_buf *pointer, const char *key);
+void mortise_json_append_pointer(struct mortise_buf *pointer, const char *key);
 
 /* A string value of n bytes; NULL: out of memory, or not UTF-8. */
-json_t *mortise_json_strn(const char *s, size_t n);
+json_t *mortise_json_make_string(const char *s, size_t n);
 
 /* Remove const, because jansson's functions that iterate and count references
  * take no const.  The caller must not change a shared value. */
@@ -85,8 +85,8 @@ static inline void mortise_json_set_ref(json_t **ref, json_t *value)
 }
 
 /* The text of a string member, borrowed; "" if it is missing or no string. */
-static inline const char *mortise_json_text_of(const json_t *object,
-                                               const char *name)
+static inline const char *mortise_json_get_text(const json_t *object,
+                                                const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
 

@@ -28,8 +28,8 @@ static json_t *make_candidate(const struct mortise_offer *o, const char *kind)
                      "input_schema", mortise_json_parse_trusted(o->parameters));
 }
 
-json_t *mortise_graph_candidates(const struct mortise_graph *tools,
-                                 const char *kind)
+json_t *mortise_graph_list_candidates(const struct mortise_graph *tools,
+                                      const char *kind)
 {
     json_t *list = json_array();
 

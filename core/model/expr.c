@@ -9,8 +9,8 @@
 
 #include "core/model/expr.h"
 
-struct mortise_span mortise_expr_place(const struct mortise_expr *e,
-                                       struct mortise_cel_where where)
+struct mortise_span mortise_expr_get_span(const struct mortise_expr *e,
+                                          struct mortise_cel_range where)
 {
     return mortise_yaml_scalar_position(e->at, e->offset + where.offset,
                                         where.length);
@@ -18,7 +18,7 @@ struct mortise_span mortise_expr_place(const struct mortise_expr *e,
 
 /* Help for names that exist only in some places. */
 static const char *find_scope_help(const char *text,
-                                   struct mortise_cel_where where)
+                                   struct mortise_cel_range where)
 {
     static const struct {
         const char *name, *help;
@@ -41,7 +41,7 @@ static const char *find_scope_help(const char *text,
 /* A common mistake is `when: ${x}`, for which CEL would only report the dollar
  * sign. */
 static void add_expr_finding(const struct mortise_expr *e, const char *text,
-                             int rv, struct mortise_cel_where where,
+                             int rv, struct mortise_cel_range where,
                              const struct mortise_err *err,
                              struct mortise_diags *diags)
 {
@@ -49,7 +49,7 @@ static void add_expr_finding(const struct mortise_expr *e, const char *text,
     const char *help = unknown ? find_scope_help(text, where) : NULL;
     struct mortise_diag *d =
         mortise_diag_add(diags, rv == MORTISE_EUNAVAILABLE ? "E0404" : "E0401",
-                         mortise_expr_place(e, where), "%s", err->msg);
+                         mortise_expr_get_span(e, where), "%s", err->msg);
 
     if (help != NULL)
         mortise_diag_help(diags, d, "%s", help);
@@ -65,7 +65,7 @@ int mortise_expr_compile_at(struct mortise_expr *out, struct mortise_arena *a,
                             const struct mortise_cel_scope *scope,
                             struct mortise_diags *diags)
 {
-    struct mortise_cel_where where = {0, length};
+    struct mortise_cel_range where = {0, length};
     struct mortise_err err = {0};
     struct mortise_cel *cel;
     int rv;
@@ -94,14 +94,14 @@ int mortise_expr_compile(struct mortise_expr *out, struct mortise_arena *a,
 
 /* Put the place in front of the message of a failed evaluation. */
 static int add_place_prefix(const struct mortise_expr *e, int rv,
-                            struct mortise_cel_where where,
+                            struct mortise_cel_range where,
                             struct mortise_err *err)
 {
     struct mortise_span span;
 
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return rv;
-    span = mortise_expr_place(e, where);
+    span = mortise_expr_get_span(e, where);
     if (span.file == NULL)
         return rv;
     return mortise_err_prefix(err, rv, "%s:%u:%u",
@@ -109,17 +109,17 @@ static int add_place_prefix(const struct mortise_expr *e, int rv,
                               span.col);
 }
 
-int mortise_expr_at_place(const struct mortise_expr *e, int rv,
-                          struct mortise_err *err)
+int mortise_expr_prefix_error(const struct mortise_expr *e, int rv,
+                              struct mortise_err *err)
 {
-    return add_place_prefix(e, rv, (struct mortise_cel_where){0, 0}, err);
+    return add_place_prefix(e, rv, (struct mortise_cel_range){0, 0}, err);
 }
 
 int mortise_expr_eval(const struct mortise_expr *e,
                       const struct mortise_cel_env *env, json_t **out,
                       struct mortise_err *err)
 {
-    struct mortise_cel_where where = {0, 0};
+    struct mortise_cel_range where = {0, 0};
 
     return add_place_prefix(e, mortise_cel_eval(e->cel, env, out, &where, err),
                             where, err);
@@ -129,7 +129,7 @@ int mortise_expr_test(const struct mortise_expr *e,
                       const struct mortise_cel_env *env, bool *out,
                       struct mortise_err *err)
 {
-    struct mortise_cel_where where = {0, 0};
+    struct mortise_cel_range where = {0, 0};
 
     return add_place_prefix(e, mortise_cel_test(e->cel, env, out, &where, err),
                             where, err);

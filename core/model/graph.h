@@ -57,7 +57,7 @@ enum mortise_scope_name {
 enum { MORTISE_REDUCE_OLD, MORTISE_REDUCE_NEW, MORTISE_REDUCE_NAMES };
 
 enum mortise_node_type {
-    MORTISE_NODE_UNREAD, /* unknown to this build */
+    MORTISE_NODE_UNKNOWN, /* unknown to this build */
 #define NODE_KIND(KIND, word, gives) MORTISE_NODE_##KIND,
 #include "core/model/node_kinds.def"
     MORTISE_NODE_TYPES
@@ -216,7 +216,7 @@ enum mortise_region_kind {
 };
 
 /* The position of an item in the postdominator tree of its region, for
- * mortise_postdom_leads().  Set only in regions with a join of kind ANY or
+ * mortise_postdom_must_pass().  Set only in regions with a join of kind ANY or
  * QUORUM, at a node or at the entry of a child loop. */
 struct mortise_postdom {
     uint32_t first, last;
@@ -365,7 +365,7 @@ enum mortise_guard_stage {
 struct mortise_side_operation {
     const char *plugin, *operation;
     const struct mortise_operation *op; /* NULL: not available */
-    bool is_said;    /* declared by the node: also for short outputs */
+    bool declared_by_node; /* declared by the node: also for short outputs */
     const char *llm; /* its model settings, as JSON; NULL: none */
 };
 
@@ -409,7 +409,7 @@ struct mortise_node {
     double complexity;
     const char *model_reason; /* why this model; NULL: not given */
     bool asks_models;         /* its type asks models with these settings */
-    bool open_ended;          /* it asks models, without max_tokens */
+    bool has_no_token_limit;  /* it asks models, without max_tokens */
     bool unpriced;            /* ... and the price of one is unknown */
 
     /* tool, extension */
@@ -618,17 +618,18 @@ void mortise_graph_unref(struct mortise_graph *g); /* NULL is fine */
 
 /* Do the arguments of a node with an operation refer only to secrets that the
  * graph itself names there?  MORTISE_EINVAL if not. */
-int mortise_node_given_secrets(const struct mortise_node *n, const json_t *args,
-                               const struct mortise_mem *mem,
-                               struct mortise_err *err);
+int mortise_node_check_given_secrets(const struct mortise_node *n,
+                                     const json_t *args,
+                                     const struct mortise_mem *mem,
+                                     struct mortise_err *err);
 
 /* Lookups in a graph of tools; each returns NULL if there is none: the node
  * offered under a name (or as PLUGIN/OPERATION, graph/NAME); the planner; the
  * handover with a name. */
-const struct mortise_node *mortise_graph_tool(const struct mortise_graph *tools,
-                                              const char *name);
 const struct mortise_node *
-mortise_graph_planner(const struct mortise_graph *tools);
+mortise_graph_find_tool(const struct mortise_graph *tools, const char *name);
+const struct mortise_node *
+mortise_graph_find_planner(const struct mortise_graph *tools);
 const struct mortise_handover *
 mortise_graph_handover(const struct mortise_graph *tools, const char *name);
 /* The tools of a node for discovery plugins (mortise/discovery.h), by the
@@ -636,20 +637,20 @@ mortise_graph_handover(const struct mortise_graph *tools, const char *name);
  * operations of plugins among them, other kinds none.  The list has {id, kind,
  * name, description?, input_schema} and is a new reference.
  * mortise_graph_is_candidate(): is tool i in it? */
-json_t *mortise_graph_candidates(const struct mortise_graph *tools,
-                                 const char *kind);
+json_t *mortise_graph_list_candidates(const struct mortise_graph *tools,
+                                      const char *kind);
 bool mortise_graph_is_candidate(const struct mortise_graph *tools, uint32_t i,
                                 const char *kind);
 /* The node with this id, or NULL. */
-const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
-                                              const char *id);
+const struct mortise_node *
+mortise_graph_find_node(const struct mortise_graph *g, const char *id);
 /* The reducer of exactly this path; NULL: none. */
 const struct mortise_reducer *
 mortise_graph_reducer(const struct mortise_graph *g,
                       const struct mortise_path *path);
 /* The kind of a path's reducer; DEFAULT: none is declared. */
-enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
-                                         const struct mortise_path *path);
+enum mortise_reduce mortise_graph_get_reduce(const struct mortise_graph *g,
+                                             const struct mortise_path *path);
 /* Can guardrails hold back its output?  Then the output is not visible anywhere
  * before they have checked it. */
 static inline bool mortise_node_is_held_back(const struct mortise_node *n)
@@ -664,7 +665,8 @@ static inline bool mortise_join_is_race(const struct mortise_join *join)
     return join->kind == MORTISE_JOIN_ANY || join->kind == MORTISE_JOIN_QUORUM;
 }
 /* The innermost map with the node in its body, as a region; 0: none. */
-uint32_t mortise_graph_map_of(const struct mortise_graph *g, uint32_t node);
+uint32_t mortise_graph_find_map_around(const struct mortise_graph *g,
+                                       uint32_t node);
 /* If a map's body writes this path, does it belong to the element alone?  True
  * for an artifact if no reducer is declared for it, for a parent or for a part
  * of it. */
@@ -681,13 +683,13 @@ bool mortise_graph_is_edge_to_later_visit(const struct mortise_graph *g,
                                           const struct mortise_edge *e);
 /* For two items of one region: does every path from `from` to the end of the
  * region or of a branch go through `to`?  True if they are equal. */
-bool mortise_postdom_leads(struct mortise_postdom from,
-                           struct mortise_postdom to);
+bool mortise_postdom_must_pass(struct mortise_postdom from,
+                               struct mortise_postdom to);
 const char *mortise_node_type_name(enum mortise_node_type type);
 /* "the attempt took longer than 30000 ms, its operation's timeout". */
 enum { MORTISE_TIMEOUT_WORDS = 128 };
-const char *mortise_node_timed_out(const struct mortise_node *node,
-                                   char out[MORTISE_TIMEOUT_WORDS]);
+const char *mortise_node_print_timeout(const struct mortise_node *node,
+                                       char out[MORTISE_TIMEOUT_WORDS]);
 enum mortise_node_gives mortise_node_gives(const struct mortise_node *node);
 /* Does the node have effects or ask people: by itself, through its tools, or in
  * its inner graph? */
@@ -699,7 +701,7 @@ const char *mortise_consistency_name(enum mortise_consistency consistency);
 const char *mortise_memory_scope_name(enum mortise_memory_scope scope);
 /* The guardrail id of an entry of a graph's `plugins`; NULL: the entry is a
  * plugin. */
-const char *mortise_guard_of_plugin(const char *name);
+const char *mortise_guard_parse_id(const char *name);
 /* Do guardrails check the values on this edge? */
 bool mortise_edge_is_guarded(const struct mortise_edge *edge);
 /* Does the node use this guardrail, at any stage? */

@@ -38,8 +38,8 @@ void mortise_graph_unref(struct mortise_graph *g)
     }
 }
 
-const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
-                                              const char *id)
+const struct mortise_node *
+mortise_graph_find_node(const struct mortise_graph *g, const char *id)
 {
     size_t at = mortise_yaml_find(g->nodes_map, id);
 
@@ -48,8 +48,8 @@ const struct mortise_node *mortise_graph_node(const struct mortise_graph *g,
     return &g->nodes[g->node_at[at]];
 }
 
-const struct mortise_node *mortise_graph_tool(const struct mortise_graph *tools,
-                                              const char *name)
+const struct mortise_node *
+mortise_graph_find_tool(const struct mortise_graph *tools, const char *name)
 {
     for (uint32_t i = 0; tools != NULL && i < tools->n_offered; i++)
         if (strcmp(tools->offers[i].name, name) == 0 ||
@@ -59,7 +59,7 @@ const struct mortise_node *mortise_graph_tool(const struct mortise_graph *tools,
 }
 
 const struct mortise_node *
-mortise_graph_planner(const struct mortise_graph *tools)
+mortise_graph_find_planner(const struct mortise_graph *tools)
 {
     return tools != NULL && tools->n_offered < tools->n_nodes
                ? &tools->nodes[tools->n_offered]
@@ -97,7 +97,8 @@ bool mortise_graph_is_edge_to_later_visit(const struct mortise_graph *g,
     return e->back || (e->yields && g->edges[g->regions[e->home].gather].back);
 }
 
-uint32_t mortise_graph_map_of(const struct mortise_graph *g, uint32_t node)
+uint32_t mortise_graph_find_map_around(const struct mortise_graph *g,
+                                       uint32_t node)
 {
     uint32_t at = g->nodes[node].region;
 
@@ -112,15 +113,15 @@ bool mortise_graph_is_element_path(const struct mortise_graph *g,
     if (strcmp(path->steps[0].key, "artifacts") != 0)
         return false;
     for (size_t i = 0; i < g->n_reducers; i++) {
-        if (mortise_path_covers(path, &g->reducers[i].path) ||
-            mortise_path_covers(&g->reducers[i].path, path))
+        if (mortise_path_is_prefix(path, &g->reducers[i].path) ||
+            mortise_path_is_prefix(&g->reducers[i].path, path))
             return false;
     }
     return true;
 }
 
-enum mortise_reduce mortise_graph_reduce(const struct mortise_graph *g,
-                                         const struct mortise_path *path)
+enum mortise_reduce mortise_graph_get_reduce(const struct mortise_graph *g,
+                                             const struct mortise_path *path)
 {
     const struct mortise_reducer *r = mortise_graph_reducer(g, path);
 
@@ -164,8 +165,8 @@ enum mortise_node_gives mortise_node_gives(const struct mortise_node *node)
     return kinds[node->type].gives;
 }
 
-const char *mortise_node_timed_out(const struct mortise_node *node,
-                                   char out[MORTISE_TIMEOUT_WORDS])
+const char *mortise_node_print_timeout(const struct mortise_node *node,
+                                       char out[MORTISE_TIMEOUT_WORDS])
 {
     snprintf(out, MORTISE_TIMEOUT_WORDS,
              "the attempt took longer than %llu ms, %s",
@@ -204,7 +205,7 @@ const char *mortise_memory_scope_name(enum mortise_memory_scope scope)
     return names[scope];
 }
 
-const char *mortise_guard_of_plugin(const char *name)
+const char *mortise_guard_parse_id(const char *name)
 {
     size_t n = sizeof MORTISE_GUARD_PREFIX - 1;
 
@@ -256,6 +257,6 @@ mortise_operation_judge(const struct mortise_operation *op, const json_t *args,
             : MORTISE_ALLOW;
 
     if (judged == MORTISE_DENY)
-        mortise_policy_denied(tool, by, why);
+        mortise_policy_report_denial(tool, by, why);
     return judged;
 }

@@ -33,12 +33,12 @@ enum { MORTISE_SPEND_FIRST_USED = MORTISE_SPEND_MODEL_CALLS };
 
 /* Copy usage into the amounts from MORTISE_SPEND_FIRST_USED on; `out` has
  * MORTISE_N_SPENDS elements. */
-void mortise_spend_of_usage(uint64_t *out, const uint64_t *used);
+void mortise_spend_from_usage(uint64_t *out, const uint64_t *used);
 /* Convert an amount to JSON (a whole number; usd as decimal dollars) and
  * back. */
-json_t *mortise_spend_json(enum mortise_spend what, uint64_t amount);
-bool mortise_spend_read(enum mortise_spend what, const json_t *value,
-                        uint64_t *amount);
+json_t *mortise_spend_encode(enum mortise_spend what, uint64_t amount);
+bool mortise_spend_decode(enum mortise_spend what, const json_t *value,
+                          uint64_t *amount);
 
 /* "tool_calls" and so on. */
 const char *mortise_spend_name(enum mortise_spend what);

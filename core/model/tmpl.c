@@ -115,15 +115,15 @@ static const char *find_open(const char *p, const char *end)
     return NULL;
 }
 
-bool mortise_tmpl_in(const struct mortise_yaml *node)
+bool mortise_tmpl_has_expr_within(const struct mortise_yaml *node)
 {
     if (node->kind == MORTISE_YAML_STRING)
         return find_open(node->str, node->str + node->len) != NULL;
     if (node->kind == MORTISE_YAML_SEQ || node->kind == MORTISE_YAML_MAP)
         for (size_t i = 0; i < node->n; i++)
-            if (mortise_tmpl_in(node->items[i]) ||
+            if (mortise_tmpl_has_expr_within(node->items[i]) ||
                 (node->kind == MORTISE_YAML_MAP &&
-                 mortise_tmpl_in(node->keys[i])))
+                 mortise_tmpl_has_expr_within(node->keys[i])))
                 return true;
     return false;
 }
@@ -150,12 +150,12 @@ escape_template_string(struct mortise_arena *a, const struct mortise_yaml *node)
     return copy;
 }
 
-const struct mortise_yaml *mortise_tmpl_literal(struct mortise_arena *a,
-                                                const struct mortise_yaml *node)
+const struct mortise_yaml *mortise_tmpl_escape(struct mortise_arena *a,
+                                               const struct mortise_yaml *node)
 {
     struct mortise_yaml *copy;
 
-    if (!mortise_tmpl_in(node))
+    if (!mortise_tmpl_has_expr_within(node))
         return node;
     if (node->kind == MORTISE_YAML_STRING)
         return escape_template_string(a, node);
@@ -166,7 +166,7 @@ const struct mortise_yaml *mortise_tmpl_literal(struct mortise_arena *a,
     copy->items = mortise_arena_alloc(a, node->n * sizeof *copy->items);
     for (size_t i = 0; copy->items != NULL && i < node->n; i++) {
         copy->items[i] =
-            mortise_yaml_unconst(mortise_tmpl_literal(a, node->items[i]));
+            mortise_yaml_unconst(mortise_tmpl_escape(a, node->items[i]));
         if (copy->items[i] == NULL)
             return NULL;
     }
@@ -209,7 +209,7 @@ static const char *add_expr_part(struct compiler *c, struct mortise_tmpl *t,
     if (rv == MORTISE_ENOMEM)
         mortise_escape(&c->escape, rv);
     if (rv == MORTISE_OK)
-        c->uses |= mortise_cel_uses(e->cel);
+        c->uses |= mortise_cel_get_uses(e->cel);
     return close + 1;
 }
 
@@ -250,7 +250,7 @@ static struct mortise_tmpl *compile_value(struct compiler *c,
 
 static void check_map_key(struct compiler *c, const struct mortise_yaml *key)
 {
-    if (mortise_tmpl_in(key))
+    if (mortise_tmpl_has_expr_within(key))
         mortise_diag_add(c->diags, "E0405", key->span,
                          "a key cannot contain a template: '%s'", key->str);
 }
@@ -278,7 +278,7 @@ static struct mortise_tmpl *compile_value(struct compiler *c,
     t->mem = c->arena->mem;
     t->node = node;
     t->kind = LITERAL;
-    if (!mortise_tmpl_in(node))
+    if (!mortise_tmpl_has_expr_within(node))
         return t;
     t->kind = node->kind == MORTISE_YAML_SEQ ? LIST : MAP;
     if (node->kind == MORTISE_YAML_STRING)
@@ -317,7 +317,7 @@ const struct mortise_yaml *mortise_tmpl_yaml(const struct mortise_tmpl *t)
     return t->node;
 }
 
-uint32_t mortise_tmpl_uses(const struct mortise_tmpl *t)
+uint32_t mortise_tmpl_get_used_names(const struct mortise_tmpl *t)
 {
     return t->uses;
 }
@@ -367,7 +367,7 @@ static int eval_text_value(const struct mortise_tmpl *t,
     for (size_t i = 0; i < t->n && rv == MORTISE_OK; i++)
         rv = append_part_value(&b, &t->parts[i], env, err);
     if (rv == MORTISE_OK && !b.failed)
-        *out = mortise_json_strn(b.n > 0 ? b.p : "", b.n);
+        *out = mortise_json_make_string(b.n > 0 ? b.p : "", b.n);
     if (rv == MORTISE_OK && *out == NULL)
         rv = mortise_nomem(err);
     mortise_buf_finish(&b);
@@ -404,7 +404,7 @@ static int eval_value(const struct mortise_tmpl *t,
     *out = NULL;
     switch (t->kind) {
     case LITERAL:
-        *out = mortise_yaml_json(t->node, false);
+        *out = mortise_yaml_to_json(t->node, false);
         return *out != NULL ? MORTISE_OK : mortise_nomem(err);
     case EXPR:
         return mortise_expr_eval(&t->parts[0].expr, env, out, err);
@@ -425,7 +425,7 @@ int mortise_tmpl_eval(const struct mortise_tmpl *t,
     return eval_value(t, env, out, err);
 }
 
-bool mortise_tmpl_opens(const struct mortise_yaml *node)
+bool mortise_tmpl_has_expr(const struct mortise_yaml *node)
 {
     const char *at = node->str;
 
@@ -437,10 +437,9 @@ bool mortise_tmpl_opens(const struct mortise_yaml *node)
 }
 
 /* Recursive, as deep as YAML nests. */
-void mortise_tmpl_each(const struct mortise_tmpl *t,
-                       const struct mortise_schema *s,
-                       void (*fn)(void *ud, const struct mortise_tmpl_place *p),
-                       void *ud)
+void mortise_tmpl_for_each_place(
+    const struct mortise_tmpl *t, const struct mortise_schema *s,
+    void (*fn)(void *ud, const struct mortise_tmpl_place *p), void *ud)
 {
     struct mortise_tmpl_place place = {NULL, t->node, s};
 
@@ -455,28 +454,30 @@ void mortise_tmpl_each(const struct mortise_tmpl *t,
         fn(ud, &place);
         return;
     case LIST:
-        s = s != NULL ? mortise_schema_items(s) : NULL;
+        s = s != NULL ? mortise_schema_get_items(s) : NULL;
         break;
     case MAP:
         break;
     }
     for (size_t i = 0; i < t->node->n; i++)
-        mortise_tmpl_each(t->items[i],
-                          t->kind == MAP && s != NULL
-                              ? mortise_schema_member(s, t->node->keys[i]->str)
-                              : s,
-                          fn, ud);
+        mortise_tmpl_for_each_place(
+            t->items[i],
+            t->kind == MAP && s != NULL
+                ? mortise_schema_get_member(s, t->node->keys[i]->str)
+                : s,
+            fn, ud);
 }
 
-void mortise_tmpl_exprs(const struct mortise_tmpl *t,
-                        void (*fn)(void *ud, const struct mortise_expr *e),
-                        void *ud)
+void mortise_tmpl_for_each_expr(const struct mortise_tmpl *t,
+                                void (*fn)(void *ud,
+                                           const struct mortise_expr *e),
+                                void *ud)
 {
     bool leaf = t->kind == EXPR || t->kind == TEXT;
 
     for (size_t i = 0; t->kind != LITERAL && i < t->n; i++) {
         if (!leaf)
-            mortise_tmpl_exprs(t->items[i], fn, ud);
+            mortise_tmpl_for_each_expr(t->items[i], fn, ud);
         else if (t->parts[i].text == NULL)
             fn(ud, &t->parts[i].expr);
     }

@@ -22,9 +22,9 @@ int mortise_tmpl_compile(struct mortise_tmpl **out, struct mortise_arena *a,
                          const struct mortise_cel_scope *scope,
                          struct mortise_diags *diags);
 /* Is it a string with a `${` that is not `$${`? */
-bool mortise_tmpl_opens(const struct mortise_yaml *node);
-/* Bit i: the template uses name i of its scope, as in mortise_cel_uses(). */
-uint32_t mortise_tmpl_uses(const struct mortise_tmpl *t);
+bool mortise_tmpl_has_expr(const struct mortise_yaml *node);
+/* Bit i: the template uses name i of its scope, as in mortise_cel_get_uses(). */
+uint32_t mortise_tmpl_get_used_names(const struct mortise_tmpl *t);
 /* Evaluate it; *out is a new reference.  An error message starts with
  * path:line:col. */
 int mortise_tmpl_eval(const struct mortise_tmpl *t,
@@ -43,22 +43,22 @@ struct mortise_tmpl_place {
 };
 
 /* Call fn for each place; s is the schema of the whole value, or NULL. */
-void mortise_tmpl_each(const struct mortise_tmpl *t,
-                       const struct mortise_schema *s,
-                       void (*fn)(void *ud, const struct mortise_tmpl_place *p),
-                       void *ud);
+void mortise_tmpl_for_each_place(
+    const struct mortise_tmpl *t, const struct mortise_schema *s,
+    void (*fn)(void *ud, const struct mortise_tmpl_place *p), void *ud);
 
 /* Call fn for each expression, in the order of the text. */
-void mortise_tmpl_exprs(const struct mortise_tmpl *t,
-                        void (*fn)(void *ud, const struct mortise_expr *e),
-                        void *ud);
+void mortise_tmpl_for_each_expr(const struct mortise_tmpl *t,
+                                void (*fn)(void *ud,
+                                           const struct mortise_expr *e),
+                                void *ud);
 
 /* A copy of the value with each ${ escaped as $${, so that it compiles to
  * itself.  NULL: out of memory. */
-const struct mortise_yaml *
-mortise_tmpl_literal(struct mortise_arena *a, const struct mortise_yaml *node);
+const struct mortise_yaml *mortise_tmpl_escape(struct mortise_arena *a,
+                                               const struct mortise_yaml *node);
 /* Is there a ${ anywhere in the value? */
-bool mortise_tmpl_in(const struct mortise_yaml *node);
+bool mortise_tmpl_has_expr_within(const struct mortise_yaml *node);
 
 /* Compile an expression.  MORTISE_ECHECK after a finding. */
 int mortise_expr_compile(struct mortise_expr *out, struct mortise_arena *a,
@@ -66,12 +66,12 @@ int mortise_expr_compile(struct mortise_expr *out, struct mortise_arena *a,
                          const struct mortise_cel_scope *scope,
                          struct mortise_diags *diags);
 /* The place of a part of the expression. */
-struct mortise_span mortise_expr_place(const struct mortise_expr *e,
-                                       struct mortise_cel_where where);
+struct mortise_span mortise_expr_get_span(const struct mortise_expr *e,
+                                          struct mortise_cel_range where);
 /* Put the place in front of an error message about the expression's value;
  * returns rv. */
-int mortise_expr_at_place(const struct mortise_expr *e, int rv,
-                          struct mortise_err *err);
+int mortise_expr_prefix_error(const struct mortise_expr *e, int rv,
+                              struct mortise_err *err);
 int mortise_expr_eval(const struct mortise_expr *e,
                       const struct mortise_cel_env *env, json_t **out,
                       struct mortise_err *err);

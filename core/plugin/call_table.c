@@ -22,8 +22,8 @@
 
 enum { FIRST = 16, INDEX_BITS = 24, BUCKETS = 16, KEEP = 64 * 1024 };
 
-_Static_assert(((uint64_t)FIRST << MORTISE_CHUNKS) - FIRST <= (uint64_t)1
-                                                                  << INDEX_BITS,
+_Static_assert(((uint64_t)FIRST << MORTISE_SLOT_CHUNKS) - FIRST <=
+                   (uint64_t)1 << INDEX_BITS,
                "every slot has an index");
 
 static size_t chunk_size(size_t k)
@@ -39,7 +39,7 @@ static struct mortise_call_slot *get_slot_at(struct mortise_call_table *c,
     size_t k = (size_t)(63 - __builtin_clzll(at)) - 4; /* FIRST is 1 << 4 */
     struct mortise_call_slot *chunk;
 
-    if (k >= MORTISE_CHUNKS)
+    if (k >= MORTISE_SLOT_CHUNKS)
         return NULL;
     assert(at >= chunk_size(k) && at - chunk_size(k) < chunk_size(k));
     chunk = atomic_load_explicit(&c->chunks[k], memory_order_acquire);
@@ -81,7 +81,7 @@ static void finish_slot(struct mortise_call_slot *s, void *ud)
 
 void mortise_call_table_finish(struct mortise_call_table *c)
 {
-    mortise_call_table_each(c, finish_slot, c);
+    mortise_call_table_for_each(c, finish_slot, c);
     for (size_t k = 0; k < c->n_chunks; k++)
         mortise_release(c->mem, atomic_load(&c->chunks[k]),
                         chunk_size(k) * sizeof(struct mortise_call_slot));
@@ -112,8 +112,8 @@ static bool add_chunk(struct mortise_call_table *c)
     size_t n = chunk_size(c->n_chunks);
     struct mortise_call_slot *chunk;
 
-    assert(c->free == NULL && c->n_chunks <= MORTISE_CHUNKS);
-    if (c->n_chunks == MORTISE_CHUNKS)
+    assert(c->free == NULL && c->n_chunks <= MORTISE_SLOT_CHUNKS);
+    if (c->n_chunks == MORTISE_SLOT_CHUNKS)
         return false;
     chunk = mortise_zalloc(c->mem, n * sizeof *chunk);
     if (chunk == NULL)
@@ -210,7 +210,7 @@ void mortise_call_table_remove(struct mortise_call_table *c,
 }
 
 struct mortise_call_slot *
-mortise_call_table_by_handle(struct mortise_call_table *c, uint64_t handle)
+mortise_call_table_find_handle(struct mortise_call_table *c, uint64_t handle)
 {
     const uint64_t mask = ((uint64_t)1 << INDEX_BITS) - 1;
     struct mortise_call_slot *s =
@@ -226,8 +226,8 @@ mortise_call_table_by_handle(struct mortise_call_table *c, uint64_t handle)
     return NULL;
 }
 
-struct mortise_call_slot *mortise_call_table_by_id(struct mortise_call_table *c,
-                                                   uint64_t id)
+struct mortise_call_slot *
+mortise_call_table_find_id(struct mortise_call_table *c, uint64_t id)
 {
     struct mortise_call_slot *s;
     uint64_t handle;
@@ -238,7 +238,7 @@ struct mortise_call_slot *mortise_call_table_by_id(struct mortise_call_table *c,
         s = s->next;
     handle = s != NULL ? s->key_handle : 0;
     pthread_mutex_unlock(&c->lock);
-    return mortise_call_table_by_handle(c, handle);
+    return mortise_call_table_find_handle(c, handle);
 }
 
 bool mortise_call_table_is_stopped(struct mortise_call_table *c,
@@ -251,17 +251,18 @@ bool mortise_call_table_is_stopped(struct mortise_call_table *c,
     if (s == NULL ||
         atomic_load_explicit(&s->live, memory_order_relaxed) != handle)
         return true;
-    atomic_store_explicit(&s->stirred, true, memory_order_relaxed);
+    atomic_store_explicit(&s->was_active, true, memory_order_relaxed);
     return false;
 }
 
-void mortise_call_table_each(struct mortise_call_table *c,
-                             void (*fn)(struct mortise_call_slot *s, void *ud),
-                             void *ud)
+void mortise_call_table_for_each(struct mortise_call_table *c,
+                                 void (*fn)(struct mortise_call_slot *s,
+                                            void *ud),
+                                 void *ud)
 {
     struct mortise_call_slot *chunk;
 
-    for (size_t k = 0; k < MORTISE_CHUNKS; k++) {
+    for (size_t k = 0; k < MORTISE_SLOT_CHUNKS; k++) {
         chunk = atomic_load_explicit(&c->chunks[k], memory_order_acquire);
         for (size_t i = 0; chunk != NULL && i < chunk_size(k); i++)
             fn(&chunk[i], ud);

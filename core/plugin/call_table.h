@@ -15,15 +15,17 @@
 #include "core/plugin/instance.h"
 #include "core/plugin/wire.h"
 
-enum { MORTISE_WORDS_MAX = 1024 }; /* bytes of a message, with its NUL */
+enum {
+    MORTISE_PLUGIN_MESSAGE_MAX = 1024
+}; /* bytes of a message, with its NUL */
 
 /* The error of a call or of create(): message, class, code and details. */
 struct mortise_plugin_error {
-    char message[MORTISE_WORDS_MAX];
+    char message[MORTISE_PLUGIN_MESSAGE_MAX];
     const char *class; /* static string; NULL: not given */
     char code[MORTISE_CODE_MAX];
     uint64_t retry_after_ms; /* earliest retry; 0: not given */
-    struct mortise_call_end ending;
+    struct mortise_exit_info ending;
 };
 
 /* An ask without an answer yet. */
@@ -43,7 +45,7 @@ struct mortise_call_slot {
     _Atomic uint64_t live;
     /* The call emitted, asked or polled since the last
      * mortise_instance_is_idle(). */
-    atomic_bool stirred;
+    atomic_bool was_active;
 
     /* Guarded by the table's lock. */
     struct mortise_call_slot *next; /* in the free list or a bucket */
@@ -81,7 +83,7 @@ struct mortise_call_slot {
 
     /* Lent to the plugin until it returns or finishes. */
     mortise_request request;
-    struct mortise_wire_held held;
+    struct mortise_wire_storage held;
 
     struct mortise_ask *asks;
     /* Number of open asks, and bytes of their bodies. */
@@ -91,12 +93,12 @@ struct mortise_call_slot {
     struct mortise_buf answer;
 };
 
-enum { MORTISE_CHUNKS = 20 };
+enum { MORTISE_SLOT_CHUNKS = 20 };
 
 struct mortise_call_table {
     const struct mortise_mem *mem;
     _Atomic size_t open; /* calls whose `done` is still due */
-    _Atomic(struct mortise_call_slot *) chunks[MORTISE_CHUNKS];
+    _Atomic(struct mortise_call_slot *) chunks[MORTISE_SLOT_CHUNKS];
 
     /* Guards the fields below, and the slots' links and keys. */
     pthread_mutex_t lock;
@@ -121,9 +123,9 @@ void mortise_call_table_remove(struct mortise_call_table *c,
 
 /* Both return the slot locked, or NULL if no slot holds this call.  [any] */
 struct mortise_call_slot *
-mortise_call_table_by_handle(struct mortise_call_table *c, uint64_t handle);
-struct mortise_call_slot *mortise_call_table_by_id(struct mortise_call_table *c,
-                                                   uint64_t id);
+mortise_call_table_find_handle(struct mortise_call_table *c, uint64_t handle);
+struct mortise_call_slot *
+mortise_call_table_find_id(struct mortise_call_table *c, uint64_t id);
 
 /* Is the call cancelled or ended?  Takes no lock.  The instance must be alive.
  * [any] */
@@ -131,8 +133,9 @@ bool mortise_call_table_is_stopped(struct mortise_call_table *c,
                                    uint64_t handle);
 
 /* Call fn for every slot, unlocked. */
-void mortise_call_table_each(struct mortise_call_table *c,
-                             void (*fn)(struct mortise_call_slot *s, void *ud),
-                             void *ud);
+void mortise_call_table_for_each(struct mortise_call_table *c,
+                                 void (*fn)(struct mortise_call_slot *s,
+                                            void *ud),
+                                 void *ud);
 
 #endif

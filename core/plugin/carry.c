@@ -5,12 +5,13 @@
 #include <assert.h>
 #include <string.h>
 
-int mortise_carry_lend(struct mortise_wire *msg, struct mortise_wire_held *held,
+int mortise_carry_lend(struct mortise_wire *msg,
+                       struct mortise_wire_storage *held,
                        const struct mortise_mem *mem, struct mortise_err *err)
 {
     (void)msg;
     (void)err;
-    *held = (struct mortise_wire_held){.mem = mem};
+    *held = (struct mortise_wire_storage){.mem = mem};
     return MORTISE_OK;
 }
 
@@ -24,14 +25,15 @@ static void copy_str_into(mortise_str *s, char **to)
 }
 
 /* One block holds all strings. */
-int mortise_carry_copy(struct mortise_wire *msg, struct mortise_wire_held *held,
+int mortise_carry_copy(struct mortise_wire *msg,
+                       struct mortise_wire_storage *held,
                        const struct mortise_mem *mem, struct mortise_err *err)
 {
     mortise_str *all[] = {&msg->name, &msg->run_id, &msg->node_path,
                           &msg->idempotency_key, &msg->body};
     char *to;
 
-    *held = (struct mortise_wire_held){.mem = mem};
+    *held = (struct mortise_wire_storage){.mem = mem};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         held->n += (size_t)all[k]->n;
     held->p = to = mortise_alloc(mem, held->n);

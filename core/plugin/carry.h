@@ -13,10 +13,12 @@
 #include "core/plugin/wire.h"
 
 /* Lend the strings.  The sender must keep them until the receiver returns. */
-int mortise_carry_lend(struct mortise_wire *msg, struct mortise_wire_held *held,
+int mortise_carry_lend(struct mortise_wire *msg,
+                       struct mortise_wire_storage *held,
                        const struct mortise_mem *mem, struct mortise_err *err);
 /* Copy the strings into held, for a receiver that answers later. */
-int mortise_carry_copy(struct mortise_wire *msg, struct mortise_wire_held *held,
+int mortise_carry_copy(struct mortise_wire *msg,
+                       struct mortise_wire_storage *held,
                        const struct mortise_mem *mem, struct mortise_err *err);
 
 #endif

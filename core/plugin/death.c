@@ -107,12 +107,12 @@ static void write_text_to(int fd, const struct text *t)
 
 /* ---- the note (2) -------------------------------------------------------- */
 
-static const char *stage_name(enum mortise_inside_stage stage)
+static const char *stage_name(enum mortise_visit_stage stage)
 {
     static const char *const names[] = {
-        [MORTISE_INSIDE_CREATE] = "create", [MORTISE_INSIDE_CALL] = "call",
-        [MORTISE_INSIDE_ANSWER] = "answer", [MORTISE_INSIDE_CANCEL] = "cancel",
-        [MORTISE_INSIDE_END] = "end",       [MORTISE_INSIDE_THREAD] = "thread",
+        [MORTISE_VISIT_CREATE] = "create", [MORTISE_VISIT_CALL] = "call",
+        [MORTISE_VISIT_ANSWER] = "answer", [MORTISE_VISIT_CANCEL] = "cancel",
+        [MORTISE_VISIT_END] = "end",       [MORTISE_VISIT_THREAD] = "thread",
     };
 
     return names[stage];
@@ -131,7 +131,7 @@ static int open_notes(const struct mortise_culprit *c)
     return openat(c->dir, c->name, flags, 0600);
 }
 
-static void write_note(const struct mortise_inside_entry *e, const char *how)
+static void write_note(const struct mortise_visit_record *e, const char *how)
 {
     struct text t = {.n = 0};
     struct timespec now;
@@ -152,11 +152,11 @@ static void write_note(const struct mortise_inside_entry *e, const char *how)
 }
 
 static void append_location(struct text *t,
-                            const struct mortise_inside_entry *e)
+                            const struct mortise_visit_record *e)
 {
-    if (e->stage == MORTISE_INSIDE_CREATE)
+    if (e->stage == MORTISE_VISIT_CREATE)
         append_note_text(t, " while it started");
-    else if (e->stage == MORTISE_INSIDE_THREAD)
+    else if (e->stage == MORTISE_VISIT_THREAD)
         append_note_text(t, " in its own thread");
     if (e->is_unstored)
         PUT(t, " (node ", e->path,
@@ -167,7 +167,7 @@ static void append_location(struct text *t,
 
 /* Print "mortise: plugin 'NAME' WORDS (node PATH of run RUN)REST".  Omit the id
  * of a run that may not be on disk: no command would find it (R3). */
-static void print_death(const struct mortise_inside_entry *e, const char *words,
+static void print_death(const struct mortise_visit_record *e, const char *words,
                         const char *rest)
 {
     struct text t = {.n = 0};
@@ -245,13 +245,13 @@ static const struct mortise_culprit *find_thread_culprit(const ucontext_t *u)
 
 /* ---- causes of death ----------------------------------------------------- */
 
-void mortise_death_by_signal(const char *name, const void *context)
+void mortise_death_record_signal(const char *name, const void *context)
 {
-    const struct mortise_inside_entry *e = mortise_inside_now();
-    struct mortise_inside_entry own = {.stage = MORTISE_INSIDE_THREAD};
+    const struct mortise_visit_record *e = mortise_visit_get_current();
+    struct mortise_visit_record own = {.stage = MORTISE_VISIT_THREAD};
     struct text words = {.n = 0};
 
-    if (e == NULL && !mortise_inside_has_entered()) {
+    if (e == NULL && !mortise_visit_has_entered()) {
         own.culprit = find_thread_culprit(context);
         e = own.culprit != NULL ? &own : NULL;
     }
@@ -263,9 +263,9 @@ void mortise_death_by_signal(const char *name, const void *context)
     print_death(e, words.p, "");
 }
 
-bool mortise_death_by_exit(void)
+bool mortise_death_record_exit(void)
 {
-    const struct mortise_inside_entry *e = mortise_inside_now();
+    const struct mortise_visit_record *e = mortise_visit_get_current();
 
     if (e == NULL || !claim_first_death())
         return false;
@@ -274,9 +274,9 @@ bool mortise_death_by_exit(void)
     return true;
 }
 
-void mortise_death_of_thread(void)
+void mortise_death_record_thread(void)
 {
-    const struct mortise_inside_entry *e = mortise_inside_now();
+    const struct mortise_visit_record *e = mortise_visit_get_current();
 
     if (e != NULL && claim_first_death()) {
         write_note(e, MORTISE_DEATH_THREAD);
@@ -291,9 +291,9 @@ void mortise_death_of_thread(void)
     abort(); /* no caller can continue from here */
 }
 
-void mortise_death_of_child(void)
+void mortise_death_report_child(void)
 {
-    const struct mortise_inside_entry *e = mortise_inside_now();
+    const struct mortise_visit_record *e = mortise_visit_get_current();
     static const struct text nobody = {
         sizeof "mortise: the child of a fork returned into the engine of its "
                "parent and was ended\n" -
@@ -308,7 +308,7 @@ void mortise_death_of_child(void)
         write_text_to(STDERR_FILENO, &nobody);
 }
 
-_Noreturn void mortise_death_by_hang(const struct mortise_inside_entry *e)
+_Noreturn void mortise_death_record_hang(const struct mortise_visit_record *e)
 {
     struct text words = {.n = 0};
     char ms[21];
@@ -401,6 +401,6 @@ void mortise_death_start_recording(void)
     atomic_store(&process, getpid());
     atomic_flag_clear(&noted);
     atomic_store(&owned, true);
-    mortise_inside_want_stacks();
+    mortise_visit_enable_signal_stacks();
     mortise_watchdog_enable();
 }

@@ -21,7 +21,7 @@ void mortise_death_start_recording(void);
 
 /* Record a fatal signal that the kernel or this process raised.  `name` is the
  * signal's name, `context` its ucontext_t.  Async-signal-safe. */
-void mortise_death_by_signal(const char *name, const void *context);
+void mortise_death_record_signal(const char *name, const void *context);
 
 /* From now on, threads that run the plugin's code are attributed to it.
  * `in_its_object` is any address in its shared object.  The culprit must not
@@ -32,12 +32,13 @@ void mortise_death_remove_culprit(struct mortise_culprit *c);
 
 /* Record the exit of the process if a plugin called exit().  True if it did.
  * Async-signal-safe. */
-bool mortise_death_by_exit(void);
+bool mortise_death_record_exit(void);
 
 /* ---- for inside.c and watchdog.c ----------------------------------------- */
 
-void mortise_death_of_thread(void); /* the calling thread; does not return */
-void mortise_death_of_child(void);  /* prints a message only */
-_Noreturn void mortise_death_by_hang(const struct mortise_inside_entry *e);
+void mortise_death_record_thread(
+    void);                             /* the calling thread; does not return */
+void mortise_death_report_child(void); /* prints a message only */
+_Noreturn void mortise_death_record_hang(const struct mortise_visit_record *e);
 
 #endif

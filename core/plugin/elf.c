@@ -208,7 +208,7 @@ static const char *name_of_machine(uint16_t machine)
                                    : NULL;
 }
 
-const char *mortise_elf_host(void)
+const char *mortise_elf_get_host_arch(void)
 {
 #if defined(__x86_64__)
     return name_of_machine(EM_X86_64);
@@ -760,8 +760,8 @@ static int check_listed_plugin(const struct object *o, const char *name,
 
 /* ---- public functions ---------------------------------------------------- */
 
-int mortise_elf_arch(const char **arch, const void *p, size_t n,
-                     struct mortise_err *err)
+int mortise_elf_get_arch(const char **arch, const void *p, size_t n,
+                         struct mortise_err *err)
 {
     struct object o = {.p = p, .n = n, .err = err};
     Elf64_Ehdr eh;
@@ -827,7 +827,7 @@ int mortise_elf_check_plugin(const void *p, size_t n, const char *name,
     struct object o = {.p = p, .n = n, .visitor = &silent};
     const char *arch;
 
-    if (mortise_elf_arch(&arch, p, n, NULL) != MORTISE_OK ||
+    if (mortise_elf_get_arch(&arch, p, n, NULL) != MORTISE_OK ||
         inspect_elf_object(&o, arch) != MORTISE_OK || o.entry == 0)
         return MORTISE_OK; /* mortise_elf_check() reports the problem */
     return check_listed_plugin(&o, name, version, err);

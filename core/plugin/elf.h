@@ -8,11 +8,11 @@
 #include "core/base/err.h"
 
 /* The architecture of this build: "x86_64-linux-gnu", "aarch64-linux-gnu". */
-const char *mortise_elf_host(void);
+const char *mortise_elf_get_host_arch(void);
 
 /* The architecture of an ELF file, or MORTISE_EINVAL. */
-int mortise_elf_arch(const char **arch, const void *p, size_t n,
-                     struct mortise_err *err);
+int mortise_elf_get_arch(const char **arch, const void *p, size_t n,
+                         struct mortise_err *err);
 
 /* May these bytes be loaded on a machine of this architecture?  MORTISE_EINVAL:
  * they are not a shared object.  MORTISE_EDENIED: they break a rule for

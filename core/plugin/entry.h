@@ -23,12 +23,12 @@ struct created { /* an instance; in the arena */
 };
 
 struct entry {
-    struct mortise_found pub; /* its strings are in the arena */
+    struct mortise_plugin_info pub; /* its strings are in the arena */
     const char *stem;         /* the file's name without suffix; in the arena */
     bool judged;              /* its file was read; else only stem is known */
     bool misnamed;            /* stem is not the name in the manifest */
     struct mortise_manifest *manifest; /* owned; pub refers to it */
-    struct mortise_signed signature;
+    struct mortise_signature_info signature;
     struct mortise_pubkey key; /* the key that made the signature */
     /* Reason, since the trust files changed; or NULL. */
     const char *distrusted;
@@ -41,7 +41,7 @@ struct entry {
     bool given_up;
     bool noted;                      /* deaths of it are recorded */
     struct mortise_culprit *culprit; /* set at its first start */
-    struct mortise_loaded *loaded;   /* while there is an instance */
+    struct mortise_loaded_module *loaded; /* while there is an instance */
     const mortise_plugin *plugin;    /* found in `loaded` */
     struct created *created;
 };
@@ -74,14 +74,14 @@ struct mortise_plugins {
 int mortise_releases_check(struct mortise_plugins *p, const struct entry *e,
                            struct mortise_err *why);
 /* The plugin started: deny older releases from now on. */
-int mortise_releases_remember(struct mortise_plugins *p, const struct entry *e,
-                              struct mortise_err *err);
+int mortise_releases_record(struct mortise_plugins *p, const struct entry *e,
+                            struct mortise_err *err);
 /* MORTISE_EDENIED: the key that signed it was revoked here before. */
 int mortise_releases_check_key(struct mortise_plugins *p, const struct entry *e,
                                struct mortise_err *why);
 /* If the key is revoked, remember that. */
 int mortise_releases_record_key(struct mortise_plugins *p,
-                                const struct mortise_trusted *by,
+                                const struct mortise_trusted_key *by,
                                 struct mortise_err *err);
 /* MORTISE_EDENIED: this trust directory is older than one seen before. */
 int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
@@ -92,10 +92,10 @@ int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
 /* Does the plugin have an instance? */
 bool mortise_plugin_is_started(const struct entry *e);
 /* Update `pub` from the entry's state. */
-void mortise_plugin_publish(struct entry *e);
+void mortise_plugin_update_info(struct entry *e);
 /* The artifact for this machine; NULL and the reason if there is none. */
-struct mortise_artifact *mortise_plugin_artifact(const struct entry *e,
-                                                 struct mortise_err *err);
+struct mortise_artifact *mortise_plugin_find_artifact(const struct entry *e,
+                                                      struct mortise_err *err);
 /* mortise_plugin_object_path() gets the path of the plugin's shared object;
  * mortise_plugin_open_object() makes a sealed copy of the object's bytes. */
 int mortise_plugin_object_path(const struct entry *e,
@@ -116,11 +116,12 @@ int mortise_plugin_refresh_quarantine(struct mortise_plugins *p,
 int mortise_plugins_open_trust(struct mortise_plugins *p,
                                struct mortise_err *err);
 /* Find the manifests on the path, and read none. */
-int mortise_plugins_list(struct mortise_plugins *p, struct mortise_err *err);
+int mortise_plugins_find_manifests(struct mortise_plugins *p,
+                                   struct mortise_err *err);
 /* Read the manifests that may have this name (NULL: all) and were not read
  * yet. */
-int mortise_plugins_judge(struct mortise_plugins *p, const char *name,
-                          struct mortise_err *err);
+int mortise_plugins_read_manifests(struct mortise_plugins *p, const char *name,
+                                   struct mortise_err *err);
 /* May this be a plugin of that name?  Certain once it was read. */
 bool mortise_plugin_has_name(const struct entry *e, const char *name);
 /* Read the trust files again if they changed.  While one has errors, no
@@ -135,8 +136,8 @@ int mortise_plugin_prepare(const struct mortise_plugins *p,
                            const struct entry *e, struct mortise_object *o,
                            struct mortise_err *err);
 /* Find or add the record of an instance; NULL: out of memory. */
-struct created *mortise_plugin_created_as(struct mortise_plugins *p,
-                                          struct entry *e, const char *as);
+struct created *mortise_plugin_get_created(struct mortise_plugins *p,
+                                           struct entry *e, const char *as);
 /* Load the module, create the instance, remember the release. */
 int mortise_plugin_start(struct mortise_plugins *p, struct entry *e,
                          struct created *c, const json_t *config,

@@ -13,7 +13,7 @@
 
 struct grant_builder {
     struct mortise_arena *a;
-    struct mortise_granted *list;
+    struct mortise_grant_value *list;
     size_t n, cap;
 };
 
@@ -23,7 +23,7 @@ static int append_grant(struct grant_builder *g, const char *value,
     assert(g->n <= g->cap);
     if (g->n == g->cap) {
         size_t cap = g->cap * 2 + 4;
-        struct mortise_granted *list =
+        struct mortise_grant_value *list =
             mortise_arena_alloc(g->a, cap * sizeof *list);
 
         if (list == NULL)
@@ -33,7 +33,7 @@ static int append_grant(struct grant_builder *g, const char *value,
         g->list = list;
         g->cap = cap;
     }
-    g->list[g->n++] = (struct mortise_granted){value, says};
+    g->list[g->n++] = (struct mortise_grant_value){value, says};
     return MORTISE_OK;
 }
 
@@ -74,7 +74,7 @@ static int add_grants_of_config(struct grant_builder *g, const char *says,
                          : MORTISE_OK;
 }
 
-const char *mortise_grant_config(const char *permission)
+const char *mortise_grant_get_config_path(const char *permission)
 {
     static const char from_config[] = "config:";
     const size_t n = sizeof from_config - 1;
@@ -82,9 +82,9 @@ const char *mortise_grant_config(const char *permission)
     return strncmp(permission, from_config, n) == 0 ? permission + n : NULL;
 }
 
-int mortise_grant_make(struct mortise_grant *out, struct mortise_arena *a,
-                       const struct mortise_names *permission,
-                       const json_t *config, struct mortise_err *err)
+int mortise_grant_resolve(struct mortise_grant *out, struct mortise_arena *a,
+                          const struct mortise_names *permission,
+                          const json_t *config, struct mortise_err *err)
 {
     struct grant_builder g = {.a = a};
     int rv = MORTISE_OK;
@@ -92,7 +92,7 @@ int mortise_grant_make(struct mortise_grant *out, struct mortise_arena *a,
     *out = (struct mortise_grant){NULL, 0};
     for (size_t i = 0; rv == MORTISE_OK && i < permission->n; i++) {
         const char *one = permission->items[i];
-        const char *path = mortise_grant_config(one);
+        const char *path = mortise_grant_get_config_path(one);
 
         rv = path != NULL ? add_grants_of_config(&g, one, path, config, err)
                           : append_grant(&g, one, one, err);

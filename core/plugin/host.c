@@ -52,22 +52,25 @@ enum {
 
 /* ---- calls into the plugin ----------------------------------------------- */
 
-void mortise_host_visit(struct mortise_instance *i, struct mortise_visit *v,
-                        enum mortise_inside_stage stage,
-                        const struct mortise_visit_execution *whose,
-                        bool on_loop)
+void mortise_host_enter_visit(struct mortise_instance *i,
+                              struct mortise_visit *v,
+                              enum mortise_visit_stage stage,
+                              const struct mortise_visit_execution *whose,
+                              bool on_loop)
 {
     /* A plugin's own threads make no visits. */
-    assert(stage < MORTISE_INSIDE_THREAD);
-    mortise_inside_enter(v, i->culprit, stage, whose,
-                         on_loop ? mortise_manifest_time_limit(i->manifest) : 0,
-                         on_loop ? MORTISE_MASK_LATER : MORTISE_MASK_NOW);
+    assert(stage < MORTISE_VISIT_THREAD);
+    mortise_visit_enter(v, i->culprit, stage, whose,
+                        on_loop ? mortise_manifest_time_limit(i->manifest) : 0,
+                        on_loop ? MORTISE_VISIT_MASK_LATER
+                                : MORTISE_VISIT_MASK_NOW);
 }
 
-void mortise_host_leave(struct mortise_instance *i, struct mortise_visit *v)
+void mortise_host_leave_visit(struct mortise_instance *i,
+                              struct mortise_visit *v)
 {
     mortise_host_check_process(i);
-    mortise_inside_leave(v);
+    mortise_visit_leave(v);
 }
 
 void mortise_host_call_back(struct mortise_instance *i,
@@ -77,9 +80,9 @@ void mortise_host_call_back(struct mortise_instance *i,
     struct mortise_visit v;
 
     assert(a->fn != NULL); /* host_ask() requires it */
-    mortise_host_visit(i, &v, MORTISE_INSIDE_ANSWER, NULL, true);
+    mortise_host_enter_visit(i, &v, MORTISE_VISIT_ANSWER, NULL, true);
     a->fn(a->ud, status, body);
-    mortise_host_leave(i, &v);
+    mortise_host_leave_visit(i, &v);
 }
 
 /* ---- text and errors ----------------------------------------------------- */
@@ -135,7 +138,7 @@ static void leave_engine(struct mortise_instance *i)
 void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
                       ...)
 {
-    char text[MORTISE_WORDS_MAX];
+    char text[MORTISE_PLUGIN_MESSAGE_MAX];
     va_list ap;
 
     assert(level >= MORTISE_LOG_ERROR && level <= MORTISE_LOG_DEBUG);
@@ -209,7 +212,7 @@ static bool parse_error_detail(struct mortise_plugin_error *w,
     if (is_error_code(code))
         memcpy(w->code, code, strlen(code) + 1);
     w->retry_after_ms = clamp_retry_after(json_object_get(v, "retry_after_ms"));
-    w->ending = mortise_ending_of(v);
+    w->ending = mortise_exit_info_get(v);
     ok = json_is_object(v) && (class == NULL || w->class != NULL) &&
          (code == NULL || w->code[0] != '\0');
     json_decref(v);
@@ -230,7 +233,7 @@ static void parse_plugin_error(struct mortise_instance *i,
                   "the detail of an error must be a JSON object with a class "
                   "(transient, permanent, timeout, cancelled) and a code "
                   "([a-z0-9_.]+); the error counts as permanent");
-    if (mortise_code_is_of_engine(w->code)) {
+    if (mortise_code_is_reserved(w->code)) {
         at = snprintf(w->message, sizeof w->message, "%s: ", w->code);
         w->code[0] = '\0';
     }
@@ -245,24 +248,25 @@ static bool is_final_status(mortise_status status)
     return status <= 0 && status >= MORTISE_S_DOUBT;
 }
 
-bool mortise_host_may_pend(const struct mortise_call_slot *s)
+bool mortise_host_can_pend(const struct mortise_call_slot *s)
 {
     return s->kind->may_pend && s->threading != MORTISE_THREAD_INLINE;
 }
 
-bool mortise_host_may_suspend(const struct mortise_call_slot *s)
+bool mortise_host_can_suspend(const struct mortise_call_slot *s)
 {
     return s->kind->may_suspend && s->threading != MORTISE_THREAD_INLINE;
 }
 
-void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
-                         const struct mortise_plugin_error *words)
+void mortise_host_set_outcome(struct mortise_call_slot *s,
+                              mortise_status status,
+                              const struct mortise_plugin_error *words)
 {
     assert(!s->finished);              /* (1) of instance.c */
     assert(s->open && s->handle != 0);
     s->finished = true;
     s->status = is_final_status(status) || (status == MORTISE_S_SUSPENDED &&
-                                            mortise_host_may_suspend(s))
+                                            mortise_host_can_suspend(s))
                     ? status
                     : MORTISE_S_FAILED;
     if (words != NULL && words->message[0] != '\0')
@@ -318,7 +322,7 @@ static void check_emitted_output(struct mortise_call_slot *s)
 /* A success must include a valid value of the kind's `answer`. */
 static void check_emitted_answer(struct mortise_call_slot *s)
 {
-    char said[MORTISE_WORDS_MAX], words[400];
+    char said[MORTISE_PLUGIN_MESSAGE_MAX], words[400];
     int rv;
 
     if (s->kind->answer == NULL || s->status != MORTISE_S_OK)
@@ -353,7 +357,7 @@ static void report_done(struct mortise_instance *i, struct mortise_call_slot *s)
     bool failed = s->status < 0, done_well = s->status == MORTISE_S_OK;
     char target[MORTISE_TARGET_MAX + 8];
     const char *class = s->words.class;
-    struct mortise_call_done done = {
+    struct mortise_call_result done = {
         .id = s->id,
         .status = s->status,
         .mute = s->mute,
@@ -364,7 +368,7 @@ static void report_done(struct mortise_instance *i, struct mortise_call_slot *s)
         .error_class = "",
         .error_code = failed ? s->words.code : "",
         .retry_after_ms = failed ? s->words.retry_after_ms : 0,
-        .ending = failed ? s->words.ending : (struct mortise_call_end){0, 0},
+        .ending = failed ? s->words.ending : (struct mortise_exit_info){0, 0},
     };
 
     done.output = done.has_output ? s->output.p : "";
@@ -388,8 +392,8 @@ static void report_done(struct mortise_instance *i, struct mortise_call_slot *s)
     }
 }
 
-void mortise_host_deliver(struct mortise_instance *i,
-                          struct mortise_call_slot *s)
+void mortise_host_deliver_result(struct mortise_instance *i,
+                                 struct mortise_call_slot *s)
 {
     assert(s->open && s->finished && !s->inside); /* (1), (2) of instance.c */
     assert(atomic_load(&i->calls.open) > 0);
@@ -430,7 +434,7 @@ void mortise_host_unpin(struct mortise_instance *i, struct mortise_call_slot *s,
 static mortise_status handle_log(struct mortise_instance *i,
                                  const struct mortise_wire *msg)
 {
-    char text[MORTISE_WORDS_MAX];
+    char text[MORTISE_PLUGIN_MESSAGE_MAX];
     int level = msg->level < MORTISE_LEVEL_ERROR   ? MORTISE_LEVEL_ERROR
                 : msg->level > MORTISE_LEVEL_DEBUG ? MORTISE_LEVEL_DEBUG
                                                    : msg->level;
@@ -544,10 +548,11 @@ static mortise_status add_emitted_usage(struct mortise_call_slot *s,
 static struct mortise_call_slot *find_emitting_call(struct mortise_instance *i,
                                                     mortise_call call)
 {
-    struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
+    struct mortise_call_slot *s =
+        mortise_call_table_find_handle(&i->calls, call);
 
     if (s != NULL && s->open && !s->finished) {
-        atomic_store(&s->stirred, true);
+        atomic_store(&s->was_active, true);
         return s;
     }
     if (s != NULL)
@@ -562,7 +567,7 @@ static mortise_status handle_usage(struct mortise_instance *i,
                                    const struct mortise_wire *msg)
 {
     struct mortise_usage more = {0};
-    char words[MORTISE_WORDS_MAX];
+    char words[MORTISE_PLUGIN_MESSAGE_MAX];
     struct mortise_err err;
     int rv = parse_usage(msg->body, &more, &err);
     struct mortise_call_slot *s = find_emitting_call(i, msg->call);
@@ -613,7 +618,7 @@ static mortise_status handle_delta(struct mortise_instance *i, uint64_t id,
                                    mortise_str kind, mortise_str chunk)
 {
     if (chunk.n > MORTISE_EVENT_MAX ||
-        (chunk.n > 0 && !mortise_utf8_valid(chunk.p, (size_t)chunk.n)))
+        (chunk.n > 0 && !mortise_utf8_is_valid(chunk.p, (size_t)chunk.n)))
         return MORTISE_S_INVALID;
     if (i->ops.delta != NULL && chunk.n > 0 && enter_engine(i)) {
         i->ops.delta(i->ops.ud, id, equals_word(kind, "reasoning"), chunk.p,
@@ -676,12 +681,12 @@ static mortise_status handle_finish(struct mortise_instance *i,
     struct mortise_plugin_error words;
 
     parse_plugin_error(i, &words, msg);
-    s = mortise_call_table_by_handle(&i->calls, msg->call);
+    s = mortise_call_table_find_handle(&i->calls, msg->call);
     if (s == NULL || !s->open || s->finished)
         return reject_stale_finish(i, s);
-    if (!mortise_host_may_pend(s) ||
+    if (!mortise_host_can_pend(s) ||
         (msg->status > 0 && (msg->status != MORTISE_S_SUSPENDED ||
-                             !mortise_host_may_suspend(s)))) {
+                             !mortise_host_can_suspend(s)))) {
         pthread_mutex_unlock(&s->lock);
         warn_once(
             i, WARNED_EARLY_FINISH,
@@ -689,11 +694,11 @@ static mortise_status handle_finish(struct mortise_instance *i,
             "not end a call; this is ignored");
         return MORTISE_S_INVALID;
     }
-    mortise_host_settle(s, msg->status, &words);
+    mortise_host_set_outcome(s, msg->status, &words);
     if (s->inside)
         pthread_mutex_unlock(&s->lock); /* delivered when it returns */
     else
-        mortise_host_deliver(i, s);
+        mortise_host_deliver_result(i, s);
     return MORTISE_S_OK;
 }
 
@@ -710,7 +715,7 @@ static mortise_status handle_fail(struct mortise_instance *i,
         pthread_mutex_unlock(&i->lock);
         return MORTISE_S_OK;
     }
-    s = mortise_call_table_by_handle(&i->calls, msg->call);
+    s = mortise_call_table_find_handle(&i->calls, msg->call);
     if (s == NULL)
         return MORTISE_S_STALE;
     if (s->open && !s->finished)
@@ -759,7 +764,8 @@ static struct mortise_call_slot *find_asking_call(struct mortise_instance *i,
                                                   mortise_call call, bool late,
                                                   mortise_status *why)
 {
-    struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
+    struct mortise_call_slot *s =
+        mortise_call_table_find_handle(&i->calls, call);
 
     if (s == NULL) {
         *why = MORTISE_S_STALE;
@@ -815,14 +821,14 @@ static uint64_t record_ask(struct mortise_instance *i, mortise_call call,
                            bool late, uint64_t ask,
                            const struct mortise_ask *how, mortise_status *why)
 {
-    char words[MORTISE_WORDS_MAX] = "";
+    char words[MORTISE_PLUGIN_MESSAGE_MAX] = "";
     struct mortise_ask *a = mortise_alloc(i->mem, sizeof *a);
     struct mortise_call_slot *s = find_asking_call(i, call, late, why);
     uint64_t id = 0;
 
     if (s != NULL && a == NULL)
         *why = MORTISE_S_NOMEM;
-    else if (s != NULL && (!mortise_host_may_pend(s) ||
+    else if (s != NULL && (!mortise_host_can_pend(s) ||
                            s->threading != MORTISE_THREAD_ASYNC))
         *why = MORTISE_S_UNSUPPORTED;
     else if (s != NULL && !has_ask_room(s, how->bytes)) {
@@ -880,7 +886,7 @@ static mortise_status forward_ask(struct mortise_instance *i, uint64_t id,
                                .ask = ask,
                                .name = {method, strlen(method)},
                                .body = clamp_str(body, UINT64_MAX)};
-    struct mortise_wire_held held;
+    struct mortise_wire_storage held;
 
     assert(i->ops.ask != NULL && id != 0); /* both callers checked */
     if (!enter_engine(i))
@@ -900,7 +906,8 @@ static mortise_status forward_ask(struct mortise_instance *i, uint64_t id,
 static void remove_failed_ask(struct mortise_instance *i, mortise_call call,
                               uint64_t ask)
 {
-    struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
+    struct mortise_call_slot *s =
+        mortise_call_table_find_handle(&i->calls, call);
     struct mortise_ask *a;
 
     if (s == NULL)
@@ -920,7 +927,8 @@ static mortise_status deny_large_body(struct mortise_instance *i,
                                       mortise_call call, const char *method,
                                       uint64_t n)
 {
-    struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
+    struct mortise_call_slot *s =
+        mortise_call_table_find_handle(&i->calls, call);
 
     if (s == NULL)
         return MORTISE_S_INVALID;
@@ -984,7 +992,8 @@ static mortise_status wait_for_ask(struct mortise_instance *i,
                                    mortise_call call, uint64_t ask,
                                    mortise_str *answer)
 {
-    struct mortise_call_slot *s = mortise_call_table_by_handle(&i->calls, call);
+    struct mortise_call_slot *s =
+        mortise_call_table_find_handle(&i->calls, call);
     mortise_status status;
 
     if (s == NULL)
@@ -1066,7 +1075,7 @@ static mortise_status handle_lost_message(struct mortise_instance *i,
     struct mortise_wire bare = {
         .type = msg->type, .call = msg->call, .status = MORTISE_S_NOMEM};
     struct mortise_call_slot *s =
-        mortise_call_table_by_handle(&i->calls, msg->call);
+        mortise_call_table_find_handle(&i->calls, msg->call);
 
     if (s != NULL) {
         s->lost = s->lost || msg->type != MORTISE_WIRE_FAIL;
@@ -1079,7 +1088,7 @@ static mortise_status handle_lost_message(struct mortise_instance *i,
 
 static mortise_status receive_message(mortise_host *h, struct mortise_wire *msg)
 {
-    struct mortise_wire_held held = {0};
+    struct mortise_wire_storage held = {0};
     mortise_status status;
 
     assert(msg->type >= MORTISE_WIRE_LOG && msg->type <= MORTISE_WIRE_FAIL);
@@ -1099,7 +1108,8 @@ static void host_log(mortise_host *h, int32_t level, mortise_str text)
 {
     struct mortise_wire msg = {.type = MORTISE_WIRE_LOG,
                                .level = level,
-                               .message = clamp_str(text, MORTISE_WORDS_MAX)};
+                               .message =
+                                   clamp_str(text, MORTISE_PLUGIN_MESSAGE_MAX)};
 
     receive_message(h, &msg);
 }
@@ -1122,7 +1132,8 @@ static mortise_status host_finish(mortise_host *h, mortise_call call,
     struct mortise_wire msg = {.type = MORTISE_WIRE_FINISH,
                                .call = call,
                                .status = status,
-                               .message = clamp_str(text, MORTISE_WORDS_MAX),
+                               .message =
+                                   clamp_str(text, MORTISE_PLUGIN_MESSAGE_MAX),
                                .detail = clamp_str(detail, DETAIL_MAX + 1)};
 
     return receive_message(h, &msg);
@@ -1133,7 +1144,8 @@ static void host_fail(mortise_host *h, mortise_call call, mortise_str text,
 {
     struct mortise_wire msg = {.type = MORTISE_WIRE_FAIL,
                                .call = call,
-                               .message = clamp_str(text, MORTISE_WORDS_MAX),
+                               .message =
+                                   clamp_str(text, MORTISE_PLUGIN_MESSAGE_MAX),
                                .detail = clamp_str(detail, DETAIL_MAX + 1)};
 
     receive_message(h, &msg);

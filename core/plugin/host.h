@@ -47,17 +47,19 @@ extern const mortise_host_api mortise_host_functions;
  * if it is a child that the plugin forked. */
 static inline void mortise_host_check_process(const struct mortise_instance *i)
 {
-    if (!mortise_inside_is_process(i->process))
-        mortise_inside_end_child();
+    if (!mortise_process_is_current(i->process))
+        mortise_process_end_child();
 }
 
 /* Call these around each call into the plugin.  They pass the instance's
  * culprit and time limit to inside.h. */
-void mortise_host_visit(struct mortise_instance *i, struct mortise_visit *v,
-                        enum mortise_inside_stage stage,
-                        const struct mortise_visit_execution *whose,
-                        bool on_loop);
-void mortise_host_leave(struct mortise_instance *i, struct mortise_visit *v);
+void mortise_host_enter_visit(struct mortise_instance *i,
+                              struct mortise_visit *v,
+                              enum mortise_visit_stage stage,
+                              const struct mortise_visit_execution *whose,
+                              bool on_loop);
+void mortise_host_leave_visit(struct mortise_instance *i,
+                              struct mortise_visit *v);
 
 /* Call an ask's callback with an answer or a chunk of one; the slot is
  * unlocked. */
@@ -75,14 +77,15 @@ void mortise_host_log(struct mortise_instance *i, int level, const char *fmt,
 
 /* May the call end after its function returns?  May it suspend, so that the
  * engine re-enters it when an answer arrives? */
-bool mortise_host_may_pend(const struct mortise_call_slot *s);
-bool mortise_host_may_suspend(const struct mortise_call_slot *s);
+bool mortise_host_can_pend(const struct mortise_call_slot *s);
+bool mortise_host_can_suspend(const struct mortise_call_slot *s);
 /* Set the outcome of a call that has none yet.  Slot locked. */
-void mortise_host_settle(struct mortise_call_slot *s, mortise_status status,
-                         const struct mortise_plugin_error *words);
+void mortise_host_set_outcome(struct mortise_call_slot *s,
+                              mortise_status status,
+                              const struct mortise_plugin_error *words);
 /* Call `done`.  Takes over the slot's lock and the call's pin. */
-void mortise_host_deliver(struct mortise_instance *i,
-                          struct mortise_call_slot *s);
+void mortise_host_deliver_result(struct mortise_instance *i,
+                                 struct mortise_call_slot *s);
 /* Release n pins and unlock the slot.  The last one frees the slot. */
 void mortise_host_unpin(struct mortise_instance *i, struct mortise_call_slot *s,
                         unsigned n);

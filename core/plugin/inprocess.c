@@ -18,7 +18,7 @@ struct local_endpoint {
 
 static struct local_endpoint *local_endpoint_of(struct mortise_endpoint *to)
 {
-    return MORTISE_OF(to, struct local_endpoint, base);
+    return MORTISE_CONTAINER_OF(to, struct local_endpoint, base);
 }
 
 static void run_create(struct local_endpoint *h, const struct mortise_wire *msg,

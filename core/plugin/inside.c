@@ -21,7 +21,7 @@
  *       that the kernel clears in children (MADV_WIPEONFORK).  Without that
  *       feature, getpid() tells them apart.
  *   (5) The watchdog measures visits although no visit reads a clock:
- *       mortise_inside_poll() runs at regular intervals and counts them.  If
+ *       mortise_visit_find_overdue() runs at regular intervals and counts them.  If
  *       the whole process was stopped, this counts as one interval at most. */
 #include "core/plugin/inside.h"
 
@@ -45,7 +45,7 @@ struct thread_record {
     /* Written by the thread, read by the watchdog. */
     _Atomic unsigned depth;  /* visits in progress */
     _Atomic uint64_t serial; /* changes with each enter and leave */
-    struct mortise_inside_entry entries[MORTISE_INSIDE_DEPTH];
+    struct mortise_visit_record entries[MORTISE_VISIT_DEPTH];
     /* Used by the watchdog only. */
     uint64_t seen_serial, seen_ms;
 };
@@ -54,8 +54,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
 static struct thread_record *thread_records;
 static atomic_bool want_stacks;
 
-_Atomic bool mortise_inside_watchdog_asleep;
-void (*mortise_inside_wake_watchdog)(void);
+_Atomic bool mortise_watchdog_is_asleep;
+void (*mortise_watchdog_wake)(void);
 
 /* Static TLS: a signal handler may read it on any thread without allocating. */
 static _Thread_local struct thread_record *current_record
@@ -83,7 +83,7 @@ static void end_thread_record(void *ud)
 
     assert(p == current_record);
     if (atomic_load(&p->depth) > 0)
-        mortise_death_of_thread();
+        mortise_death_record_thread();
     current_record = NULL;
     free_signal_stack(p);
     pthread_mutex_lock(&lock);
@@ -162,7 +162,7 @@ static struct thread_record *get_thread_record(void)
     return p;
 }
 
-void mortise_inside_want_stacks(void)
+void mortise_visit_enable_signal_stacks(void)
 {
     atomic_store(&want_stacks, true);
     if (current_record != NULL && current_record->stack == NULL)
@@ -220,20 +220,20 @@ static void copy_truncated(char *to, const char *from, size_t size)
 
 static void record_visit(struct thread_record *p,
                          const struct mortise_culprit *culprit,
-                         enum mortise_inside_stage stage,
+                         enum mortise_visit_stage stage,
                          const struct mortise_visit_execution *whose,
                          uint64_t patience_ms)
 {
     static const struct mortise_visit_execution nobody;
     unsigned depth = atomic_load_explicit(&p->depth, memory_order_relaxed);
-    struct mortise_inside_entry *e = &p->entries[depth];
+    struct mortise_visit_record *e = &p->entries[depth];
 
     /* Else nothing is recorded. */
     assert(p == current_record && culprit != NULL);
-    assert(stage < MORTISE_INSIDE_THREAD);
+    assert(stage < MORTISE_VISIT_THREAD);
     if (whose == NULL)
         whose = p->whose != NULL ? p->whose : &nobody;
-    if (depth < MORTISE_INSIDE_DEPTH) {
+    if (depth < MORTISE_VISIT_DEPTH) {
         e->culprit = culprit;
         e->stage = stage;
         atomic_store_explicit(&e->patience_ms, patience_ms,
@@ -244,23 +244,23 @@ static void record_visit(struct thread_record *p,
         e->is_unstored = whose->is_unstored;
     }
     atomic_fetch_add_explicit(&p->serial, 1, memory_order_relaxed);
-    /* Increment depth before reading mortise_inside_watchdog_asleep; the watchdog sets
+    /* Increment depth before reading mortise_watchdog_is_asleep; the watchdog sets
      * that flag before it searches for visits.  One of the two therefore sees
      * the other. */
     atomic_store(&p->depth, depth + 1);
-    if (patience_ms != 0 && atomic_load(&mortise_inside_watchdog_asleep))
-        mortise_inside_wake_watchdog();
+    if (patience_ms != 0 && atomic_load(&mortise_watchdog_is_asleep))
+        mortise_watchdog_wake();
 }
 
-void mortise_inside_enter(struct mortise_visit *v,
-                          const struct mortise_culprit *culprit,
-                          enum mortise_inside_stage stage,
-                          const struct mortise_visit_execution *whose,
-                          uint64_t patience_ms, enum mortise_inside_mask mask)
+void mortise_visit_enter(struct mortise_visit *v,
+                         const struct mortise_culprit *culprit,
+                         enum mortise_visit_stage stage,
+                         const struct mortise_visit_execution *whose,
+                         uint64_t patience_ms, enum mortise_visit_mask mask)
 {
     struct thread_record *p = culprit != NULL ? get_thread_record() : NULL;
 
-    v->masked = mask == MORTISE_MASK_NOW;
+    v->masked = mask == MORTISE_VISIT_MASK_NOW;
     if (v->masked)
         pthread_sigmask(SIG_SETMASK, NULL, &v->mask);
     v->locale = uselocale((locale_t)0);
@@ -270,7 +270,7 @@ void mortise_inside_enter(struct mortise_visit *v,
         record_visit(p, culprit, stage, whose, patience_ms);
 }
 
-void mortise_inside_leave(struct mortise_visit *v)
+void mortise_visit_leave(struct mortise_visit *v)
 {
     struct thread_record *p = current_record;
 
@@ -288,7 +288,7 @@ void mortise_inside_leave(struct mortise_visit *v)
         p->stirred = true;
 }
 
-bool mortise_inside_take_mask_change(void)
+bool mortise_visit_take_mask_change(void)
 {
     bool is = current_record != NULL && current_record->stirred;
 
@@ -298,7 +298,7 @@ bool mortise_inside_take_mask_change(void)
 }
 
 const struct mortise_visit_execution *
-mortise_inside_set_execution(const struct mortise_visit_execution *whose)
+mortise_visit_set_execution(const struct mortise_visit_execution *whose)
 {
     struct thread_record *p = get_thread_record();
     const struct mortise_visit_execution *before = p != NULL ? p->whose : NULL;
@@ -308,29 +308,29 @@ mortise_inside_set_execution(const struct mortise_visit_execution *whose)
     return before;
 }
 
-static const struct mortise_inside_entry *
+static const struct mortise_visit_record *
 find_innermost_visit(const struct thread_record *p)
 {
     unsigned depth = atomic_load(&p->depth);
 
-    if (depth > MORTISE_INSIDE_DEPTH)
-        depth = MORTISE_INSIDE_DEPTH;
+    if (depth > MORTISE_VISIT_DEPTH)
+        depth = MORTISE_VISIT_DEPTH;
     return depth > 0 ? &p->entries[depth - 1] : NULL;
 }
 
-const struct mortise_inside_entry *mortise_inside_now(void)
+const struct mortise_visit_record *mortise_visit_get_current(void)
 {
     return current_record != NULL ? find_innermost_visit(current_record) : NULL;
 }
 
-bool mortise_inside_has_entered(void)
+bool mortise_visit_has_entered(void)
 {
     return current_record != NULL;
 }
 
 /* ---- fork ---------------------------------------------------------------- */
 
-uint64_t mortise_inside_process(void)
+uint64_t mortise_process_get_id(void)
 {
     pthread_once(&once, init_tracking);
     if (fork_page == NULL)
@@ -342,40 +342,40 @@ uint64_t mortise_inside_process(void)
     return __atomic_load_n(fork_page, __ATOMIC_RELAXED);
 }
 
-bool mortise_inside_is_process(uint64_t process)
+bool mortise_process_is_current(uint64_t process)
 {
     return (fork_page != NULL ? __atomic_load_n(fork_page, __ATOMIC_RELAXED)
                               : (uint64_t)getpid()) == process;
 }
 
-void mortise_inside_end_child(void)
+void mortise_process_end_child(void)
 {
-    mortise_death_of_child();
+    mortise_death_report_child();
     for (;;)
         syscall(SYS_exit_group, 1);
 }
 
 /* ---- watchdog ------------------------------------------------------------ */
 
-static uint64_t get_time_limit(const struct mortise_inside_entry *e)
+static uint64_t get_time_limit(const struct mortise_visit_record *e)
 {
     return atomic_load_explicit(&e->patience_ms, memory_order_relaxed);
 }
 
 /* The outermost visit with a time limit: a nested visit delays it. */
-static const struct mortise_inside_entry *
+static const struct mortise_visit_record *
 find_limited_visit(const struct thread_record *p)
 {
     unsigned depth = atomic_load(&p->depth);
 
-    for (unsigned i = 0; i < depth && i < MORTISE_INSIDE_DEPTH; i++)
+    for (unsigned i = 0; i < depth && i < MORTISE_VISIT_DEPTH; i++)
         if (get_time_limit(&p->entries[i]) != 0)
             return &p->entries[i];
     return NULL;
 }
 
 static bool is_visit_late(struct thread_record *p,
-                          const struct mortise_inside_entry *e,
+                          const struct mortise_visit_record *e,
                           uint64_t tick_ms)
 {
     uint64_t serial = atomic_load(&p->serial);
@@ -391,8 +391,8 @@ static bool is_visit_late(struct thread_record *p,
     return patience_ms != 0 && p->seen_ms >= patience_ms;
 }
 
-bool mortise_inside_poll(uint64_t tick_ms,
-                         const struct mortise_inside_entry **out)
+bool mortise_visit_find_overdue(uint64_t tick_ms,
+                                const struct mortise_visit_record **out)
 {
     bool any = false;
 
@@ -400,7 +400,7 @@ bool mortise_inside_poll(uint64_t tick_ms,
     pthread_mutex_lock(&lock);
     for (struct thread_record *p = thread_records; p != NULL && *out == NULL;
          p = p->next) {
-        const struct mortise_inside_entry *e = find_limited_visit(p);
+        const struct mortise_visit_record *e = find_limited_visit(p);
 
         any |= e != NULL;
         if (e != NULL && is_visit_late(p, e, tick_ms))

@@ -45,14 +45,14 @@ mortise_instance_manifest(const struct mortise_instance *i)
     return i->manifest;
 }
 
-size_t mortise_instance_open_calls(const struct mortise_instance *i)
+size_t mortise_instance_count_calls(const struct mortise_instance *i)
 {
     return atomic_load(&i->calls.open);
 }
 
 /* ---- calls into the plugin ----------------------------------------------- */
 
-static const struct mortise_provides *
+static const struct mortise_interface *
 get_provided_kind(const struct mortise_instance *i,
                   const struct mortise_call *call)
 {
@@ -129,7 +129,7 @@ static struct mortise_call_slot *open_call_slot(struct mortise_instance *i,
     s->thread = pthread_self();
     s->pins = 1;
     s->open = s->inside = true;
-    atomic_store(&s->stirred, false);
+    atomic_store(&s->was_active, false);
     s->finished = s->cancelled = s->overflow = s->lost = s->violation = false;
     s->mute = false;
     s->has_output = s->has_update = s->has_own = s->has_target = s->said_more =
@@ -138,7 +138,7 @@ static struct mortise_call_slot *open_call_slot(struct mortise_instance *i,
     s->words.message[0] = s->words.code[0] = '\0';
     s->words.class = NULL;
     s->words.retry_after_ms = 0;
-    s->words.ending = (struct mortise_call_end){0, 0};
+    s->words.ending = (struct mortise_exit_info){0, 0};
     s->waiting = 0;
     atomic_store(&s->live, *handle);
     atomic_fetch_add(&i->calls.open, 1);
@@ -187,9 +187,9 @@ static struct mortise_wire enter_plugin(struct mortise_instance *i,
     struct mortise_visit v;
     struct mortise_wire ret;
 
-    mortise_host_visit(i, &v, MORTISE_INSIDE_CALL, &whose, on_loop);
+    mortise_host_enter_visit(i, &v, MORTISE_VISIT_CALL, &whose, on_loop);
     ret = send_to_plugin(i, msg, request);
-    mortise_host_leave(i, &v);
+    mortise_host_leave_visit(i, &v);
     return ret;
 }
 
@@ -200,14 +200,14 @@ static void settle_violation(struct mortise_call_slot *s, const char *what)
     snprintf(words.message, sizeof words.message, "%s", what);
     s->words = (struct mortise_plugin_error){0};
     s->mute = true;
-    mortise_host_settle(s, MORTISE_S_FAILED, &words);
+    mortise_host_set_outcome(s, MORTISE_S_FAILED, &words);
 }
 
 static void settle_illegal_pending(struct mortise_call_slot *s)
 {
     char words[160];
 
-    assert(!mortise_host_may_pend(s)); /* or it would be pending */
+    assert(!mortise_host_can_pend(s)); /* or it would be pending */
     snprintf(
         words, sizeof words,
         s->kind->may_pend
@@ -223,13 +223,13 @@ static void settle_return(struct mortise_call_slot *s,
 {
     if (ret->status == MORTISE_S_PENDING)
         settle_illegal_pending(s);
-    else if (ret->status == MORTISE_S_SUSPENDED && !mortise_host_may_suspend(s))
+    else if (ret->status == MORTISE_S_SUSPENDED && !mortise_host_can_suspend(s))
         settle_violation(s, "returned suspended, but only an executor that can "
                             "ask can wait for an answer");
     else if (ret->status > MORTISE_S_SUSPENDED)
         settle_violation(s, "returned an unknown status");
     else
-        mortise_host_settle(s, ret->status, NULL);
+        mortise_host_set_outcome(s, ret->status, NULL);
 }
 
 /* The plugin's function has returned. */
@@ -237,7 +237,7 @@ static void handle_return(struct mortise_instance *i,
                           struct mortise_call_slot *s,
                           const struct mortise_wire *ret)
 {
-    bool pending = ret->status == MORTISE_S_PENDING && mortise_host_may_pend(s);
+    bool pending = ret->status == MORTISE_S_PENDING && mortise_host_can_pend(s);
     bool twice;
 
     pthread_mutex_lock(&s->lock);
@@ -255,7 +255,7 @@ static void handle_return(struct mortise_instance *i,
     }
     if (!s->finished)
         settle_return(s, ret);
-    mortise_host_deliver(i, s);
+    mortise_host_deliver_result(i, s);
     if (twice)
         mortise_host_log(i, MORTISE_LOG_WARN,
                          "returned %d for a call that it had already finished; "
@@ -268,7 +268,7 @@ int mortise_instance_call(struct mortise_instance *i,
                           struct mortise_err *err)
 {
     struct mortise_wire msg, ret;
-    struct mortise_wire_held held;
+    struct mortise_wire_storage held;
     struct mortise_call_slot *s;
     bool may_pend;
     uint64_t handle;
@@ -311,21 +311,21 @@ int mortise_instance_call(struct mortise_instance *i,
  * get CANCEL may never stop. */
 static void carry_plain_message(const struct mortise_instance *i,
                                 struct mortise_wire *msg,
-                                struct mortise_wire_held *held)
+                                struct mortise_wire_storage *held)
 {
     const struct mortise_wire as_it_was = *msg;
 
     if (mortise_carry_lend(msg, held, i->mem, NULL) == MORTISE_OK)
         return;
     *msg = as_it_was;
-    *held = (struct mortise_wire_held){.mem = i->mem};
+    *held = (struct mortise_wire_storage){.mem = i->mem};
 }
 
 bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
 {
-    struct mortise_call_slot *s = mortise_call_table_by_id(&i->calls, call);
+    struct mortise_call_slot *s = mortise_call_table_find_id(&i->calls, call);
     struct mortise_wire msg = {.type = MORTISE_WIRE_CANCEL};
-    struct mortise_wire_held held;
+    struct mortise_wire_storage held;
     struct mortise_visit v;
     bool tell;
 
@@ -344,21 +344,21 @@ bool mortise_instance_cancel(struct mortise_instance *i, uint64_t call)
     if (!tell)
         return true;
     carry_plain_message(i, &msg, &held);
-    mortise_host_visit(i, &v, MORTISE_INSIDE_CANCEL, NULL, true);
+    mortise_host_enter_visit(i, &v, MORTISE_VISIT_CANCEL, NULL, true);
     send_to_plugin(i, &msg, NULL);
-    mortise_host_leave(i, &v);
+    mortise_host_leave_visit(i, &v);
     mortise_wire_release(&held);
     return true;
 }
 
 bool mortise_instance_is_idle(struct mortise_instance *i, uint64_t call)
 {
-    struct mortise_call_slot *s = mortise_call_table_by_id(&i->calls, call);
+    struct mortise_call_slot *s = mortise_call_table_find_id(&i->calls, call);
     bool idle;
 
     if (s == NULL)
         return false;
-    idle = !atomic_exchange(&s->stirred, false) && s->open && !s->finished &&
+    idle = !atomic_exchange(&s->was_active, false) && s->open && !s->finished &&
            s->asks == NULL && s->waiting == 0;
     pthread_mutex_unlock(&s->lock);
     return idle;
@@ -367,7 +367,7 @@ bool mortise_instance_is_idle(struct mortise_instance *i, uint64_t call)
 bool mortise_instance_abandon(struct mortise_instance *i, uint64_t call,
                               struct mortise_usage *usage)
 {
-    struct mortise_call_slot *s = mortise_call_table_by_id(&i->calls, call);
+    struct mortise_call_slot *s = mortise_call_table_find_id(&i->calls, call);
     bool was_open = s != NULL && s->open;
 
     if (was_open && usage != NULL) {
@@ -424,13 +424,13 @@ static void deliver_piece(struct mortise_instance *i,
 static void deliver_answer(struct mortise_instance *i, uint64_t call,
                            const struct mortise_wire *msg)
 {
-    struct mortise_call_slot *s = mortise_call_table_by_id(&i->calls, call);
+    struct mortise_call_slot *s = mortise_call_table_find_id(&i->calls, call);
     struct mortise_ask *a;
     bool ended;
 
     if (s == NULL)
         return;
-    atomic_store(&s->stirred, true); /* it now works on the answer */
+    atomic_store(&s->was_active, true); /* it now works on the answer */
     if (msg->status == MORTISE_S_PENDING) {
         deliver_piece(i, s, msg);
         return;
@@ -460,7 +460,7 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
                                .ask = ask,
                                .status = status,
                                .body = {answer, n}};
-    struct mortise_wire_held held;
+    struct mortise_wire_storage held;
 
     assert(call != 0 && ask != 0);
     if (mortise_carry_lend(&msg, &held, i->mem, NULL) != MORTISE_OK) {
@@ -495,7 +495,7 @@ static int run_plugin_create(struct mortise_instance *i, const char *config,
 {
     struct mortise_wire msg = {.type = MORTISE_WIRE_CREATE,
                                .body = {config, n}};
-    struct mortise_wire_held held;
+    struct mortise_wire_storage held;
     struct mortise_wire ret;
     int rv = mortise_carry_lend(&msg, &held, i->mem, err);
 
@@ -545,7 +545,7 @@ int mortise_instance_open(
     to->host = &i->host;
     i->manifest = manifest;
     i->culprit = culprit;
-    i->process = mortise_inside_process();
+    i->process = mortise_process_get_id();
     i->ops = *ops;
     if (mortise_call_table_init(&i->calls, mem) != MORTISE_OK) {
         to->ops->free(to);
@@ -576,14 +576,14 @@ static mortise_status send_last_message(struct mortise_instance *i)
     struct mortise_wire msg = {
         .type = i->last,
         .deadline_ns = i->last == MORTISE_WIRE_QUIESCE ? i->last_by_ns : 0};
-    struct mortise_wire_held held;
+    struct mortise_wire_storage held;
     struct mortise_visit v;
     mortise_status status;
 
     carry_plain_message(i, &msg, &held);
-    mortise_host_visit(i, &v, MORTISE_INSIDE_END, NULL, false);
+    mortise_host_enter_visit(i, &v, MORTISE_VISIT_END, NULL, false);
     status = send_to_plugin(i, &msg, NULL).status;
-    mortise_host_leave(i, &v);
+    mortise_host_leave_visit(i, &v);
     mortise_wire_release(&held);
     return status;
 }
@@ -593,7 +593,7 @@ static void *run_last_message(void *ud)
     struct mortise_instance *i = ud;
     mortise_status status;
 
-    mortise_thread_name("mortise-bye");
+    mortise_thread_set_name("mortise-bye");
     status = send_last_message(i);
     pthread_mutex_lock(&i->lock);
     assert(!i->returned);
@@ -711,12 +711,12 @@ bool mortise_instance_close(struct mortise_instance *i, uint64_t timeout_ms)
 
     assert(!i->closing);
     i->closing = true;
-    mortise_call_table_each(&i->calls, cancel_slot_call, i);
+    mortise_call_table_for_each(&i->calls, cancel_slot_call, i);
     if (!send_last_in_time(i, MORTISE_WIRE_QUIESCE, timeout_ms)) {
         log_quiesce_failure(i, timeout_ms);
         return leak_instance(i);
     }
-    mortise_call_table_each(&i->calls, check_slot_inside, &inside);
+    mortise_call_table_for_each(&i->calls, check_slot_inside, &inside);
     if (inside) {
         mortise_host_log(i, MORTISE_LOG_ERROR,
                          "reported the end of quiesce() during a call; its "

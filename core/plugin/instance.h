@@ -37,7 +37,7 @@ struct mortise_call {
 };                      /* all lent until mortise_instance_call() returns */
 
 /* Strings are lent for the call of `done`. */
-struct mortise_call_done {
+struct mortise_call_result {
     uint64_t id;
     int32_t status;     /* mortise_status: 0 ok, < 0 error */
     /* An error that does not tell whether the effect happened: the plugin broke
@@ -59,14 +59,14 @@ struct mortise_call_done {
     const char *error_class; /* transient, permanent, timeout, cancelled */
     const char *error_code;  /* the plugin's detail.code, or "" */
     uint64_t retry_after_ms; /* detail.retry_after_ms; 0: not given */
-    struct mortise_call_end ending; /* detail.exit_code, detail.status */
+    struct mortise_exit_info ending; /* detail.exit_code, detail.status */
 };
 
 struct mortise_instance_ops {
     void *ud;
     /* A call ended.  [any] If it ended at once, this runs on the calling thread
      * before mortise_instance_call() returns. */
-    void (*done)(void *ud, const struct mortise_call_done *done);
+    void (*done)(void *ud, const struct mortise_call_result *done);
     /* emit() of kind "event" (type `progress`) or of a kind with its own event
      * type.  `type` is a static string.  [any] */
     void (*event)(void *ud, uint64_t call, const char *type, const char *json,
@@ -113,7 +113,7 @@ void mortise_instance_answer(struct mortise_instance *i, uint64_t call,
                              uint64_t ask, int32_t status, const char *answer,
                              size_t n);
 /* The number of open calls.  [any] */
-size_t mortise_instance_open_calls(const struct mortise_instance *i);
+size_t mortise_instance_count_calls(const struct mortise_instance *i);
 
 enum {
     /* Bytes of "output", and of "update", per call. */

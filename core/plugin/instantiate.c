@@ -30,8 +30,8 @@ static int check_object_bytes(const struct mortise_plugins *p,
 
     if (o->n != a->size ||
         memcmp(o->digest, a->digest, sizeof a->digest) != 0) {
-        mortise_hex(want, a->digest, sizeof a->digest);
-        mortise_hex(got, o->digest, sizeof o->digest);
+        mortise_hex_encode(want, a->digest, sizeof a->digest);
+        mortise_hex_encode(got, o->digest, sizeof o->digest);
         if (e->manifest->dev)
             return mortise_fail(
                 err, MORTISE_EDENIED,
@@ -47,7 +47,7 @@ static int check_object_bytes(const struct mortise_plugins *p,
     }
     rv = mortise_trust_check_digest(p->trust, o->digest, err);
     if (rv == MORTISE_OK)
-        rv = mortise_elf_check(o->p, o->n, mortise_elf_host(), err);
+        rv = mortise_elf_check(o->p, o->n, mortise_elf_get_host_arch(), err);
     if (rv == MORTISE_OK)
         rv = mortise_elf_check_plugin(o->p, o->n, e->manifest->name,
                                       e->manifest->version, err);
@@ -58,7 +58,7 @@ int mortise_plugin_prepare(const struct mortise_plugins *p,
                            const struct entry *e, struct mortise_object *o,
                            struct mortise_err *err)
 {
-    const struct mortise_artifact *a = mortise_plugin_artifact(e, err);
+    const struct mortise_artifact *a = mortise_plugin_find_artifact(e, err);
     char path[PATH_MAX];
     int rv = a != NULL ? mortise_plugin_open_object(e, a, o, err) : err->code;
 
@@ -107,10 +107,10 @@ static void stop_instance(struct mortise_plugins *p, struct entry *e,
     assert(e->culprit != NULL && e->loaded != NULL); /* it was started */
     /* No time limit here: quiesce() runs on its own thread with its own
      * limit. */
-    mortise_inside_enter(&v, e->culprit, MORTISE_INSIDE_END, NULL, 0,
-                         MORTISE_MASK_NOW);
+    mortise_visit_enter(&v, e->culprit, MORTISE_VISIT_END, NULL, 0,
+                        MORTISE_VISIT_MASK_NOW);
     end_instance_use(e, !mortise_instance_close(i, p->config.quiesce_ms));
-    mortise_inside_leave(&v);
+    mortise_visit_leave(&v);
 }
 
 /* ---- starting ------------------------------------------------------------ */
@@ -207,8 +207,8 @@ static int load_plugin_module(const struct mortise_plugins *p, struct entry *e,
     rv = mortise_module_load(&e->loaded, &o, e->pub.name, err);
     mortise_object_close(&o);
     if (rv == MORTISE_OK) {
-        rv = mortise_module_plugin(&e->plugin, e->loaded, e->pub.name,
-                                   e->pub.version, err);
+        rv = mortise_module_find_plugin(&e->plugin, e->loaded, e->pub.name,
+                                        e->pub.version, err);
         if (rv == MORTISE_OK)
             return rv;
         mortise_module_release(e->loaded, false);
@@ -255,7 +255,7 @@ static int init_culprit(struct mortise_plugins *p, struct entry *e,
     /* Checked when it was parsed. */
     assert(strlen(e->manifest->name) < sizeof c->name);
     snprintf(c->name, sizeof c->name, "%s", e->manifest->name);
-    mortise_hex(c->hex, e->manifest->digest, sizeof e->manifest->digest);
+    mortise_hex_encode(c->hex, e->manifest->digest, sizeof e->manifest->digest);
     c->dir = p->notes;
     return rv;
 }
@@ -270,11 +270,11 @@ static int create_in_visit(struct mortise_plugins *p, struct entry *e,
 
     if (rv != MORTISE_OK)
         return rv;
-    mortise_inside_enter(&v, e->culprit, MORTISE_INSIDE_CREATE, NULL,
-                         mortise_manifest_time_limit(e->manifest),
-                         MORTISE_MASK_NOW);
+    mortise_visit_enter(&v, e->culprit, MORTISE_VISIT_CREATE, NULL,
+                        mortise_manifest_time_limit(e->manifest),
+                        MORTISE_VISIT_MASK_NOW);
     rv = create_instance(p, e, c, config, err);
-    mortise_inside_leave(&v);
+    mortise_visit_leave(&v);
     return rv;
 }
 
@@ -295,17 +295,17 @@ int mortise_plugin_start(struct mortise_plugins *p, struct entry *e,
     if (rv == MORTISE_OK) {
         /* Remember a release only after it started: a release that cannot start
          * must not lock out the previous one. */
-        rv = mortise_releases_remember(p, e, err);
+        rv = mortise_releases_record(p, e, err);
         if (rv != MORTISE_OK)
             stop_instance(p, e, c);
     }
     mortise_buf_finish(&text);
-    mortise_plugin_publish(e);
+    mortise_plugin_update_info(e);
     return rv;
 }
 
-struct created *mortise_plugin_created_as(struct mortise_plugins *p,
-                                          struct entry *e, const char *as)
+struct created *mortise_plugin_get_created(struct mortise_plugins *p,
+                                           struct entry *e, const char *as)
 {
     struct created *c = e->created;
 

@@ -13,7 +13,7 @@ const struct mortise_plugin_kind *const mortise_kinds[MORTISE_KINDS] = {
 
 _Static_assert(MORTISE_KINDS < 32, "a set of kinds has a bit for each");
 
-enum mortise_kind mortise_kind_named(const char *name)
+enum mortise_kind mortise_kind_find(const char *name)
 {
     size_t i = 0;
 
@@ -22,8 +22,8 @@ enum mortise_kind mortise_kind_named(const char *name)
     return (enum mortise_kind)i;
 }
 
-const char *mortise_kind_list(char *out, size_t size, uint32_t set,
-                              const char *between)
+const char *mortise_kind_format_list(char *out, size_t size, uint32_t set,
+                                     const char *between)
 {
     size_t n = 0;
 

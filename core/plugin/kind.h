@@ -14,7 +14,7 @@
 struct mortise_inst; /* <mortise/plugin.h> defines it and the request */
 struct mortise_manifest;
 struct mortise_place;
-struct mortise_reading;
+struct mortise_manifest_reader;
 struct mortise_request;
 
 enum mortise_kind {
@@ -63,7 +63,7 @@ struct mortise_plugin_kind {
     const char *const *asks;
     /* Check its part after the whole manifest was read; NULL: nothing to
      * check. */
-    void (*check)(struct mortise_reading *r);
+    void (*check)(struct mortise_manifest_reader *r);
     /* The name of a function that the manifest promises and the interface (may
      * be NULL) lacks; NULL: complete. */
     const char *(*lacks)(const void *interface,
@@ -83,12 +83,12 @@ extern const struct mortise_plugin_kind *const mortise_kinds[MORTISE_KINDS];
 #undef KIND
 
 /* MORTISE_KINDS: no kind has this name. */
-enum mortise_kind mortise_kind_named(const char *name);
+enum mortise_kind mortise_kind_find(const char *name);
 enum { MORTISE_KINDS_TEXT = 32 * MORTISE_KINDS }; /* room for all names */
 /* The names of a set, "executor, guardrail", with `between` as the
  * separator. */
-const char *mortise_kind_list(char *out, size_t size, uint32_t set,
-                              const char *between);
+const char *mortise_kind_format_list(char *out, size_t size, uint32_t set,
+                                     const char *between);
 
 /* The functions that the core calls. */
 extern const struct mortise_call_kind mortise_call_execute;

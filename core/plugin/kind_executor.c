@@ -23,7 +23,7 @@ static void read_input_schema(void *ctx, void *into,
 {
     struct mortise_manifest_op *op = into;
 
-    op->input = mortise_reading_schema(ctx, slot, &op->secrets);
+    op->input = mortise_manifest_read_schema(ctx, slot, &op->secrets);
 }
 
 static void read_output_schema(void *ctx, void *into,
@@ -31,7 +31,7 @@ static void read_output_schema(void *ctx, void *into,
 {
     struct mortise_manifest_op *op = into;
 
-    op->output = mortise_reading_schema(ctx, slot, NULL);
+    op->output = mortise_manifest_read_schema(ctx, slot, NULL);
 }
 
 static const struct mortise_word effects[] = {
@@ -98,18 +98,18 @@ static void read_usage_amount(void *ctx, void *into,
     b->said[i] = true;
     b->most[i] = i != MORTISE_USED_USD ? (uint64_t)v->u.i
                  : v->kind == MORTISE_YAML_INT
-                     ? mortise_usd_nano((double)v->u.i)
-                     : mortise_usd_nano(v->u.d);
+                     ? mortise_usd_to_nano((double)v->u.i)
+                     : mortise_usd_to_nano(v->u.d);
 }
 
 static void read_usage_bound(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = ctx;
+    struct mortise_manifest_reader *r = ctx;
     struct mortise_manifest_op *op = into;
 
     op->usage.present = true;
-    mortise_keys_enter(slot, r, &op->usage, r->diags);
+    mortise_keys_read_slot(slot, r, &op->usage, r->diags);
 }
 
 static const struct mortise_key op_keys[] = {
@@ -173,12 +173,12 @@ static bool is_valid_operation_name(const char *s)
 static void read_operations(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = ctx;
+    struct mortise_manifest_reader *r = ctx;
     struct mortise_manifest *m = r->m;
     const struct mortise_yaml *map = slot->value;
 
     (void)into;
-    m->ops = mortise_reading_alloc(r, (map->n + 1) * sizeof *m->ops);
+    m->ops = mortise_manifest_reader_alloc(r, (map->n + 1) * sizeof *m->ops);
     for (size_t i = 0; m->ops != NULL && i < map->n; i++) {
         struct mortise_manifest_op *op = &m->ops[m->n_ops++];
 
@@ -196,7 +196,7 @@ static void read_operations(void *ctx, void *into,
 static void read_background(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    struct mortise_provides *p = into;
+    struct mortise_interface *p = into;
 
     (void)ctx;
     p->background = slot->value->u.b;
@@ -206,9 +206,9 @@ static void read_background(void *ctx, void *into,
 static void read_step_result(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
-    struct mortise_provides *p = into;
+    struct mortise_interface *p = into;
 
-    p->step_result = mortise_reading_schema(ctx, slot, NULL);
+    p->step_result = mortise_manifest_read_schema(ctx, slot, NULL);
 }
 
 static const struct mortise_key executor_keys[] = {
@@ -216,7 +216,7 @@ static const struct mortise_key executor_keys[] = {
     {.name = "more",
      .about = "true: the plugin has more operations, which the deployment's "
               "lock file names; each name contains a /.",
-     MORTISE_INTO_BOOL(struct mortise_provides, more)},
+     MORTISE_INTO_BOOL(struct mortise_interface, more)},
     {.name = "operations",
      .about = "Maps names of operations to their descriptions.",
      .value = MORTISE_V_MAP,
@@ -272,7 +272,7 @@ static bool has_method_with_effects(const struct mortise_manifest *m)
 }
 
 /* An operation with `intent: steps` needs a method that can have effects. */
-static void check_intent(struct mortise_reading *r,
+static void check_intent(struct mortise_manifest_reader *r,
                          const struct mortise_manifest_op *op)
 {
     struct mortise_diag *d;
@@ -318,7 +318,7 @@ static bool is_required_string(const struct mortise_manifest_op *op,
 }
 
 /* judged_as must give a name for all valid arguments. */
-static void check_judged_as(struct mortise_reading *r,
+static void check_judged_as(struct mortise_manifest_reader *r,
                             const struct mortise_manifest_op *op)
 {
     const char *at = op->judged_as;
@@ -342,7 +342,7 @@ static void check_judged_as(struct mortise_reading *r,
                          op->name);
 }
 
-static void check_operations(struct mortise_reading *r)
+static void check_operations(struct mortise_manifest_reader *r)
 {
     for (size_t i = 0; i < r->m->n_ops; i++) {
         check_intent(r, &r->m->ops[i]);
@@ -352,9 +352,9 @@ static void check_operations(struct mortise_reading *r)
 
 /* Background work stays pending, which only async plugins can do without a
  * thread. */
-static void check_background(struct mortise_reading *r)
+static void check_background(struct mortise_manifest_reader *r)
 {
-    const struct mortise_provides *p = &r->m->provides[MORTISE_KIND_EXECUTOR];
+    const struct mortise_interface *p = &r->m->provides[MORTISE_KIND_EXECUTOR];
     struct mortise_diag *d;
 
     if (!p->background || p->threading == MORTISE_THREAD_ASYNC)
@@ -365,7 +365,7 @@ static void check_background(struct mortise_reading *r)
     mortise_diag_help(r->diags, d, "set threading: async");
 }
 
-static void check_executor_part(struct mortise_reading *r)
+static void check_executor_part(struct mortise_manifest_reader *r)
 {
     check_operations(r);
     check_background(r);

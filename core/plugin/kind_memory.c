@@ -14,28 +14,28 @@ static const struct mortise_key memory_keys[] = {
     {.name = "as_of",
      .about = "true: the memory can read the traces as of an earlier sequence "
               "number.",
-     MORTISE_INTO_BOOL(struct mortise_provides, as_of)},
+     MORTISE_INTO_BOOL(struct mortise_interface, as_of)},
     {.name = "directory",
      .about = "The member of the config that names the memory's directory. If "
               "the deployment does not set it, the host uses a directory of "
               "the memory's own in the store.",
      .value = MORTISE_V_STRING,
-     MORTISE_INTO_TEXT(struct mortise_provides, directory)},
+     MORTISE_INTO_TEXT(struct mortise_interface, directory)},
 };
 MORTISE_KIND_PLACE(memory);
 
 /* The host adds the directory to the config, which must still match
  * config_schema. */
-static void check_directory(struct mortise_reading *r)
+static void check_directory(struct mortise_manifest_reader *r)
 {
     const char *key = r->m->provides[MORTISE_KIND_MEMORY].directory;
-    struct mortise_schema_seen seen = {.never = true};
+    struct mortise_schema_member_info seen = {.never = true};
     struct mortise_diag *d;
 
     if (key == NULL)
         return;
     if (r->m->config_schema != NULL)
-        mortise_schema_look(r->m->config_schema, key, &seen);
+        mortise_schema_find_member(r->m->config_schema, key, &seen);
     else if (mortise_yaml_get(r->m->tree, "config_schema") != NULL)
         return; /* invalid: already a finding */
     if (!seen.never)

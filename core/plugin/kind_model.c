@@ -12,7 +12,7 @@ static const struct mortise_key model_keys[] = {
     MORTISE_THREADS,
     {.name = "embed",
      .about = "true: the provider also computes vectors of texts.",
-     MORTISE_INTO_BOOL(struct mortise_provides, embeds)},
+     MORTISE_INTO_BOOL(struct mortise_interface, embeds)},
 };
 MORTISE_KIND_PLACE(model);
 

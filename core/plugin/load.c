@@ -43,8 +43,8 @@
 
 enum { OBJECT_MAX = 1 << 28, GENERATIONS = 8, PLUGINS_MAX = 64 };
 
-struct mortise_loaded {
-    struct mortise_loaded *next;
+struct mortise_loaded_module {
+    struct mortise_loaded_module *next;
     uint8_t digest[MORTISE_DIGEST];
     char name[129];               /* the first plugin that needed it */
     const mortise_module *module; /* NULL: unusable */
@@ -54,7 +54,7 @@ struct mortise_loaded {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
-static struct mortise_loaded *modules;
+static struct mortise_loaded_module *modules;
 
 /* ---- objects ------------------------------------------------------------- */
 
@@ -73,7 +73,7 @@ static int copy_object_file(int to, int from, const char *path,
         total += (uint64_t)n;
         if (total > OBJECT_MAX)
             return mortise_fail(err, MORTISE_EINVAL, "%s is too large", path);
-        if (mortise_file_put(to, block, (size_t)n) != 0)
+        if (mortise_file_write_fd(to, block, (size_t)n) != 0)
             return mortise_syserr(err, errno, "copy %s", path);
     }
     return MORTISE_OK;
@@ -135,10 +135,10 @@ void mortise_object_close(struct mortise_object *o)
 
 /* ---- dlopen -------------------------------------------------------------- */
 
-static struct mortise_loaded *
+static struct mortise_loaded_module *
 find_loaded_module(const uint8_t digest[MORTISE_DIGEST])
 {
-    struct mortise_loaded *l = modules;
+    struct mortise_loaded_module *l = modules;
 
     while (l != NULL && memcmp(l->digest, digest, MORTISE_DIGEST) != 0)
         l = l->next;
@@ -149,7 +149,8 @@ static int check_generations(const char *name, struct mortise_err *err)
 {
     int n = 0;
 
-    for (const struct mortise_loaded *l = modules; l != NULL; l = l->next)
+    for (const struct mortise_loaded_module *l = modules; l != NULL;
+         l = l->next)
         n += strcmp(l->name, name) == 0;
     if (n < GENERATIONS)
         return MORTISE_OK;
@@ -215,11 +216,11 @@ static int check_module_fields(const mortise_module *m, struct mortise_err *err)
 }
 
 /* Load a module.  The lock is held.  After dlopen() the entry always stays. */
-static int add_loaded_module(struct mortise_loaded **out,
+static int add_loaded_module(struct mortise_loaded_module **out,
                              struct mortise_object *o, const char *name,
                              struct mortise_err *err)
 {
-    struct mortise_loaded *l;
+    struct mortise_loaded_module *l;
     void *handle = NULL;
     int rv = check_generations(name, err);
 
@@ -246,7 +247,8 @@ static int add_loaded_module(struct mortise_loaded **out,
     return MORTISE_OK;
 }
 
-static int check_loaded(const struct mortise_loaded *l, struct mortise_err *err)
+static int check_loaded(const struct mortise_loaded_module *l,
+                        struct mortise_err *err)
 {
     if (l->module == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
@@ -258,10 +260,11 @@ static int check_loaded(const struct mortise_loaded *l, struct mortise_err *err)
     return check_module_fields(l->module, err);
 }
 
-int mortise_module_load(struct mortise_loaded **out, struct mortise_object *o,
-                        const char *name, struct mortise_err *err)
+int mortise_module_load(struct mortise_loaded_module **out,
+                        struct mortise_object *o, const char *name,
+                        struct mortise_err *err)
 {
-    struct mortise_loaded *l;
+    struct mortise_loaded_module *l;
     int rv = MORTISE_OK;
 
     pthread_mutex_lock(&lock);
@@ -315,7 +318,7 @@ static int find_module_plugin(const mortise_plugin **out,
                         name, version, last->id, last->version);
 }
 
-static int init_module(struct mortise_loaded *l, struct mortise_err *err)
+static int init_module(struct mortise_loaded_module *l, struct mortise_err *err)
 {
     mortise_status status = MORTISE_S_OK;
 
@@ -333,9 +336,10 @@ static int init_module(struct mortise_loaded *l, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-int mortise_module_plugin(const mortise_plugin **out, struct mortise_loaded *l,
-                          const char *name, const char *version,
-                          struct mortise_err *err)
+int mortise_module_find_plugin(const mortise_plugin **out,
+                               struct mortise_loaded_module *l,
+                               const char *name, const char *version,
+                               struct mortise_err *err)
 {
     int rv = find_module_plugin(out, l->module, name, version, err);
 
@@ -346,7 +350,7 @@ int mortise_module_plugin(const mortise_plugin **out, struct mortise_loaded *l,
     return rv;
 }
 
-void mortise_module_release(struct mortise_loaded *l, bool leaked)
+void mortise_module_release(struct mortise_loaded_module *l, bool leaked)
 {
     pthread_mutex_lock(&lock);
     assert(l->users > 0); /* each load is released once */

@@ -30,22 +30,22 @@
 static void read_metadata_name(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = ctx;
+    struct mortise_manifest_reader *r = ctx;
     struct mortise_manifest *m = into;
 
     m->name = slot->value->str;
-    mortise_header_name(slot->value, "a name", r->diags);
+    mortise_header_check_name(slot->value, "a name", r->diags);
 }
 
 static void read_metadata_version(void *ctx, void *into,
                                   const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = ctx;
+    struct mortise_manifest_reader *r = ctx;
     struct mortise_manifest *m = into;
     struct mortise_diag *d;
 
     m->version = slot->value->str;
-    if (mortise_version_valid(m->version))
+    if (mortise_version_is_valid(m->version))
         return;
     d = mortise_diag_add(r->diags, "E0702", slot->value->span,
                          "'%s' is not a valid version", m->version);
@@ -111,7 +111,7 @@ static const struct mortise_word arches[] = {
 static void read_artifact_file(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = ctx;
+    struct mortise_manifest_reader *r = ctx;
     struct mortise_artifact *a = into;
 
     a->file = slot->value->str;
@@ -126,12 +126,12 @@ static void read_artifact_file(void *ctx, void *into,
 static void read_artifact_digest(void *ctx, void *into,
                                  const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = ctx;
+    struct mortise_manifest_reader *r = ctx;
     struct mortise_artifact *a = into;
 
     a->is_digested = true;
-    if (mortise_unhex(a->digest, sizeof a->digest, slot->value->str,
-                      slot->value->len) != 0)
+    if (mortise_hex_decode(a->digest, sizeof a->digest, slot->value->str,
+                           slot->value->len) != 0)
         mortise_diag_add(r->diags, "E0703", slot->value->span,
                          "'blake2b-256' must be 64 hex digits");
 }
@@ -161,7 +161,7 @@ static const struct mortise_key artifact_keys[] = {
 };
 MORTISE_PLACE(artifact, "an artifact");
 
-static void check_unique_arch(struct mortise_reading *r,
+static void check_unique_arch(struct mortise_manifest_reader *r,
                               const struct mortise_artifact *a,
                               const struct mortise_yaml *at)
 {
@@ -172,7 +172,7 @@ static void check_unique_arch(struct mortise_reading *r,
 }
 
 /* A signed manifest must have the size and digest of each object. */
-static void check_signed_artifact(struct mortise_reading *r,
+static void check_signed_artifact(struct mortise_manifest_reader *r,
                                   const struct mortise_yaml *at)
 {
     bool size = mortise_keys_has_key(&artifact_place, at, "size");
@@ -193,11 +193,12 @@ static void check_signed_artifact(struct mortise_reading *r,
 static void read_artifacts(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = ctx;
+    struct mortise_manifest_reader *r = ctx;
     struct mortise_manifest *m = into;
     const struct mortise_yaml *list = slot->value;
 
-    m->artifacts = mortise_reading_alloc(r, list->n * sizeof *m->artifacts);
+    m->artifacts =
+        mortise_manifest_reader_alloc(r, list->n * sizeof *m->artifacts);
     for (size_t i = 0; m->artifacts != NULL && i < list->n; i++) {
         struct mortise_artifact *a = &m->artifacts[m->n_artifacts++];
 
@@ -213,10 +214,11 @@ static void read_artifacts(void *ctx, void *into,
 static void read_config_schema(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = ctx;
+    struct mortise_manifest_reader *r = ctx;
     struct mortise_manifest *m = into;
 
-    m->config_schema = mortise_reading_schema(r, slot, &m->config_secrets);
+    m->config_schema =
+        mortise_manifest_read_schema(r, slot, &m->config_secrets);
 }
 
 /* ---- provides ------------------------------------------------------------ */
@@ -244,16 +246,16 @@ MORTISE_PLACE(provides, "provides");
 static void read_provided_kind(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = ctx;
+    struct mortise_manifest_reader *r = ctx;
     struct mortise_manifest *m = into;
-    enum mortise_kind kind = mortise_kind_named(slot->key->name);
-    struct mortise_provides *p;
+    enum mortise_kind kind = mortise_kind_find(slot->key->name);
+    struct mortise_interface *p;
 
     assert(kind < MORTISE_KINDS); /* provides_keys is made of the kinds */
     p = &m->provides[kind];
-    *p = (struct mortise_provides){
+    *p = (struct mortise_interface){
         .present = true, .concurrency = 1, .idle_ms = IDLE_MS};
-    mortise_keys_enter(slot, r, p, r->diags);
+    mortise_keys_read_slot(slot, r, p, r->diags);
 }
 
 /* ---- requires ------------------------------------------------------------ */
@@ -268,12 +270,12 @@ static const struct mortise_word methods[] = {
 static void read_host_range(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = ctx;
+    struct mortise_manifest_reader *r = ctx;
     struct mortise_manifest *m = into;
     struct mortise_diag *d;
 
     m->requires_host = slot->value->str;
-    if (mortise_range_valid(m->requires_host))
+    if (mortise_range_is_valid(m->requires_host))
         return;
     d = mortise_diag_add(r->diags, "E0702", slot->value->span,
                          "'%s' is not a valid range of versions",
@@ -283,11 +285,11 @@ static void read_host_range(void *ctx, void *into,
 
 static void read_methods(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = ctx;
+    struct mortise_manifest_reader *r = ctx;
     struct mortise_manifest *m = into;
     const struct mortise_yaml *list = slot->value;
     const char **items =
-        mortise_reading_alloc(r, (list->n + 1) * sizeof *items);
+        mortise_manifest_reader_alloc(r, (list->n + 1) * sizeof *items);
 
     for (size_t i = 0; items != NULL && i < list->n; i++)
         if (mortise_word_find(methods, "methods", list->items[i], r->diags) !=
@@ -378,14 +380,14 @@ static const struct permission_list {
 };
 
 /* Parse a list of strings, which may be empty; each must be `good`. */
-static struct mortise_names parse_name_list(struct mortise_reading *r,
+static struct mortise_names parse_name_list(struct mortise_manifest_reader *r,
                                             const struct mortise_slot *slot,
                                             bool (*good)(const char *),
                                             const char *expected)
 {
     const struct mortise_yaml *list = slot->value;
     const char **items =
-        mortise_reading_alloc(r, (list->n + 1) * sizeof *items);
+        mortise_manifest_reader_alloc(r, (list->n + 1) * sizeof *items);
     struct mortise_names out = {items, 0};
 
     for (size_t i = 0; items != NULL && i < list->n; i++) {
@@ -418,7 +420,7 @@ static void read_permission_names(void *ctx, void *into,
 static void read_state_paths(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = ctx;
+    struct mortise_manifest_reader *r = ctx;
     struct mortise_manifest *m = into;
     struct mortise_names paths =
         parse_name_list(r, slot, is_variable_name, "paths of the run's state");
@@ -480,7 +482,7 @@ static const struct mortise_word isolations[] = {
 static void read_isolation_modes(void *ctx, void *into,
                                  const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = ctx;
+    struct mortise_manifest_reader *r = ctx;
     struct mortise_manifest *m = into;
 
     m->process = m->in_process = false;
@@ -590,7 +592,7 @@ static bool has_required_method(const struct mortise_manifest *m,
 }
 
 /* Report a required method that would always be denied. */
-static void check_methods(struct mortise_reading *r,
+static void check_methods(struct mortise_manifest_reader *r,
                           const struct mortise_yaml *root)
 {
     const struct mortise_yaml *list =
@@ -613,7 +615,7 @@ static void check_methods(struct mortise_reading *r,
     }
 }
 
-static void read_manifest_root(struct mortise_reading *r,
+static void read_manifest_root(struct mortise_manifest_reader *r,
                                const struct mortise_yaml *root)
 {
     struct mortise_manifest *m = r->m;
@@ -628,8 +630,8 @@ static void read_manifest_root(struct mortise_reading *r,
     mortise_keys_read(&mortise_manifest_place, root, root->span, r, m,
                       r->diags);
     m->kinds = mortise_arena_strdup(
-        &m->arena,
-        mortise_kind_list(list, sizeof list, mortise_manifest_kinds(m), ", "));
+        &m->arena, mortise_kind_format_list(list, sizeof list,
+                                            mortise_manifest_kinds(m), ", "));
     r->nomem |= m->kinds == NULL;
     for (size_t i = 0; i < MORTISE_KINDS; i++)
         if (mortise_kinds[i]->check != NULL)
@@ -662,7 +664,7 @@ static int report_oversize(struct mortise_manifest *m,
                            struct mortise_diags *diags)
 {
     struct mortise_text text;
-    int rv = mortise_text_name(&text, &m->arena, m->path);
+    int rv = mortise_text_set_path(&text, &m->arena, m->path);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -678,7 +680,7 @@ int mortise_manifest_parse(struct mortise_manifest **out,
                            struct mortise_diags *diags)
 {
     struct mortise_manifest *m = new_manifest(mem, path);
-    struct mortise_reading r = {
+    struct mortise_manifest_reader r = {
         .m = m, .diags = diags, .need_artifacts = need_artifacts};
     size_t errors = diags->n_errors;
     struct mortise_yaml *root;
@@ -766,7 +768,7 @@ find_unsupported(const struct mortise_manifest *m, char *why, size_t size)
                  "another version of it, or a newer mortise",
                  m->requires_host, host);
         /* Read_host_range() checked it. */
-        assert(mortise_range_valid(m->requires_host));
+        assert(mortise_range_is_valid(m->requires_host));
         requires = mortise_yaml_get(m->tree, "requires");
         return mortise_yaml_get(requires, "host");
     }
@@ -843,8 +845,8 @@ static void advise_config_references(const struct mortise_manifest *m,
     }
 }
 
-int mortise_manifest_advise(const struct mortise_manifest *m,
-                            struct mortise_diags *diags)
+int mortise_manifest_add_warnings(const struct mortise_manifest *m,
+                                  struct mortise_diags *diags)
 {
     static const char *const lists[] = {"net", "exec", "secrets"};
     const struct mortise_yaml *all = mortise_yaml_get(m->tree, "permissions");

@@ -44,7 +44,7 @@ struct mortise_artifact {
     uint8_t digest[MORTISE_DIGEST];
 };
 
-struct mortise_provides { /* one kind's interface */
+struct mortise_interface { /* one kind's interface */
     bool present;
     enum mortise_threading threading;
     uint32_t concurrency; /* 0: unlimited */
@@ -77,7 +77,7 @@ struct mortise_manifest {
     const char *runtime;
     struct mortise_artifact *artifacts;
     size_t n_artifacts;
-    struct mortise_provides provides[MORTISE_KINDS];
+    struct mortise_interface provides[MORTISE_KINDS];
     const char *kinds; /* names of those present: "executor, guardrail" */
     struct mortise_manifest_op *ops; /* executor's operations */
     size_t n_ops;
@@ -133,8 +133,8 @@ int mortise_manifest_check_host(const struct mortise_manifest *m,
                                 struct mortise_diags *diags);
 
 /* Add warnings for its author. */
-int mortise_manifest_advise(const struct mortise_manifest *m,
-                            struct mortise_diags *diags);
+int mortise_manifest_add_warnings(const struct mortise_manifest *m,
+                                  struct mortise_diags *diags);
 
 /* The keys of a manifest. */
 extern const struct mortise_place mortise_manifest_place;

@@ -41,7 +41,7 @@ bool mortise_memfd_is_noexec(int fd)
 int mortise_memfd_seal(int fd)
 {
     const struct timespec a_little = {.tv_nsec = 1000000};
-    uint64_t end = mortise_mono_after(PATIENCE_MS);
+    uint64_t end = mortise_mono_ns_after(PATIENCE_MS);
     int rv;
 
     while ((rv = fcntl(fd, F_ADD_SEALS, MORTISE_MEMFD_SEALS | F_SEAL_SEAL)) !=

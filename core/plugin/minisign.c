@@ -142,8 +142,8 @@ void mortise_seckey_public(const struct mortise_seckey *sk,
     memcpy(out->key, sk->key + 32, sizeof out->key);
 }
 
-void mortise_pubkey_text(char out[MORTISE_PUBKEY_TEXT],
-                         const struct mortise_pubkey *pk)
+void mortise_pubkey_format(char out[MORTISE_PUBKEY_TEXT],
+                           const struct mortise_pubkey *pk)
 {
     uint8_t raw[PUBLIC_RAW] = {'E', 'd'};
 
@@ -154,15 +154,15 @@ void mortise_pubkey_text(char out[MORTISE_PUBKEY_TEXT],
 }
 
 /* minisign prints the id as a little-endian number. */
-void mortise_keyid_text(char out[MORTISE_KEYID_TEXT],
-                        const uint8_t id[MORTISE_KEYID])
+void mortise_keyid_format(char out[MORTISE_KEYID_TEXT],
+                          const uint8_t id[MORTISE_KEYID])
 {
     for (int i = 0; i < MORTISE_KEYID; i++)
         snprintf(out + 2 * i, 3, "%02X", id[MORTISE_KEYID - 1 - i]);
 }
 
-bool mortise_pubkey_equal(const struct mortise_pubkey *a,
-                          const struct mortise_pubkey *b)
+bool mortise_pubkey_is_equal(const struct mortise_pubkey *a,
+                             const struct mortise_pubkey *b)
 {
     return memcmp(a->id, b->id, sizeof a->id) == 0 &&
            memcmp(a->key, b->key, sizeof a->key) == 0;
@@ -216,8 +216,8 @@ int mortise_pubkey_write(const char *path, const struct mortise_pubkey *pk,
     char id[MORTISE_KEYID_TEXT], key[MORTISE_PUBKEY_TEXT], text[160];
     int n;
 
-    mortise_keyid_text(id, pk->id);
-    mortise_pubkey_text(key, pk);
+    mortise_keyid_format(id, pk->id);
+    mortise_pubkey_format(key, pk);
     n = snprintf(text, sizeof text, "%sminisign public key %s\n%s\n", UNTRUSTED,
                  id, key);
     return mortise_file_write(path, text, (size_t)n, 0644, MORTISE_FILE_NEW,

@@ -35,12 +35,12 @@ void mortise_seckey_wipe(struct mortise_seckey *sk);
 void mortise_seckey_public(const struct mortise_seckey *sk,
                            struct mortise_pubkey *out);
 
-void mortise_pubkey_text(char out[MORTISE_PUBKEY_TEXT],
-                         const struct mortise_pubkey *pk);
-void mortise_keyid_text(char out[MORTISE_KEYID_TEXT],
-                        const uint8_t id[MORTISE_KEYID]);
-bool mortise_pubkey_equal(const struct mortise_pubkey *a,
-                          const struct mortise_pubkey *b);
+void mortise_pubkey_format(char out[MORTISE_PUBKEY_TEXT],
+                           const struct mortise_pubkey *pk);
+void mortise_keyid_format(char out[MORTISE_KEYID_TEXT],
+                          const uint8_t id[MORTISE_KEYID]);
+bool mortise_pubkey_is_equal(const struct mortise_pubkey *a,
+                             const struct mortise_pubkey *b);
 
 /* Parse "RW...", or the two lines of a .pub file. */
 int mortise_pubkey_parse(struct mortise_pubkey *pk, const char *text, size_t n,

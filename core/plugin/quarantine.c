@@ -162,8 +162,8 @@ static int read_plugin_notes(struct note_reader *r, int at, const char *dir,
 {
     char path[PATH_MAX];
     struct mortise_buf b;
-    int fd,
-        rv = mortise_file_path(path, sizeof path, err, "%s/%s", dir, m->name);
+    int fd, rv = mortise_file_format_path(path, sizeof path, err, "%s/%s", dir,
+                                          m->name);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -172,7 +172,7 @@ static int read_plugin_notes(struct note_reader *r, int at, const char *dir,
         return errno == ENOENT || errno == ENOTDIR
                    ? MORTISE_OK
                    : mortise_syserr(err, errno, "read %s", path);
-    mortise_hex(r->hex, m->digest, sizeof m->digest);
+    mortise_hex_encode(r->hex, m->digest, sizeof m->digest);
     mortise_buf_init(&b, &mortise_heap);
     rv = read_file_tail(&b, fd, path, err);
     close(fd);
@@ -217,10 +217,11 @@ static uint64_t get_backoff(unsigned deaths)
                                                 : 60 * MINUTE_MS;
 }
 
-int mortise_quarantine_reason(char why[MORTISE_WHY_MAX], uint64_t *until_ms,
-                              bool *noted, int at, const char *dir,
-                              const struct mortise_manifest *m, uint64_t now_ms,
-                              struct mortise_err *err)
+int mortise_quarantine_read_reason(char why[MORTISE_WHY_MAX],
+                                   uint64_t *until_ms, bool *noted, int at,
+                                   const char *dir,
+                                   const struct mortise_manifest *m,
+                                   uint64_t now_ms, struct mortise_err *err)
 {
     struct death_row row = {.why = why};
     struct note_reader r = {.now_ms = now_ms,
@@ -239,7 +240,7 @@ int mortise_quarantine_reason(char why[MORTISE_WHY_MAX], uint64_t *until_ms,
         now_ms >= row.last_ms + get_backoff(row.deaths))
         return rv;
     *until_ms = row.last_ms + get_backoff(row.deaths);
-    mortise_time_text(until, *until_ms);
+    mortise_time_format(until, *until_ms);
     snprintf(why, MORTISE_WHY_MAX,
              "it crashed the process %u times (the last time it %s) and is not "
              "started until %s",
@@ -255,7 +256,7 @@ struct run_deaths {
     /* The executions of the run that died.  More than 16 are unlikely; then the
      * first 16 count. */
     struct {
-        char path[MORTISE_INSIDE_PATH];
+        char path[MORTISE_VISIT_PATH];
         unsigned times;
     } of[16];
     size_t n;
@@ -285,10 +286,11 @@ static void count_run_death(void *ud, const struct death *d)
     describe_cause(b->out->how, d->how);
 }
 
-int mortise_quarantine_deaths(struct mortise_deaths *out, int at,
-                              const char *dir, const struct mortise_manifest *m,
-                              const char *tenant, const char *run,
-                              struct mortise_err *err)
+int mortise_quarantine_find_deaths(struct mortise_deaths *out, int at,
+                                   const char *dir,
+                                   const struct mortise_manifest *m,
+                                   const char *tenant, const char *run,
+                                   struct mortise_err *err)
 {
     struct run_deaths *b = mortise_zalloc(&mortise_heap, sizeof *b);
     struct note_reader r = {
@@ -355,7 +357,7 @@ static int sync_note_file(int fd, int at, const char *dir)
     return rv;
 }
 
-int mortise_quarantine_put(int at, const char *dir,
+int mortise_quarantine_add(int at, const char *dir,
                            const struct mortise_manifest *m, const char *why,
                            struct mortise_err *err)
 {
@@ -364,10 +366,11 @@ int mortise_quarantine_put(int at, const char *dir,
 
     assert(strchr(why, '\n') == NULL); /* the engine's text is one line */
     if (rv == MORTISE_OK)
-        rv = mortise_file_path(path, sizeof path, err, "%s/%s", dir, m->name);
+        rv = mortise_file_format_path(path, sizeof path, err, "%s/%s", dir,
+                                      m->name);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_hex(hex, m->digest, sizeof m->digest);
+    mortise_hex_encode(hex, m->digest, sizeof m->digest);
     n = snprintf(line, sizeof line, "\n%s %.*s\n", hex, MORTISE_WHY_MAX - 1,
                  why);
     /* Append, so that the lines of deaths stay valid. */
@@ -377,18 +380,19 @@ int mortise_quarantine_put(int at, const char *dir,
                 0600);
     if (fd < 0)
         return mortise_syserr(err, errno, "write %s", path);
-    if (mortise_file_put(fd, line, (size_t)n) != 0 ||
+    if (mortise_file_write_fd(fd, line, (size_t)n) != 0 ||
         sync_note_file(fd, at, dir) != 0)
         rv = mortise_syserr(err, errno, "write %s", path);
     close(fd);
     return rv;
 }
 
-int mortise_quarantine_lift(int at, const char *dir, const char *name,
-                            struct mortise_err *err)
+int mortise_quarantine_remove(int at, const char *dir, const char *name,
+                              struct mortise_err *err)
 {
     char path[PATH_MAX];
-    int rv = mortise_file_path(path, sizeof path, err, "%s/%s", dir, name);
+    int rv =
+        mortise_file_format_path(path, sizeof path, err, "%s/%s", dir, name);
 
     if (rv != MORTISE_OK)
         return rv;

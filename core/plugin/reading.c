@@ -6,7 +6,8 @@
 
 #include "lang/yaml/schema.h"
 
-void *mortise_reading_alloc(struct mortise_reading *r, size_t size)
+void *mortise_manifest_reader_alloc(struct mortise_manifest_reader *r,
+                                    size_t size)
 {
     void *p = mortise_arena_alloc(&r->m->arena, size);
 
@@ -17,11 +18,11 @@ void *mortise_reading_alloc(struct mortise_reading *r, size_t size)
 
 /* ---- schemas ------------------------------------------------------------- */
 
-static void find_schema_secrets(struct mortise_reading *r,
+static void find_schema_secrets(struct mortise_manifest_reader *r,
                                 const struct mortise_slot *slot,
                                 struct mortise_secret_places *secrets)
 {
-    json_t *json = mortise_yaml_json(slot->value, false);
+    json_t *json = mortise_yaml_to_json(slot->value, false);
     size_t lost = 0;
 
     if (json == NULL ||
@@ -37,15 +38,15 @@ static void find_schema_secrets(struct mortise_reading *r,
 }
 
 struct mortise_schema *
-mortise_reading_schema(struct mortise_reading *r,
-                       const struct mortise_slot *slot,
-                       struct mortise_secret_places *secrets)
+mortise_manifest_read_schema(struct mortise_manifest_reader *r,
+                             const struct mortise_slot *slot,
+                             struct mortise_secret_places *secrets)
 {
     struct mortise_schema *schema;
 
-    r->nomem |= mortise_yaml_schema(&schema, &r->m->arena, slot->value,
-                                    MORTISE_PATTERNS_FOREIGN, false,
-                                    r->diags) == MORTISE_ENOMEM;
+    r->nomem |= mortise_yaml_compile_schema(&schema, &r->m->arena, slot->value,
+                                            MORTISE_PATTERNS_FOREIGN, false,
+                                            r->diags) == MORTISE_ENOMEM;
     if (secrets != NULL)
         find_schema_secrets(r, slot, secrets);
     return schema;

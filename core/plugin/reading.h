@@ -5,7 +5,7 @@
 
 #include "core/plugin/manifest.h"
 
-struct mortise_reading {
+struct mortise_manifest_reader {
     struct mortise_manifest *m;
     struct mortise_diags *diags;
     bool need_artifacts;
@@ -19,15 +19,16 @@ struct mortise_reading {
 
 /* Allocate from the manifest's arena.  NULL: out of memory, which sets
  * r->nomem. */
-void *mortise_reading_alloc(struct mortise_reading *r, size_t size);
+void *mortise_manifest_reader_alloc(struct mortise_manifest_reader *r,
+                                    size_t size);
 /* Compile a schema.  NULL after a finding, or without memory.  `secrets` NULL:
  * secrets are not collected. */
 struct mortise_schema *
-mortise_reading_schema(struct mortise_reading *r,
-                       const struct mortise_slot *slot,
-                       struct mortise_secret_places *secrets);
+mortise_manifest_read_schema(struct mortise_manifest_reader *r,
+                             const struct mortise_slot *slot,
+                             struct mortise_secret_places *secrets);
 
-/* ---- keys of every kind (struct mortise_provides) ------------------------ */
+/* ---- keys of every kind (struct mortise_interface) ------------------------ */
 
 extern const struct mortise_word mortise_threadings[];
 
@@ -37,16 +38,17 @@ extern const struct mortise_word mortise_threadings[];
          "The longest time without activity. A call that neither emits"        \
          " nor asks is cancelled; code on the engine's thread that "           \
          "does not return ends the process (default: 30s; 0s: no limit).",     \
-     MORTISE_INTO_MS(struct mortise_provides, idle_ms)},                       \
+     MORTISE_INTO_MS(struct mortise_interface, idle_ms)},                      \
         {.name = "threading",                                                  \
          .about = "How the host calls the plugin: inline, async or blocking.", \
          .required = true,                                                     \
          .words = mortise_threadings,                                          \
-         MORTISE_INTO_WORD(struct mortise_provides, threading)},               \
+         MORTISE_INTO_WORD(struct mortise_interface, threading)},              \
     {                                                                          \
         .name = "concurrency",                                                 \
         .about = "The number of calls at once (default: 1; 0: no limit).",     \
-        .max = 1000000, MORTISE_INTO_U32(struct mortise_provides, concurrency) \
+        .max = 1000000,                                                        \
+        MORTISE_INTO_U32(struct mortise_interface, concurrency)                \
     }
 
 #endif

@@ -42,7 +42,7 @@
  *       Bundled plugins change with the program, so the user's records do not
  *       apply to them.  allow_downgrade goes back once, and records that.
  *   (8) Trust follows the current files: before each load and each call they
- *       are checked for changes, at most every MORTISE_TRUST_MS, and read again
+ *       are checked for changes, at most every MORTISE_TRUST_CHECK_MS, and read again
  *       if they changed.
  */
 #include <assert.h>
@@ -129,7 +129,7 @@ static int load_plugin_list(struct mortise_plugins *p, struct mortise_err *err)
     p->looked_ns = mortise_mono_ns();
     p->no_trust.code = MORTISE_OK;
     rv = mortise_plugins_open_trust(p, err);
-    return rv == MORTISE_OK ? mortise_plugins_list(p, err) : rv;
+    return rv == MORTISE_OK ? mortise_plugins_find_manifests(p, err) : rv;
 }
 
 /* Discard a partial result after an error.  If memory or descriptors were
@@ -161,7 +161,7 @@ int mortise_plugins_load_all(struct mortise_plugins *p, struct mortise_err *err)
 {
     int rv = mortise_plugins_load(p, err);
 
-    return rv == MORTISE_OK ? mortise_plugins_judge(p, NULL, err) : rv;
+    return rv == MORTISE_OK ? mortise_plugins_read_manifests(p, NULL, err) : rv;
 }
 
 void mortise_plugins_close(struct mortise_plugins *p)
@@ -181,12 +181,12 @@ void mortise_plugins_close(struct mortise_plugins *p)
 size_t mortise_plugins_count(struct mortise_plugins *p)
 {
     mortise_plugins_load(p, NULL);
-    mortise_plugins_judge(p, NULL, NULL);
+    mortise_plugins_read_manifests(p, NULL, NULL);
     return p->n;
 }
 
-const struct mortise_found *mortise_plugins_at(const struct mortise_plugins *p,
-                                               size_t i)
+const struct mortise_plugin_info *
+mortise_plugins_at(const struct mortise_plugins *p, size_t i)
 {
     assert(i < p->n);
     return &p->entries[i].pub;
@@ -226,7 +226,7 @@ static struct entry *find_known_entry(struct mortise_plugins *p,
                                       const char *name)
 {
     mortise_plugins_load(p, NULL);
-    mortise_plugins_judge(p, name, NULL);
+    mortise_plugins_read_manifests(p, name, NULL);
     return find_best_entry(p, name);
 }
 
@@ -252,7 +252,7 @@ static int fail_not_found(struct mortise_plugins *p, const char *name,
     n = n < NAMES_MAX ? n : NAMES_MAX;
     for (size_t i = 0; i < n; i++)
         names[i] = p->entries[i].pub.name;
-    near = mortise_nearest(name, names, n);
+    near = mortise_nearest_find(name, names, n);
     format_plugin_dirs(p, dirs, sizeof dirs);
     return mortise_fail(why, MORTISE_ENOTFOUND, "no plugin '%s' in %s%s%s%s",
                         name, dirs, near != NULL ? "; did you mean '" : "",
@@ -277,7 +277,7 @@ static int find_usable_entry(struct mortise_plugins *p, const char *name,
     if (rv != MORTISE_OK)
         return rv;
     mortise_plugins_refresh_trust(p);
-    rv = mortise_plugins_judge(p, name, why);
+    rv = mortise_plugins_read_manifests(p, name, why);
     if (rv != MORTISE_OK)
         return rv;
     e = find_best_entry(p, name);
@@ -353,7 +353,7 @@ int mortise_plugins_start(struct mortise_plugins *p, const char *name,
     *out = NULL;
     if (rv != MORTISE_OK)
         return rv;
-    c = mortise_plugin_created_as(p, e, as);
+    c = mortise_plugin_get_created(p, e, as);
     if (c == NULL)
         return mortise_nomem(err);
     if (c->instance == NULL) {
@@ -395,9 +395,9 @@ void mortise_plugins_quarantine(struct mortise_plugins *p, const char *name,
     e->given_up = true;
     e->until_ms = 0;
     mortise_plugin_set_quarantined(p, e, why);
-    mortise_plugin_publish(e);
+    mortise_plugin_update_info(e);
     if (p->config.quarantine_dir != NULL &&
-        mortise_quarantine_put(p->config.quarantine_at,
+        mortise_quarantine_add(p->config.quarantine_at,
                                p->config.quarantine_dir, e->manifest, why,
                                &err) != MORTISE_OK &&
         p->config.ops.log != NULL)
@@ -414,9 +414,9 @@ static bool get_run_deaths(struct mortise_plugins *p, const char *name,
     *out = (struct mortise_deaths){.times = 0};
     if (e == NULL || !e->noted || e->manifest == NULL)
         return false;
-    mortise_quarantine_deaths(out, p->config.quarantine_at,
-                              p->config.quarantine_dir, e->manifest, tenant,
-                              run, NULL);
+    mortise_quarantine_find_deaths(out, p->config.quarantine_at,
+                                   p->config.quarantine_dir, e->manifest,
+                                   tenant, run, NULL);
     return out->times > 0;
 }
 
@@ -483,7 +483,7 @@ int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
     struct entry *e;
 
     if (rv == MORTISE_OK)
-        rv = mortise_plugins_judge(p, name, err);
+        rv = mortise_plugins_read_manifests(p, name, err);
     if (rv != MORTISE_OK)
         return rv;
     e = find_best_entry(p, name);
@@ -493,12 +493,12 @@ int mortise_plugins_unquarantine(struct mortise_plugins *p, const char *name,
         return mortise_fail(err, MORTISE_ENOTFOUND,
                             "plugin %s is not quarantined", name);
     if (p->config.quarantine_dir != NULL)
-        rv = mortise_quarantine_lift(p->config.quarantine_at,
-                                     p->config.quarantine_dir, name, err);
+        rv = mortise_quarantine_remove(p->config.quarantine_at,
+                                       p->config.quarantine_dir, name, err);
     if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
         return rv;
     e->quarantined = NULL;
     e->noted = e->given_up = false;
-    mortise_plugin_publish(e);
+    mortise_plugin_update_info(e);
     return MORTISE_OK;
 }

@@ -10,7 +10,7 @@
 
 struct mortise_plugins;
 
-enum { MORTISE_TRUST_MS = 20 };
+enum { MORTISE_TRUST_CHECK_MS = 20 };
 
 struct mortise_plugins_config {
     const struct mortise_mem *mem;
@@ -49,12 +49,12 @@ struct mortise_plugins_config {
 };
 
 /* The start of a message for `forgets`; the reason follows. */
-#define MORTISE_PLUGINS_FORGETS                                                \
+#define MORTISE_PLUGINS_RECORD_FAILED                                          \
     "releases that ran and keys that were revoked cannot be recorded for new " \
     "stores: "
 
 /* A manifest on the path, usable or not. */
-struct mortise_found {
+struct mortise_plugin_info {
     const char *name, *version, *path;
     /* NULL if its signature is invalid (then it was not parsed, name is the
      * file's and version is ""), or if it does not parse. */
@@ -99,8 +99,8 @@ void mortise_plugins_close(struct mortise_plugins *p);
 
 size_t mortise_plugins_count(struct mortise_plugins *p);
 /* `i` is below mortise_plugins_count(). */
-const struct mortise_found *mortise_plugins_at(const struct mortise_plugins *p,
-                                               size_t i);
+const struct mortise_plugin_info *
+mortise_plugins_at(const struct mortise_plugins *p, size_t i);
 /* The manifest for a name (first directory, highest version); or NULL and the
  * reason, with "did you mean". */
 const struct mortise_manifest *mortise_plugins_find(struct mortise_plugins *p,
@@ -123,7 +123,7 @@ mortise_plugins_create_failure(struct mortise_plugins *p, const char *name,
 int mortise_plugins_verify(struct mortise_plugins *p, const char *name,
                            struct mortise_err *err);
 /* May it still be called under the current trust files?  They are checked for
- * changes every MORTISE_TRUST_MS.  MORTISE_EDENIED and the reason if not. */
+ * changes every MORTISE_TRUST_CHECK_MS.  MORTISE_EDENIED and the reason if not. */
 int mortise_plugins_check_trusted(struct mortise_plugins *p, const char *name,
                                   struct mortise_err *why);
 /* Prevent further starts of this plugin in this process, and record the

@@ -87,7 +87,7 @@ static void make_seq_name(char out[NAME_ROOM], const char *plugin,
     char text[MORTISE_PUBKEY_TEXT];
 
     assert(mortise_header_is_name(plugin)); /* so it fits */
-    mortise_pubkey_text(text, key);
+    mortise_pubkey_format(text, key);
     snprintf(out, NAME_ROOM, "%s %s", plugin, text);
 }
 
@@ -103,7 +103,7 @@ static int get_highest_seq(struct mortise_plugins *p, const struct entry *e,
     *seen = 0;
     for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(p->trust);
          i++) {
-        const struct mortise_trusted *by = mortise_trust_at(p->trust, i);
+        const struct mortise_trusted_key *by = mortise_trust_at(p->trust, i);
         uint64_t one = 0;
 
         if (by->revoked)
@@ -200,12 +200,12 @@ static void make_revocation_name(char out[NAME_ROOM],
 {
     char text[MORTISE_PUBKEY_TEXT];
 
-    mortise_pubkey_text(text, key);
+    mortise_pubkey_format(text, key);
     snprintf(out, NAME_ROOM, "revoked:%s", text);
 }
 
 int mortise_releases_record_key(struct mortise_plugins *p,
-                                const struct mortise_trusted *by,
+                                const struct mortise_trusted_key *by,
                                 struct mortise_err *err)
 {
     char name[NAME_ROOM];
@@ -234,7 +234,7 @@ int mortise_releases_check_key(struct mortise_plugins *p, const struct entry *e,
     rv = get_seen_number(p, NULL, name, &seen, NULL, why);
     if (rv != MORTISE_OK || seen == 0)
         return rv;
-    mortise_keyid_text(id, e->key.id);
+    mortise_keyid_format(id, e->key.id);
     return mortise_fail(
         why, MORTISE_EDENIED,
         "is signed with key %s, which a trust file revoked before, but no "
@@ -278,8 +278,8 @@ int mortise_releases_check_trust(struct mortise_plugins *p, size_t dir,
 
 /* Record the release: from now on an older one is denied, and a different one
  * with the same number. */
-int mortise_releases_remember(struct mortise_plugins *p, const struct entry *e,
-                              struct mortise_err *err)
+int mortise_releases_record(struct mortise_plugins *p, const struct entry *e,
+                            struct mortise_err *err)
 {
     const struct mortise_manifest *m = e->manifest;
     char name[NAME_ROOM];

@@ -52,7 +52,7 @@ static int find_state_dir(struct mortise_rollback_state *s,
 
     if (s->dir[0] != '\0')
         return MORTISE_OK;
-    rv = mortise_userdir_named(dir, kept_in, err);
+    rv = mortise_userdir_get_path(dir, kept_in, err);
     if (rv == MORTISE_OK)
         rv = mortise_owner_check(dir, NULL, NULL, err);
     if (rv == MORTISE_OK)
@@ -84,7 +84,7 @@ int mortise_rollback_state_get(struct mortise_rollback_state *s,
     if (rv == MORTISE_ENOTFOUND)
         return MORTISE_OK;
     if (rv == MORTISE_OK)
-        rv = mortise_userdir_file(path, s->dir, name, "", err);
+        rv = mortise_userdir_get_file_path(path, s->dir, name, "", err);
     if (rv == MORTISE_OK)
         rv = check_record_owner(path, err);
     return rv == MORTISE_OK ? read_recorded_value(s->mem, path, value, err)
@@ -109,7 +109,7 @@ int mortise_rollback_state_put(struct mortise_rollback_state *s,
     mortise_buf_init(&text, s->mem);
     mortise_buf_printf(&text, "%" PRIu64 " %s\n", value, name);
     rv = text.failed ? mortise_nomem(err)
-                     : mortise_userdir_file(path, dir, name, "", err);
+                     : mortise_userdir_get_file_path(path, dir, name, "", err);
     if (rv == MORTISE_OK)
         rv = mortise_file_write(path, text.p, text.n, 0600, 0, err);
     mortise_buf_finish(&text);

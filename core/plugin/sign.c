@@ -26,7 +26,7 @@
 enum { OBJECT_MAX = 1 << 28 };
 
 struct signing_work {
-    const struct mortise_signing *s;
+    const struct mortise_sign_request *s;
     const struct mortise_mem *mem;
     struct mortise_diags *diags;
     struct mortise_buf text; /* the manifest to sign */
@@ -73,7 +73,7 @@ static int inspect_new_object(const struct signing_work *w,
                               const struct mortise_buf *so, const char *path,
                               const char **arch, struct mortise_err *err)
 {
-    int rv = mortise_elf_arch(arch, so->p, so->n, err);
+    int rv = mortise_elf_get_arch(arch, so->p, so->n, err);
 
     if (rv == MORTISE_OK && !w->s->unchecked)
         rv = mortise_elf_check(so->p, so->n, *arch, err);
@@ -104,8 +104,8 @@ static int copy_to_output(const struct signing_work *w,
 {
     char to[PATH_MAX];
     struct stat a, b;
-    int rv = mortise_file_path(to, sizeof to, err, "%s/%s", w->s->out,
-                               base_name(path));
+    int rv = mortise_file_format_path(to, sizeof to, err, "%s/%s", w->s->out,
+                                      base_name(path));
 
     if (rv != MORTISE_OK)
         return rv;
@@ -144,7 +144,7 @@ static int append_object(struct signing_work *w, const char *path,
         rv = check_object_plugin(w, &so, path, err);
     if (rv == MORTISE_OK) {
         mortise_digest(digest, so.p, so.n);
-        mortise_hex(hex, digest, sizeof digest);
+        mortise_hex_encode(hex, digest, sizeof digest);
         mortise_buf_printf(&w->text,
                            "  - {arch: %s, file: \"%s\", size: %zu, "
                            "blake2b-256: \"%s\"}\n",
@@ -164,8 +164,8 @@ static int append_artifacts(struct signing_work *w, struct mortise_err *err)
         mortise_buf_puts(&w->text, "\n");
     mortise_buf_puts(&w->text, "artifacts:\n");
     if (w->s->n_objects == 0) {
-        rv = mortise_file_path(only, sizeof only, err, "%s/%s.so", w->s->out,
-                               w->m->name);
+        rv = mortise_file_format_path(only, sizeof only, err, "%s/%s.so",
+                                      w->s->out, w->m->name);
         if (rv == MORTISE_OK)
             rv = append_object(w, only, err);
     } else {
@@ -192,11 +192,11 @@ static int find_artifact_object(const struct signing_work *w,
 
     for (size_t i = 0; i < w->s->n_objects; i++)
         if (strcmp(base_name(w->s->objects[i]), a->file) == 0)
-            return mortise_file_path(path, PATH_MAX, err, "%s",
-                                     w->s->objects[i]);
-    return mortise_file_path(path, PATH_MAX, err, "%.*s%s",
-                             (int)(base_name(manifest) - manifest), manifest,
-                             a->file);
+            return mortise_file_format_path(path, PATH_MAX, err, "%s",
+                                            w->s->objects[i]);
+    return mortise_file_format_path(path, PATH_MAX, err, "%.*s%s",
+                                    (int)(base_name(manifest) - manifest),
+                                    manifest, a->file);
 }
 
 static int compare_object(const struct signing_work *w,
@@ -244,8 +244,8 @@ static int write_signed(const struct signing_work *w, const char *path,
     uint64_t when = w->s->timestamp;
     char sig_path[PATH_MAX], comment[512];
     struct mortise_buf sig;
-    int rv =
-        mortise_file_path(sig_path, sizeof sig_path, err, "%s.minisig", path);
+    int rv = mortise_file_format_path(sig_path, sizeof sig_path, err,
+                                      "%s.minisig", path);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -265,8 +265,8 @@ static int write_signed(const struct signing_work *w, const char *path,
     return rv;
 }
 
-int mortise_plugin_sign(const struct mortise_signing *s, char path[PATH_MAX],
-                        const struct mortise_mem *mem,
+int mortise_plugin_sign(const struct mortise_sign_request *s,
+                        char path[PATH_MAX], const struct mortise_mem *mem,
                         struct mortise_diags *diags, struct mortise_err *err)
 {
     struct signing_work w = {.s = s, .mem = mem, .diags = diags};
@@ -283,8 +283,8 @@ int mortise_plugin_sign(const struct mortise_signing *s, char path[PATH_MAX],
         rv = w.m->n_artifacts == 0 ? append_artifacts(&w, err)
                                    : compare_artifacts(&w, err);
     if (rv == MORTISE_OK)
-        rv = mortise_file_path(to, sizeof to, err, "%s/%s.plugin.yaml", s->out,
-                               w.m->name);
+        rv = mortise_file_format_path(to, sizeof to, err, "%s/%s.plugin.yaml",
+                                      s->out, w.m->name);
     if (rv == MORTISE_OK)
         rv = write_signed(&w, to, err);
     if (rv == MORTISE_OK && path != NULL)

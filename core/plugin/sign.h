@@ -11,7 +11,7 @@
 #include "core/plugin/minisign.h"
 #include "lang/yaml/diag.h"
 
-struct mortise_signing {
+struct mortise_sign_request {
     const char *manifest; /* path of the source */
     /* The .so files, one per architecture.  None: OUT/NAME.so. */
     const char *const *objects;
@@ -26,8 +26,8 @@ struct mortise_signing {
 /* Findings about the manifest go to diags (MORTISE_ECHECK).  A manifest with
  * `artifacts` is compared with the objects and signed unchanged.  `path` (may
  * be NULL) gets the path of the signed manifest. */
-int mortise_plugin_sign(const struct mortise_signing *s, char path[PATH_MAX],
-                        const struct mortise_mem *mem,
+int mortise_plugin_sign(const struct mortise_sign_request *s,
+                        char path[PATH_MAX], const struct mortise_mem *mem,
                         struct mortise_diags *diags, struct mortise_err *err);
 
 #endif

@@ -35,7 +35,7 @@
 
 /* Lists in the arena, newest first. */
 struct trusted {
-    struct mortise_trusted pub;
+    struct mortise_trusted_key pub;
     struct trusted *next;
 };
 
@@ -129,7 +129,7 @@ static void read_trusted_key(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
     struct trust_reader *r = ctx;
-    struct mortise_trusted *by = into;
+    struct mortise_trusted_key *by = into;
     struct mortise_err err;
 
     if (mortise_pubkey_parse(&by->key, slot->value->str, slot->value->len,
@@ -141,11 +141,11 @@ static void read_key_file(void *ctx, void *into,
                           const struct mortise_slot *slot)
 {
     struct trust_reader *r = ctx;
-    struct mortise_trusted *by = into;
+    struct mortise_trusted_key *by = into;
     struct mortise_err err;
     char path[PATH_MAX];
-    int rv = mortise_file_path(path, sizeof path, &err, "%s/%s", r->dir,
-                               slot->value->str);
+    int rv = mortise_file_format_path(path, sizeof path, &err, "%s/%s", r->dir,
+                                      slot->value->str);
 
     if (rv == MORTISE_OK)
         rv = mortise_pubkey_read(&by->key, path, &err);
@@ -154,7 +154,7 @@ static void read_key_file(void *ctx, void *into,
     else if (rv != MORTISE_OK)
         add_bad_key_finding(r, slot->value, &err);
     if (rv != MORTISE_OK)
-        mortise_diags_because(r->diags, &err);
+        mortise_diags_set_reason(r->diags, &err);
 }
 
 static void check_name_pattern(struct trust_reader *r,
@@ -170,7 +170,7 @@ static void read_plugin_patterns(void *ctx, void *into,
                                  const struct mortise_slot *slot)
 {
     struct trust_reader *r = ctx;
-    struct mortise_trusted *by = into;
+    struct mortise_trusted_key *by = into;
     const struct mortise_yaml *list = slot->value;
     const char **items = alloc_from_trust(r, list->n * sizeof *items);
 
@@ -192,7 +192,7 @@ static void read_signed_kinds(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
     struct trust_reader *r = ctx;
-    struct mortise_trusted *by = into;
+    struct mortise_trusted_key *by = into;
 
     by->kinds = 0;
     for (size_t i = 0; i < slot->value->n; i++) {
@@ -209,7 +209,7 @@ static void read_time_bound(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
     struct trust_reader *r = ctx;
-    struct mortise_trusted *by = into;
+    struct mortise_trusted_key *by = into;
     bool before = strcmp(slot->key->name, "not_before") == 0;
 
     if (!parse_utc_time(before ? &by->not_before : &by->not_after,
@@ -239,7 +239,7 @@ static const struct mortise_key trusted_keys[] = {
      .read = read_signed_kinds},
     {.name = "in_process",
      .about = "true: plugins of this key can run in the engine's process.",
-     MORTISE_INTO_BOOL(struct mortise_trusted, in_process)},
+     MORTISE_INTO_BOOL(struct mortise_trusted_key, in_process)},
     {.name = "not_before",
      .about = "The time from which the key is valid.",
      .value = MORTISE_V_STRING,
@@ -290,7 +290,7 @@ static bool parse_key_id(uint8_t id[MORTISE_KEYID], const char *s, size_t n)
 {
     uint8_t raw[MORTISE_KEYID];
 
-    if (mortise_unhex(raw, sizeof raw, s, n) != 0)
+    if (mortise_hex_decode(raw, sizeof raw, s, n) != 0)
         return false;
     for (int i = 0; i < MORTISE_KEYID; i++)
         id[i] = raw[MORTISE_KEYID - 1 - i];
@@ -314,7 +314,7 @@ static void read_revoked_digest(struct trust_reader *r, struct revoked *v,
                                 const struct mortise_yaml *at)
 {
     v->what = A_DIGEST;
-    if (mortise_unhex(v->digest, sizeof v->digest, at->str, at->len) != 0)
+    if (mortise_hex_decode(v->digest, sizeof v->digest, at->str, at->len) != 0)
         mortise_diag_add(r->diags, "E0714", at->span,
                          "'digests' must be a list of 64 hex digits each");
 }
@@ -336,7 +336,7 @@ static void read_revoked_range(void *ctx, void *into,
     struct revoked *v = into;
 
     v->range = slot->value->str;
-    if (!mortise_range_valid(v->range))
+    if (!mortise_range_is_valid(v->range))
         mortise_diag_add(r->diags, "E0702", slot->value->span,
                          "'%s' is not a valid range of versions", v->range);
 }
@@ -490,7 +490,7 @@ find_key_revocation(const struct mortise_trust *t,
                     const struct mortise_pubkey *key)
 {
     for (const struct revoked *v = t->revoked; v != NULL; v = v->next)
-        if ((v->what == A_KEY && mortise_pubkey_equal(&v->key, key)) ||
+        if ((v->what == A_KEY && mortise_pubkey_is_equal(&v->key, key)) ||
             (v->what == A_KEY_ID &&
              memcmp(v->key.id, key->id, sizeof key->id) == 0))
             return v;
@@ -595,8 +595,8 @@ size_t mortise_trust_count(const struct mortise_trust *t)
     return t->n_trusted;
 }
 
-const struct mortise_trusted *mortise_trust_at(const struct mortise_trust *t,
-                                               size_t i)
+const struct mortise_trusted_key *
+mortise_trust_at(const struct mortise_trust *t, size_t i)
 {
     const struct trusted *k = t->trusted;
 
@@ -614,8 +614,9 @@ uint64_t mortise_trust_seq(const struct mortise_trust *t, size_t dir)
 
 /* ---- verifying ----------------------------------------------------------- */
 
-int mortise_signed_parse(struct mortise_signed *out, const char *comment,
-                         size_t n, struct mortise_err *err)
+int mortise_signature_parse_comment(struct mortise_signature_info *out,
+                                    const char *comment, size_t n,
+                                    struct mortise_err *err)
 {
     /* Exactly one space between two fields: a space in the format would match
      * any number.  A NUL in the comment ends the text early, so that `end`
@@ -625,14 +626,14 @@ int mortise_signed_parse(struct mortise_signed *out, const char *comment,
     char text[MORTISE_COMMENT_MAX + 1], seq[20], timestamp[20];
     int end = 0;
 
-    *out = (struct mortise_signed){0};
+    *out = (struct mortise_signature_info){0};
     if (n <= MORTISE_COMMENT_MAX) {
         memcpy(text, comment, n);
         text[n] = '\0';
         if (sscanf(text, form, out->name, out->version, seq, timestamp, &end) ==
                 4 &&
             (size_t)end == n && mortise_header_is_name(out->name) &&
-            mortise_version_valid(out->version)) {
+            mortise_version_is_valid(out->version)) {
             out->seq = strtoull(seq, NULL, 10);
             out->timestamp = strtoull(timestamp, NULL, 10);
             return MORTISE_OK;
@@ -650,7 +651,7 @@ static int deny_unknown_key(const struct mortise_trust *t, const uint8_t *id,
 {
     char text[MORTISE_KEYID_TEXT];
 
-    mortise_keyid_text(text, id);
+    mortise_keyid_format(text, id);
     return mortise_fail(
         err, MORTISE_EDENIED,
         "is signed with key %s, which %s; if you trust its owner, add the key "
@@ -663,7 +664,7 @@ static int deny_unknown_key(const struct mortise_trust *t, const uint8_t *id,
 /* The entry with the key that made the signature; NULL and the reason if there
  * is none.  Key ids are not unique, because the maker of a key chooses its
  * id. */
-static const struct mortise_trusted *
+static const struct mortise_trusted_key *
 find_signer(const struct mortise_trust *t, const struct mortise_minisig *sig,
             const void *p, size_t n, struct mortise_err *err)
 {
@@ -694,14 +695,15 @@ static int check_key_revoked(const struct mortise_trust *t,
 
     if (v == NULL)
         return MORTISE_OK;
-    mortise_keyid_text(text, key->id);
+    mortise_keyid_format(text, key->id);
     return mortise_fail(err, MORTISE_EDENIED,
                         "is signed with key %s, which %s revokes; ask its "
                         "owner for a release that is signed with another key",
                         text, v->path);
 }
 
-static bool can_sign_name(const struct mortise_trusted *by, const char *name)
+static bool can_sign_name(const struct mortise_trusted_key *by,
+                          const char *name)
 {
     for (size_t i = 0; i < by->n_plugins; i++)
         if (mortise_wild_match(by->plugins[i], name))
@@ -711,13 +713,13 @@ static bool can_sign_name(const struct mortise_trusted *by, const char *name)
 
 /* Does this entry permit the signature?  MORTISE_EDENIED and the reason if
  * not. */
-static int check_entry_permits(const struct mortise_trusted *by,
-                               const struct mortise_signed *s,
+static int check_entry_permits(const struct mortise_trusted_key *by,
+                               const struct mortise_signature_info *s,
                                struct mortise_err *err)
 {
     char text[MORTISE_KEYID_TEXT], when[32], bound[32];
 
-    mortise_keyid_text(text, by->key.id);
+    mortise_keyid_format(text, by->key.id);
     if (!can_sign_name(by, s->name))
         return mortise_fail(
             err, MORTISE_EDENIED,
@@ -745,13 +747,12 @@ static int check_entry_permits(const struct mortise_trusted *by,
 
 /* A key may have several entries for different plugins.  Return the first that
  * permits the signature; NULL and the last reason if none does. */
-static const struct mortise_trusted *
-find_permitting_entry(const struct mortise_trust *t,
-                      const struct mortise_pubkey *key,
-                      const struct mortise_signed *s, struct mortise_err *err)
+static const struct mortise_trusted_key *find_permitting_entry(
+    const struct mortise_trust *t, const struct mortise_pubkey *key,
+    const struct mortise_signature_info *s, struct mortise_err *err)
 {
     for (const struct trusted *k = t->trusted; k != NULL; k = k->next)
-        if (mortise_pubkey_equal(&k->pub.key, key) &&
+        if (mortise_pubkey_is_equal(&k->pub.key, key) &&
             check_entry_permits(&k->pub, s, err) == MORTISE_OK)
             return &k->pub;
     return NULL;
@@ -788,7 +789,7 @@ static bool is_trusted_key(const struct mortise_trust *t,
                            const struct mortise_pubkey *key)
 {
     for (const struct trusted *k = t->trusted; k != NULL; k = k->next)
-        if (mortise_pubkey_equal(&k->pub.key, key))
+        if (mortise_pubkey_is_equal(&k->pub.key, key))
             return true;
     return false;
 }
@@ -796,7 +797,8 @@ static bool is_trusted_key(const struct mortise_trust *t,
 int mortise_trust_reverify(const struct mortise_trust *t,
                            const struct mortise_pubkey *key,
                            const uint8_t digest[MORTISE_DIGEST],
-                           struct mortise_signed *s, struct mortise_err *err)
+                           struct mortise_signature_info *s,
+                           struct mortise_err *err)
 {
     int rv;
 
@@ -815,10 +817,11 @@ int mortise_trust_reverify(const struct mortise_trust *t,
 
 int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
                          size_t n, const char *sig, size_t sig_n,
-                         struct mortise_signed *out, struct mortise_err *err)
+                         struct mortise_signature_info *out,
+                         struct mortise_err *err)
 {
     struct mortise_minisig s;
-    const struct mortise_trusted *by;
+    const struct mortise_trusted_key *by;
     uint8_t digest[MORTISE_DIGEST];
     int rv = mortise_minisign_parse(&s, sig, sig_n, err);
 
@@ -829,7 +832,7 @@ int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
     if (by == NULL)
         return MORTISE_EDENIED;
     mortise_digest(digest, manifest, n);
-    rv = mortise_signed_parse(out, s.comment, s.comment_size, err);
+    rv = mortise_signature_parse_comment(out, s.comment, s.comment_size, err);
     return rv == MORTISE_OK
                ? mortise_trust_reverify(t, &by->key, digest, out, err)
                : rv;
@@ -843,13 +846,13 @@ static void hash_file_state(struct mortise_hasher *h, const char *path)
 
     if (stat(path, &st) != 0)
         st.st_size = -1;
-    mortise_hasher_str(h, path);
-    mortise_hasher_u64(h, st.st_ino);
-    mortise_hasher_u64(h, (uint64_t)st.st_size);
-    mortise_hasher_u64(h, (uint64_t)st.st_mtim.tv_sec);
-    mortise_hasher_u64(h, (uint64_t)st.st_mtim.tv_nsec);
-    mortise_hasher_u64(h, (uint64_t)st.st_ctim.tv_sec);
-    mortise_hasher_u64(h, (uint64_t)st.st_ctim.tv_nsec);
+    mortise_hasher_add_str(h, path);
+    mortise_hasher_add_u64(h, st.st_ino);
+    mortise_hasher_add_u64(h, (uint64_t)st.st_size);
+    mortise_hasher_add_u64(h, (uint64_t)st.st_mtim.tv_sec);
+    mortise_hasher_add_u64(h, (uint64_t)st.st_mtim.tv_nsec);
+    mortise_hasher_add_u64(h, (uint64_t)st.st_ctim.tv_sec);
+    mortise_hasher_add_u64(h, (uint64_t)st.st_ctim.tv_nsec);
 }
 
 void mortise_trust_fingerprint(uint8_t out[MORTISE_DIGEST],
@@ -866,8 +869,8 @@ void mortise_trust_fingerprint(uint8_t out[MORTISE_DIGEST],
             MORTISE_OK)
             continue;
         for (size_t j = 0; j < l.n; j++)
-            if (mortise_file_path(path, sizeof path, NULL, "%s/%s", dirs[i],
-                                  l.names[j]) == MORTISE_OK)
+            if (mortise_file_format_path(path, sizeof path, NULL, "%s/%s",
+                                         dirs[i], l.names[j]) == MORTISE_OK)
                 hash_file_state(&h, path);
         mortise_listing_finish(&l);
     }
@@ -910,23 +913,25 @@ static void append_utc_time(struct mortise_buf *b, const char *key, uint64_t s)
 
 static void append_trusted_entry(struct mortise_buf *b, const void *what)
 {
-    const struct mortise_trusted *by = what;
+    const struct mortise_trusted_key *by = what;
     char key[MORTISE_PUBKEY_TEXT], list[MORTISE_KINDS_TEXT];
 
     /* Checked by check_new_entry(). */
     assert(by->n_plugins > 0 && by->kinds != 0);
-    mortise_pubkey_text(key, &by->key);
+    mortise_pubkey_format(key, &by->key);
     mortise_buf_printf(b, "keys:\n  - key: \"%s\"\n    plugins: [", key);
     for (size_t i = 0; i < by->n_plugins; i++)
         mortise_buf_printf(b, "%s\"%s\"", i > 0 ? ", " : "", by->plugins[i]);
-    mortise_buf_printf(b, "]\n    kinds: [%s]\n    in_process: %s\n",
-                       mortise_kind_list(list, sizeof list, by->kinds, ", "),
-                       by->in_process ? "true" : "false");
+    mortise_buf_printf(
+        b, "]\n    kinds: [%s]\n    in_process: %s\n",
+        mortise_kind_format_list(list, sizeof list, by->kinds, ", "),
+        by->in_process ? "true" : "false");
     append_utc_time(b, "not_before", by->not_before);
     append_utc_time(b, "not_after", by->not_after);
 }
 
-static int check_new_entry(const char *name, const struct mortise_trusted *by,
+static int check_new_entry(const char *name,
+                           const struct mortise_trusted_key *by,
                            struct mortise_err *err)
 {
     if (!mortise_header_is_name(name))
@@ -944,7 +949,7 @@ static int check_new_entry(const char *name, const struct mortise_trusted *by,
     return MORTISE_OK;
 }
 
-static int check_revoke(const struct mortise_revoke *what,
+static int check_revoke(const struct mortise_revocation *what,
                         struct mortise_err *err)
 {
     struct mortise_pubkey pk;
@@ -959,13 +964,15 @@ static int check_revoke(const struct mortise_revoke *what,
             MORTISE_OK)
         return MORTISE_EINVAL;
     if (what->digest != NULL &&
-        mortise_unhex(raw, sizeof raw, what->digest, strlen(what->digest)) != 0)
+        mortise_hex_decode(raw, sizeof raw, what->digest,
+                           strlen(what->digest)) != 0)
         return mortise_fail(err, MORTISE_EINVAL,
                             "a digest must be 64 hex digits, not '%s'",
                             what->digest);
     if ((what->plugin != NULL || what->range != NULL) &&
         (what->plugin == NULL || what->range == NULL ||
-         !is_name_pattern(what->plugin) || !mortise_range_valid(what->range)))
+         !is_name_pattern(what->plugin) ||
+         !mortise_range_is_valid(what->range)))
         return mortise_fail(err, MORTISE_EINVAL,
                             "to revoke versions, give a plugin's name and a "
                             "range such as \">=1.0 <1.4.2\"");
@@ -974,7 +981,7 @@ static int check_revoke(const struct mortise_revoke *what,
 
 static void append_revoked_list(struct mortise_buf *b, const void *revoke)
 {
-    const struct mortise_revoke *what = revoke;
+    const struct mortise_revocation *what = revoke;
 
     assert((what->plugin != NULL) ==
            (what->range != NULL)); /* checked by check_revoke() */
@@ -1040,8 +1047,8 @@ static int add_trust_file(const char *dir, const char *name,
     put(&b, what);
     rv = mortise_buf_cstr(&b) == NULL
              ? mortise_nomem(err)
-             : mortise_file_path(path, PATH_MAX, err, "%s/%s.yaml", dir,
-                                 name != NULL ? name : made);
+             : mortise_file_format_path(path, PATH_MAX, err, "%s/%s.yaml", dir,
+                                        name != NULL ? name : made);
     if (rv == MORTISE_OK)
         rv = mortise_file_write(path, b.p, b.n, 0644, MORTISE_FILE_NEW, err);
     if (rv == MORTISE_EEXISTS && has_same_content(path, b.p, mem))
@@ -1051,7 +1058,7 @@ static int add_trust_file(const char *dir, const char *name,
 }
 
 int mortise_trust_add(const char *dir, const char *name,
-                      const struct mortise_trusted *by,
+                      const struct mortise_trusted_key *by,
                       const struct mortise_mem *mem, struct mortise_err *err)
 {
     char path[PATH_MAX];
@@ -1062,7 +1069,7 @@ int mortise_trust_add(const char *dir, const char *name,
                             : rv;
 }
 
-int mortise_trust_revoke(const char *dir, const struct mortise_revoke *what,
+int mortise_trust_revoke(const char *dir, const struct mortise_revocation *what,
                          char path[PATH_MAX], const struct mortise_mem *mem,
                          struct mortise_err *err)
 {

@@ -32,7 +32,7 @@
 struct mortise_trust;
 
 /* An entry of `keys`; lives as long as the trust. */
-struct mortise_trusted {
+struct mortise_trusted_key {
     struct mortise_pubkey key;
     const char *path; /* path of the file that lists it */
     const char *const *plugins;
@@ -57,14 +57,14 @@ int mortise_trust_check(const struct mortise_mem *mem, const char *path,
                         struct mortise_diags *diags, struct mortise_err *err);
 
 size_t mortise_trust_count(const struct mortise_trust *t);
-const struct mortise_trusted *mortise_trust_at(const struct mortise_trust *t,
-                                               size_t i);
+const struct mortise_trusted_key *
+mortise_trust_at(const struct mortise_trust *t, size_t i);
 /* The highest seq of the n-th directory's files; 0: none. */
 uint64_t mortise_trust_seq(const struct mortise_trust *t, size_t dir);
 
 /* The contents of a verified manifest signature. */
-struct mortise_signed {
-    const struct mortise_trusted *by;
+struct mortise_signature_info {
+    const struct mortise_trusted_key *by;
     char name[129], version[64];
     uint64_t seq, timestamp;
 };
@@ -74,13 +74,15 @@ struct mortise_signed {
  * other function decides this. */
 int mortise_trust_verify(const struct mortise_trust *t, const void *manifest,
                          size_t n, const char *sig, size_t sig_n,
-                         struct mortise_signed *out, struct mortise_err *err);
+                         struct mortise_signature_info *out,
+                         struct mortise_err *err);
 /* Verify again after the trust files changed, for a signature by `key` that was
  * valid before and a manifest with this digest.  Looks s->by up again. */
 int mortise_trust_reverify(const struct mortise_trust *t,
                            const struct mortise_pubkey *key,
                            const uint8_t digest[MORTISE_DIGEST],
-                           struct mortise_signed *s, struct mortise_err *err);
+                           struct mortise_signature_info *s,
+                           struct mortise_err *err);
 /* A digest of the names and times of all trust files.  It changes when they do;
  * a file that cannot be read counts as missing. */
 void mortise_trust_fingerprint(uint8_t out[MORTISE_DIGEST],
@@ -96,8 +98,9 @@ int mortise_trust_check_digest(const struct mortise_trust *t,
 
 /* Parse the trusted comment that sign.c writes: "name:NAME version:VERSION
  * seq:SEQ timestamp:UNIX". */
-int mortise_signed_parse(struct mortise_signed *out, const char *comment,
-                         size_t n, struct mortise_err *err);
+int mortise_signature_parse_comment(struct mortise_signature_info *out,
+                                    const char *comment, size_t n,
+                                    struct mortise_err *err);
 
 /* ---- changes of a directory: each adds one file -------------------------- */
 
@@ -105,17 +108,17 @@ int mortise_signed_parse(struct mortise_signed *out, const char *comment,
  * MORTISE_EEXISTS if the file exists; MORTISE_EINVAL if `by` names no plugins.
  * by->path and by->revoked are ignored. */
 int mortise_trust_add(const char *dir, const char *name,
-                      const struct mortise_trusted *by,
+                      const struct mortise_trusted_key *by,
                       const struct mortise_mem *mem, struct mortise_err *err);
 
-struct mortise_revoke { /* absent fields are NULL */
+struct mortise_revocation { /* absent fields are NULL */
     const char *key;    /* "RW..." or a key id */
     const char *digest; /* 64 hex digits */
     const char *plugin, *range;
 };
 
 /* Add revoked-SEQ.yaml to DIR; `path` (may be NULL) gets its path. */
-int mortise_trust_revoke(const char *dir, const struct mortise_revoke *what,
+int mortise_trust_revoke(const char *dir, const struct mortise_revocation *what,
                          char path[PATH_MAX], const struct mortise_mem *mem,
                          struct mortise_err *err);
 

@@ -33,7 +33,7 @@ bool mortise_plugin_is_started(const struct entry *e)
     return false;
 }
 
-void mortise_plugin_publish(struct entry *e)
+void mortise_plugin_update_info(struct entry *e)
 {
     e->pub.manifest = e->manifest;
     e->pub.problem = e->distrusted != NULL    ? e->distrusted
@@ -78,7 +78,7 @@ static bool is_stem_of(const char *stem, const char *name)
 
     return strncmp(stem, name, n) == 0 &&
            (stem[n] == '\0' ||
-            (stem[n] == '-' && mortise_version_valid(stem + n + 1)));
+            (stem[n] == '-' && mortise_version_is_valid(stem + n + 1)));
 }
 
 /* An unreadable manifest counts as any version of its name, so that the lookup
@@ -108,19 +108,19 @@ static int check_file_name(struct entry *e, struct mortise_err *why)
 
 /* ---- the object of a manifest -------------------------------------------- */
 
-struct mortise_artifact *mortise_plugin_artifact(const struct entry *e,
-                                                 struct mortise_err *err)
+struct mortise_artifact *mortise_plugin_find_artifact(const struct entry *e,
+                                                      struct mortise_err *err)
 {
     const struct mortise_manifest *m = e->manifest;
 
     assert(m->n_artifacts > 0); /* signed with some, or add_own_artifact() */
     for (size_t i = 0; i < m->n_artifacts; i++)
-        if (strcmp(m->artifacts[i].arch, mortise_elf_host()) == 0)
+        if (strcmp(m->artifacts[i].arch, mortise_elf_get_host_arch()) == 0)
             return &m->artifacts[i];
     mortise_fail(err, MORTISE_EINVAL,
                  "has no artifact for %s (only for %s); install a build for "
                  "this machine",
-                 mortise_elf_host(), m->artifacts[0].arch);
+                 mortise_elf_get_host_arch(), m->artifacts[0].arch);
     return NULL;
 }
 
@@ -131,8 +131,9 @@ int mortise_plugin_object_path(const struct entry *e,
     const char *manifest = e->pub.path, *slash = strrchr(manifest, '/');
 
     assert(slash != NULL); /* add_plugin_entry() joined them */
-    return mortise_file_path(path, PATH_MAX, err, "%.*s%s",
-                             (int)(slash - manifest + 1), manifest, a->file);
+    return mortise_file_format_path(path, PATH_MAX, err, "%.*s%s",
+                                    (int)(slash - manifest + 1), manifest,
+                                    a->file);
 }
 
 int mortise_plugin_open_object(const struct entry *e,
@@ -172,7 +173,7 @@ static int parse_entry_manifest(struct mortise_plugins *p, struct entry *e,
 static int check_signed_comment(const struct entry *e, struct mortise_err *why)
 {
     const struct mortise_manifest *m = e->manifest;
-    const struct mortise_signed *s = &e->signature;
+    const struct mortise_signature_info *s = &e->signature;
 
     if (strcmp(m->name, s->name) == 0 && strcmp(m->version, s->version) == 0 &&
         m->seq == s->seq)
@@ -187,7 +188,7 @@ static int check_signed_comment(const struct entry *e, struct mortise_err *why)
 static int check_signer_kinds(const struct entry *e, struct mortise_err *why)
 {
     const struct mortise_manifest *m = e->manifest;
-    const struct mortise_trusted *by = e->signature.by;
+    const struct mortise_trusted_key *by = e->signature.by;
     uint32_t others;
     const char *kind;
     size_t i = 0;
@@ -242,7 +243,8 @@ static int add_own_artifact(struct mortise_manifest *m, struct mortise_err *why)
     if (a == NULL || file == NULL)
         return mortise_nomem(why);
     snprintf(file, size, "%s.so", m->name);
-    *a = (struct mortise_artifact){.arch = mortise_elf_host(), .file = file};
+    *a = (struct mortise_artifact){.arch = mortise_elf_get_host_arch(),
+                                   .file = file};
     m->artifacts = a;
     m->n_artifacts = 1;
     return MORTISE_OK;
@@ -278,7 +280,7 @@ static void bind_pin(struct mortise_manifest *m,
 static int bind_object(const struct mortise_plugins *p, const struct entry *e,
                        struct mortise_err *why)
 {
-    struct mortise_artifact *a = mortise_plugin_artifact(e, why);
+    struct mortise_artifact *a = mortise_plugin_find_artifact(e, why);
     struct mortise_object o;
     int rv = a != NULL ? mortise_plugin_open_object(e, a, &o, why) : why->code;
 
@@ -355,8 +357,8 @@ static int read_signature(struct mortise_buf *sig, const char *path,
                           struct mortise_err *why)
 {
     char sig_path[PATH_MAX];
-    int rv =
-        mortise_file_path(sig_path, sizeof sig_path, why, "%s.minisig", path);
+    int rv = mortise_file_format_path(sig_path, sizeof sig_path, why,
+                                      "%s.minisig", path);
 
     if (rv == MORTISE_OK)
         rv = mortise_file_read(sig, sig_path, SIG_MAX, why);
@@ -423,8 +425,8 @@ static int read_entry(struct mortise_plugins *p, struct entry *e,
 static int add_plugin_entry(struct mortise_plugins *p, size_t dir,
                             const char *file, struct mortise_err *err)
 {
-    struct entry *grown = mortise_grow(p->mem, p->entries, p->n, &p->cap,
-                                       sizeof *grown),
+    struct entry *grown = mortise_array_grow(p->mem, p->entries, p->n, &p->cap,
+                                             sizeof *grown),
                  *e;
     size_t size = strlen(p->config.dirs[dir]) + strlen(file) + 2;
     char *path = mortise_arena_alloc(&p->arena, size);
@@ -477,7 +479,7 @@ static int check_twin(struct mortise_plugins *p, struct entry *a,
     if (record_problem(p, a, &why) != MORTISE_OK ||
         record_problem(p, b, &why) != MORTISE_OK)
         return mortise_nomem(err);
-    mortise_plugin_publish(a);
+    mortise_plugin_update_info(a);
     return MORTISE_OK;
 }
 
@@ -508,7 +510,7 @@ static int check_quarantine(struct mortise_plugins *p, struct entry *e,
 
     if (p->config.quarantine_dir == NULL || e->manifest == NULL)
         return MORTISE_OK;
-    rv = mortise_quarantine_reason(
+    rv = mortise_quarantine_read_reason(
         why, &e->until_ms, &e->noted, p->config.quarantine_at,
         p->config.quarantine_dir, e->manifest, mortise_now_ms(), err);
     if (rv != MORTISE_OK)
@@ -530,7 +532,7 @@ int mortise_plugin_refresh_quarantine(struct mortise_plugins *p,
     if (e->quarantined == NULL || e->given_up)
         return MORTISE_OK;
     rv = check_quarantine(p, e, err);
-    mortise_plugin_publish(e);
+    mortise_plugin_update_info(e);
     return rv == MORTISE_ELIMIT ? rv : MORTISE_OK;
 }
 
@@ -584,7 +586,7 @@ static void set_distrusted(struct mortise_plugins *p, struct entry *e,
     if (why != NULL && e->distrusted == NULL)
         e->distrusted = "is no longer trusted";
     p->n_distrusted += why != NULL;
-    mortise_plugin_publish(e);
+    mortise_plugin_update_info(e);
 }
 
 /* `why` NULL: judge each entry; else distrust all for that reason. */
@@ -615,7 +617,7 @@ void mortise_plugins_refresh_trust(struct mortise_plugins *p)
     struct mortise_trust *was = p->trust;
 
     assert(was != NULL); /* without trust there are no plugins */
-    if (now < p->looked_ns + (uint64_t)MORTISE_TRUST_MS * 1000000)
+    if (now < p->looked_ns + (uint64_t)MORTISE_TRUST_CHECK_MS * 1000000)
         return;
     p->looked_ns = now;
     mortise_trust_fingerprint(print, p->config.trust_dirs,
@@ -640,7 +642,8 @@ void mortise_plugins_refresh_trust(struct mortise_plugins *p)
 
 /* ---- judging at the first lookup ----------------------------------------- */
 
-int mortise_plugins_list(struct mortise_plugins *p, struct mortise_err *err)
+int mortise_plugins_find_manifests(struct mortise_plugins *p,
+                                   struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -658,7 +661,7 @@ static void reset_entry(struct entry *e)
     e->misnamed = false;
     e->pub.name = e->stem;
     e->pub.version = "";
-    mortise_plugin_publish(e);
+    mortise_plugin_update_info(e);
 }
 
 static int check_all_twins(struct mortise_plugins *p, struct entry *e,
@@ -689,12 +692,12 @@ static int judge_new_entry(struct mortise_plugins *p, struct entry *e,
     p->n_judged++;
     if (e->manifest != NULL && p->no_trust.code != MORTISE_OK)
         set_distrusted(p, e, &p->no_trust);
-    mortise_plugin_publish(e);
+    mortise_plugin_update_info(e);
     return MORTISE_OK;
 }
 
-int mortise_plugins_judge(struct mortise_plugins *p, const char *name,
-                          struct mortise_err *err)
+int mortise_plugins_read_manifests(struct mortise_plugins *p, const char *name,
+                                   struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 

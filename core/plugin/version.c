@@ -30,7 +30,7 @@ static const char *parse_version(uint32_t part[PARTS], const char *p)
     return NULL;
 }
 
-bool mortise_version_valid(const char *v)
+bool mortise_version_is_valid(const char *v)
 {
     uint32_t part[PARTS];
     const char *end = parse_version(part, v);
@@ -101,7 +101,7 @@ static bool match_range_terms(const char *range, const uint32_t *v)
     return n > 0;
 }
 
-bool mortise_range_valid(const char *range)
+bool mortise_range_is_valid(const char *range)
 {
     return match_range_terms(range, NULL);
 }

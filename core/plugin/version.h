@@ -6,14 +6,14 @@
 #include <stdbool.h>
 
 /* One to four numbers of at most nine digits, separated by dots. */
-bool mortise_version_valid(const char *v);
+bool mortise_version_is_valid(const char *v);
 /* < 0, 0, > 0; a missing number counts as 0, so 1.0 equals 1.  Both must be
  * valid. */
 int mortise_version_compare(const char *a, const char *b);
 
 /* Comparisons separated by spaces, all of which must be true: >=V >V <=V <V
  * =V. */
-bool mortise_range_valid(const char *range);
+bool mortise_range_is_valid(const char *range);
 /* Is v in the range?  Both must be valid. */
 bool mortise_range_has(const char *range, const char *v);
 

@@ -44,31 +44,31 @@ static void wait_a_tick(void)
         continue;
 }
 
-/* Called with the lock, when no visit is in progress.  Set mortise_inside_watchdog_asleep
+/* Called with the lock, when no visit is in progress.  Set mortise_watchdog_is_asleep
  * before the last poll; enter() counts its visit before it reads that flag.
  * One of the two therefore sees the other. */
 static void sleep_until_visit(void)
 {
-    const struct mortise_inside_entry *late;
+    const struct mortise_visit_record *late;
 
-    atomic_store(&mortise_inside_watchdog_asleep, true);
-    if (mortise_inside_poll(0, &late))
-        atomic_store(&mortise_inside_watchdog_asleep, false);
-    while (atomic_load(&mortise_inside_watchdog_asleep))
+    atomic_store(&mortise_watchdog_is_asleep, true);
+    if (mortise_visit_find_overdue(0, &late))
+        atomic_store(&mortise_watchdog_is_asleep, false);
+    while (atomic_load(&mortise_watchdog_is_asleep))
         pthread_cond_wait(&moved, &lock);
 }
 
 static void *run_watchdog(void *ud)
 {
-    const struct mortise_inside_entry *late;
+    const struct mortise_visit_record *late;
 
-    mortise_thread_name("mortise-watch");
+    mortise_thread_set_name("mortise-watch");
     pthread_mutex_lock(&lock);
     for (;;) {
-        if (!mortise_inside_poll(TICK_MS, &late))
+        if (!mortise_visit_find_overdue(TICK_MS, &late))
             sleep_until_visit();
         if (late != NULL)
-            mortise_death_by_hang(late);
+            mortise_death_record_hang(late);
         wait_a_tick();
     }
     return ud;
@@ -95,7 +95,7 @@ static void wake_watchdog(void)
     if (!started)
         start_watchdog();
     if (started) {
-        atomic_store(&mortise_inside_watchdog_asleep, false);
+        atomic_store(&mortise_watchdog_is_asleep, false);
         pthread_cond_signal(&moved);
     }
     pthread_mutex_unlock(&lock);
@@ -105,7 +105,7 @@ void mortise_watchdog_enable(void)
 {
     pthread_mutex_lock(&lock);
     started = false;
-    mortise_inside_wake_watchdog = wake_watchdog;
-    atomic_store(&mortise_inside_watchdog_asleep, true);
+    mortise_watchdog_wake = wake_watchdog;
+    atomic_store(&mortise_watchdog_is_asleep, true);
     pthread_mutex_unlock(&lock);
 }

@@ -110,7 +110,7 @@ static void encode_wire_fields(struct mortise_buf *b,
             continue;
         if (parts[i].size == sizeof s) {
             memcpy(&s, from, sizeof s);
-            mortise_buf_blob(b, s.p, (size_t)s.n);
+            mortise_buf_put_blob(b, s.p, (size_t)s.n);
         } else {
             mortise_buf_put(b, from, parts[i].size);
         }
@@ -124,7 +124,7 @@ static int make_sealed_memfd(int *out, mortise_str body,
 
     if (fd < 0)
         return mortise_syserr(err, errno, "memfd for a body");
-    if (mortise_file_put(fd, body.p, (size_t)body.n) != 0 ||
+    if (mortise_file_write_fd(fd, body.p, (size_t)body.n) != 0 ||
         mortise_memfd_seal(fd) != 0) {
         int saved = errno;
 
@@ -139,7 +139,7 @@ static int encode_body(struct mortise_packet *out, mortise_str body,
                        struct mortise_err *err)
 {
     assert(body.n <= MORTISE_WIRE_BODY_MAX && out->fd < 0);
-    mortise_buf_u64(&out->bytes, body.n);
+    mortise_buf_put_u64(&out->bytes, body.n);
     if (body.n > MORTISE_WIRE_INLINE)
         return make_sealed_memfd(&out->fd, body, err);
     mortise_buf_put(&out->bytes, body.p, (size_t)body.n);
@@ -161,10 +161,10 @@ int mortise_wire_encode(struct mortise_packet *out,
         return mortise_fail(err, MORTISE_ELIMIT,
                             "a body is larger than %d bytes",
                             (int)MORTISE_WIRE_BODY_MAX);
-    mortise_buf_u8(&out->bytes, MORTISE_WIRE_VERSION);
-    mortise_buf_u8(&out->bytes, (uint8_t)msg->type);
-    mortise_buf_u16(&out->bytes, in_memfd ? IN_MEMFD : 0);
-    mortise_buf_u64(&out->bytes, msg->call);
+    mortise_buf_put_u8(&out->bytes, MORTISE_WIRE_VERSION);
+    mortise_buf_put_u8(&out->bytes, (uint8_t)msg->type);
+    mortise_buf_put_u16(&out->bytes, in_memfd ? IN_MEMFD : 0);
+    mortise_buf_put_u64(&out->bytes, msg->call);
     encode_wire_fields(&out->bytes, msg, has);
     if (has & F_BODY)
         rv = encode_body(out, msg->body, err);
@@ -204,7 +204,7 @@ static void decode_wire_fields(struct mortise_reader *r, struct mortise_wire *m,
             s.p = mortise_read_blob(r, &n);
             s.n = n;
             memcpy(to, &s, sizeof s);
-        } else if ((from = mortise_read_raw(r, parts[i].size)) != NULL) {
+        } else if ((from = mortise_read_bytes(r, parts[i].size)) != NULL) {
             memcpy(to, from, parts[i].size);
         }
     }
@@ -259,7 +259,7 @@ static int decode_body(struct mortise_reader *r, struct mortise_wire *m,
         return fail_bad_message(err, "its body has an invalid size");
     if (in_memfd)
         return map_body(m, map, n, fd, err);
-    m->body.p = mortise_read_raw(r, (size_t)n);
+    m->body.p = mortise_read_bytes(r, (size_t)n);
     m->body.n = m->body.p != NULL ? n : 0;
     return MORTISE_OK;
 }
@@ -311,13 +311,15 @@ void mortise_wire_unmap(struct mortise_wire_map *map)
 
 /* ---- encode and decode again --------------------------------------------- */
 
-int mortise_wire_cross(struct mortise_wire *msg, struct mortise_wire_held *held,
-                       const struct mortise_mem *mem, struct mortise_err *err)
+int mortise_wire_round_trip(struct mortise_wire *msg,
+                            struct mortise_wire_storage *held,
+                            const struct mortise_mem *mem,
+                            struct mortise_err *err)
 {
     struct mortise_packet packet;
     int rv = mortise_wire_encode(&packet, mem, msg, err);
 
-    *held = (struct mortise_wire_held){.mem = mem};
+    *held = (struct mortise_wire_storage){.mem = mem};
     if (rv != MORTISE_OK)
         return rv;
     /* Allocate exactly this size, so that a sanitizer detects a read past the
@@ -336,7 +338,7 @@ int mortise_wire_cross(struct mortise_wire *msg, struct mortise_wire_held *held,
     return rv;
 }
 
-void mortise_wire_release(struct mortise_wire_held *held)
+void mortise_wire_release(struct mortise_wire_storage *held)
 {
     mortise_release(held->mem, held->p, held->n);
     mortise_wire_unmap(&held->map);

@@ -84,15 +84,17 @@ void mortise_wire_unmap(struct mortise_wire_map *map);
 
 /* Encode a message and decode it into fresh memory, as `make wire` does for
  * each call (carry.h).  *msg then points into `held`. */
-struct mortise_wire_held {
+struct mortise_wire_storage {
     const struct mortise_mem *mem;
     void *p;
     size_t n;
     struct mortise_wire_map map;
 };
 
-int mortise_wire_cross(struct mortise_wire *msg, struct mortise_wire_held *held,
-                       const struct mortise_mem *mem, struct mortise_err *err);
-void mortise_wire_release(struct mortise_wire_held *held);
+int mortise_wire_round_trip(struct mortise_wire *msg,
+                            struct mortise_wire_storage *held,
+                            const struct mortise_mem *mem,
+                            struct mortise_err *err);
+void mortise_wire_release(struct mortise_wire_storage *held);
 
 #endif

@@ -23,7 +23,7 @@ static void make_cursor_before(const char *prefix, char out[MORTISE_RUN_MAX])
     size_t n = strlen(prefix);
     const char *last = strchr(id_chars, prefix[n - 1]);
 
-    assert(last != NULL); /* checked by mortise_check_name() */
+    assert(last != NULL); /* checked by mortise_name_check() */
     memcpy(out, prefix, n - 1);
     out[n - 1] = '\0';
     if (last == id_chars) /* "a-" comes directly after "a" */
@@ -55,7 +55,8 @@ static int add_matching_id(void *ud, const char *tenant, const char *run,
 static void finish_find(struct mortise_read *r, int rv,
                         const struct mortise_err *err)
 {
-    struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
+    struct mortise_query *q =
+        MORTISE_CONTAINER_OF(r, struct mortise_query, read);
     const char *what = q->rv == MORTISE_OK        ? "there"
                        : q->rv == MORTISE_EEXISTS ? "removed"
                                                   : "unknown";
@@ -84,10 +85,11 @@ static void find_matching_ids(struct mortise_query *q)
     mortise_store_read(q->m->store, &q->read);
 }
 
-static void handle_find_head(struct mortise_stored *s, int rv,
+static void handle_find_head(struct mortise_stored_read *s, int rv,
                              const struct mortise_err *err)
 {
-    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    struct mortise_query *q =
+        MORTISE_CONTAINER_OF(s, struct mortise_query, stored);
 
     if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND) {
         mortise_query_fail(q, rv, err);
@@ -106,11 +108,11 @@ void mortise_query_find(struct mortise *m, struct mortise_query *q,
 
     if (!mortise_query_begin_list(m, q, tenant, run, limit))
         return;
-    rv = mortise_check_name("run id", run, &err);
+    rv = mortise_name_check("run id", run, &err);
     if (rv != MORTISE_OK)
         mortise_query_fail(q, rv, &err);
     else if (mortise_live_find(m, tenant, run) != NULL)
         find_matching_ids(q);
     else
-        mortise_stored_head(m, &q->stored, tenant, run, handle_find_head);
+        mortise_stored_read_head(m, &q->stored, tenant, run, handle_find_head);
 }

@@ -269,13 +269,13 @@ static void finish_slice(struct mortise_read *r, int rv,
                          const struct mortise_err *err)
 {
     struct mortise_newest *w =
-        MORTISE_OF(r, struct mortise_query, read)->newest;
+        MORTISE_CONTAINER_OF(r, struct mortise_query, read)->newest;
 
     if (rv != MORTISE_OK) {
         fail_newest(w, rv, err);
     } else if (w->more && !w->q->failed) {
         w->q->m->n_listing++;
-        mortise_ready(w->q->m, &w->task);
+        mortise_task_make_ready(w->q->m, &w->task);
     } else {
         answer_newest(w);
     }
@@ -300,9 +300,10 @@ static void start_slice(struct mortise_newest *w)
 
 static void continue_newest(struct mortise_task *t)
 {
-    struct mortise_newest *w = MORTISE_OF(t, struct mortise_newest, task);
+    struct mortise_newest *w =
+        MORTISE_CONTAINER_OF(t, struct mortise_newest, task);
     struct mortise_err err;
-    int rv = mortise_engine_ready(w->q->m, &err);
+    int rv = mortise_engine_check_ready(w->q->m, &err);
 
     assert(w->q->m->n_listing > 0);
     w->q->m->n_listing--;

@@ -23,7 +23,7 @@ static json_t *make_time_json(uint64_t ms)
 {
     char text[MORTISE_TIME_TEXT];
 
-    mortise_time_text(text, ms);
+    mortise_time_format(text, ms);
     return json_string(text);
 }
 
@@ -72,7 +72,8 @@ void mortise_query_answer(struct mortise_query *q, json_t *value)
 static void finish_page(struct mortise_read *r, int rv,
                         const struct mortise_err *err)
 {
-    struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
+    struct mortise_query *q =
+        MORTISE_CONTAINER_OF(r, struct mortise_query, read);
 
     if (rv != MORTISE_OK)
         mortise_query_fail(q, rv, err);
@@ -88,7 +89,7 @@ bool mortise_query_begin_list(struct mortise *m, struct mortise_query *q,
                               size_t limit)
 {
     struct mortise_err err;
-    int rv = mortise_check_name("tenant", tenant, &err);
+    int rv = mortise_name_check("tenant", tenant, &err);
 
     reset_query(m, q, tenant, word);
     q->left = clamp_page_size(limit);
@@ -182,7 +183,7 @@ static json_t *make_request_json(const char *tenant, const char *run,
 {
     json_t *one;
 
-    if (mortise_json_read(&one, q->payload, q->payload_size, NULL) !=
+    if (mortise_json_parse_written(&one, q->payload, q->payload_size, NULL) !=
         MORTISE_OK)
         return NULL;
     if (json_object_set_new(one, "run", json_string(run)) != 0 ||
@@ -252,7 +253,7 @@ void mortise_query_inbox(struct mortise *m, struct mortise_query *q,
 static bool is_same_as_stored(const struct mortise_live *live)
 {
     return live != NULL && !live->lost && live->flying == 0 &&
-           live->written == mortise_run_newest(live->run);
+           live->written == mortise_run_get_newest_seq(live->run);
 }
 
 /* Deaths of the process that an execution of the run caused; NULL: none. */
@@ -271,20 +272,20 @@ static json_t *make_deaths_json(struct mortise *m, const char *tenant,
 
 /* The stored status, the problem, and the commands that would let the run
  * continue. */
-static json_t *make_blocked_json(const struct mortise_stored *s,
+static json_t *make_blocked_json(const struct mortise_stored_read *s,
                                  const struct mortise_graph *g,
                                  const struct mortise_run *r,
                                  const struct mortise_err *why)
 {
-    json_t *v =
-        json_pack("{s:s, s:s, s:s, s:o, s:o*}", "status",
-                  mortise_run_status_name(s->head.status), "reason",
-                  s->head.reason, "code", mortise_result_name(why->code),
-                  "message", mortise_json_strn(why->msg, strlen(why->msg)),
-                  "deaths", make_deaths_json(s->m, s->tenant, s->id));
+    json_t *v = json_pack("{s:s, s:s, s:s, s:o, s:o*}", "status",
+                          mortise_run_status_name(s->head.status), "reason",
+                          s->head.reason, "code",
+                          mortise_result_name(why->code), "message",
+                          mortise_json_make_string(why->msg, strlen(why->msg)),
+                          "deaths", make_deaths_json(s->m, s->tenant, s->id));
     struct mortise_obstacles o;
 
-    mortise_live_obstacles(s->m, s->tenant, s->id, g, r, &o);
+    mortise_live_find_obstacles(s->m, s->tenant, s->id, g, r, &o);
     if (!o.stuck && json_array_size(o.lifts) > 0)
         json_object_set(v, "unquarantine", o.lifts);
     if (!o.stuck && o.changed)
@@ -302,7 +303,7 @@ static bool is_run_final(int status)
 /* Show a run that has not ended and cannot continue here as blocked, whatever
  * its stored status.  A failed run stays failed, with the obstacles to a
  * resume. */
-static int add_blocked_state(const struct mortise_stored *s,
+static int add_blocked_state(const struct mortise_stored_read *s,
                              const struct mortise_graph *g,
                              const struct mortise_run *r, json_t *out,
                              struct mortise_err *err)
@@ -314,7 +315,7 @@ static int add_blocked_state(const struct mortise_stored *s,
 
     if (is_run_final(s->head.status))
         return MORTISE_OK;
-    rv = mortise_live_may_run(s->m, s->tenant, s->id, g, r, &why);
+    rv = mortise_live_check_run(s->m, s->tenant, s->id, g, r, &why);
     if (rv == MORTISE_OK)
         return rv;
     if (!mortise_is_blocked(rv)) {
@@ -346,7 +347,7 @@ static void restore_stored_status(json_t *out,
 static json_t *find_execution_json(const json_t *nodes, const char *path)
 {
     MORTISE_JSON_EACH (node, i, nodes) {
-        const char *own = mortise_json_text_of(node, "path");
+        const char *own = mortise_json_get_text(node, "path");
 
         if (own != NULL && strcmp(own, path) == 0)
             return mortise_json_unconst(node);
@@ -358,7 +359,7 @@ static json_t *find_execution_json(const json_t *nodes, const char *path)
 static int add_descriptor_waits(const struct mortise_live *live, json_t *out,
                                 struct mortise_err *err)
 {
-    const struct mortise_ongoing *c = live != NULL ? live->calls : NULL;
+    const struct mortise_plugin_call *c = live != NULL ? live->calls : NULL;
 
     for (; c != NULL; c = c->next) {
         json_t *node =
@@ -383,7 +384,7 @@ static int add_child_handle(void *ud, const char *tenant, const char *parent,
     json_t *one;
 
     (void)tenant;
-    mortise_spawns_handle(handle, parent, id);
+    mortise_spawns_print_handle(handle, parent, id);
     one = json_pack(
         "{s:s, s:s, s:s, s:s*, s:s*, s:o*, s:I, s:s*}", "handle", handle,
         "name", s->name, "state", mortise_spawn_state_name((int)s->state),
@@ -399,7 +400,8 @@ static int add_child_handle(void *ud, const char *tenant, const char *parent,
 static void finish_children(struct mortise_read *r, int rv,
                             const struct mortise_err *err)
 {
-    struct mortise_query *q = MORTISE_OF(r, struct mortise_query, read);
+    struct mortise_query *q =
+        MORTISE_CONTAINER_OF(r, struct mortise_query, read);
     struct mortise_err why = *err;
     json_t *out = q->list;
 
@@ -434,7 +436,7 @@ static void start_children_read(struct mortise_query *q, json_t *out)
     mortise_store_read(q->m->store, &q->read);
 }
 
-static void answer_show_stored(struct mortise_stored *s, int rv,
+static void answer_show_stored(struct mortise_stored_read *s, int rv,
                                const struct mortise_err *err);
 
 /* Answer with the run and its head.  Without `going` it is the stored run, and
@@ -442,16 +444,16 @@ static void answer_show_stored(struct mortise_stored *s, int rv,
 static void answer_show(struct mortise_query *q, const struct mortise_graph *g,
                         const struct mortise_run *r, bool going, bool checked)
 {
-    struct mortise_stored *s = &q->stored;
+    struct mortise_stored_read *s = &q->stored;
     const struct mortise_live *live = mortise_live_find(s->m, s->tenant, s->id);
     struct mortise_err err;
     json_t *out = mortise_run_show(
         r, !going && live != NULL && !live->lost ? live->run : NULL);
     int rv = out != NULL ? MORTISE_OK : mortise_nomem(&err);
 
-    if (mortise_stored_has_guessed(s)) {
+    if (mortise_stored_has_used_guess(s)) {
         json_decref(out);
-        mortise_stored_again(s, answer_show_stored);
+        mortise_stored_read_again(s, answer_show_stored);
         return;
     }
     if (rv == MORTISE_OK && !going)
@@ -469,10 +471,11 @@ static void answer_show(struct mortise_query *q, const struct mortise_graph *g,
     start_children_read(q, out);
 }
 
-static void answer_show_stored(struct mortise_stored *s, int rv,
+static void answer_show_stored(struct mortise_stored_read *s, int rv,
                                const struct mortise_err *err)
 {
-    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    struct mortise_query *q =
+        MORTISE_CONTAINER_OF(s, struct mortise_query, stored);
 
     if (rv != MORTISE_OK)
         mortise_query_fail(q, rv, err);
@@ -480,10 +483,11 @@ static void answer_show_stored(struct mortise_stored *s, int rv,
         answer_show(q, s->graph, s->run, false, false);
 }
 
-static void handle_show_head(struct mortise_stored *s, int rv,
+static void handle_show_head(struct mortise_stored_read *s, int rv,
                              const struct mortise_err *err)
 {
-    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    struct mortise_query *q =
+        MORTISE_CONTAINER_OF(s, struct mortise_query, stored);
     const struct mortise_live *live;
 
     if (rv != MORTISE_OK) {
@@ -492,12 +496,12 @@ static void handle_show_head(struct mortise_stored *s, int rv,
     }
     live = mortise_live_find(s->m, s->tenant, s->id);
     if (is_same_as_stored(live) && live->written == s->head.seq) {
-        answer_show(q, live->graph, live->run, mortise_run_is_going(live->run),
+        answer_show(q, live->graph, live->run, mortise_run_is_live(live->run),
                     live->checked);
         return;
     }
     s->names = is_run_final(s->head.status);
-    mortise_stored_rest(s, answer_show_stored);
+    mortise_stored_read_run(s, answer_show_stored);
 }
 
 void mortise_query_show(struct mortise *m, struct mortise_query *q,
@@ -505,7 +509,7 @@ void mortise_query_show(struct mortise *m, struct mortise_query *q,
 {
     (void)limit;
     reset_query(m, q, tenant, run);
-    mortise_stored_head(m, &q->stored, tenant, run, handle_show_head);
+    mortise_stored_read_head(m, &q->stored, tenant, run, handle_show_head);
 }
 
 /* ---- the graph of a run -------------------------------------------------- */
@@ -513,13 +517,13 @@ void mortise_query_show(struct mortise *m, struct mortise_query *q,
 /* [{path, text}]; NULL: out of memory. */
 static json_t *make_sources_json(const struct mortise_graph *g)
 {
-    size_t n = mortise_graph_own_sources(g->sources, g->n_sources);
+    size_t n = mortise_graph_count_own_sources(g->sources, g->n_sources);
     json_t *list = json_array();
 
     for (size_t i = 0; list != NULL && i < n; i++) {
         json_t *one = json_pack(
             "{s:s, s:o}", "path", g->sources[i].path, "text",
-            mortise_json_strn(g->sources[i].text, g->sources[i].size));
+            mortise_json_make_string(g->sources[i].text, g->sources[i].size));
 
         if (one == NULL || json_array_append_new(list, one) != 0)
             mortise_json_clear_ref(&list);
@@ -532,7 +536,7 @@ static json_t *make_run_graph_json(const struct mortise_query *q,
 {
     char digest[MORTISE_DIGEST_HEX];
 
-    mortise_hex(digest, g->digest, MORTISE_DIGEST);
+    mortise_hex_encode(digest, g->digest, MORTISE_DIGEST);
     return json_pack("{s:s, s:s, s:s, s:s, s:o}", "run", q->word, "tenant",
                      q->tenant, "graph", g->name, "digest", digest, "sources",
                      make_sources_json(g));
@@ -545,9 +549,9 @@ static json_t *make_diff_findings_json(const struct mortise_query *q,
 {
     json_t *all, *out;
 
-    mortise_json_read(&all, findings->p, findings->n, NULL);
+    mortise_json_parse_written(&all, findings->p, findings->n, NULL);
     out = json_pack("{s:s, s:s, s:o, s:O}", "run", q->word, "tenant", q->tenant,
-                    "report", mortise_json_strn(report->p, report->n),
+                    "report", mortise_json_make_string(report->p, report->n),
                     "findings", json_object_get(all, "findings"));
 
     json_decref(all);
@@ -567,12 +571,12 @@ static void answer_graph_diff(struct mortise_query *q,
     mortise_buf_init(&findings, q->m->mem);
     rv = mortise_steering_make(q->m, r, q->diff, &s, &report, &findings, &err);
     if (rv == MORTISE_OK)
-        rv = mortise_run_may_steer(r, s.graph, &err);
+        rv = mortise_run_check_steer(r, s.graph, &err);
     if (rv == MORTISE_OK)
         value = make_run_graph_json(q, s.graph);
     else if (report.n > 0 && (rv == MORTISE_ECHECK || rv == MORTISE_EDENIED))
         value = make_diff_findings_json(q, &report, &findings);
-    mortise_steering_drop(q->m, &s);
+    mortise_steering_free(q->m, &s);
     mortise_buf_finish(&report);
     mortise_buf_finish(&findings);
     if (value != NULL || rv == MORTISE_OK)
@@ -595,10 +599,11 @@ static void answer_graph_query(struct mortise_query *q,
         mortise_query_answer(q, make_run_graph_json(q, mortise_run_graph(r)));
 }
 
-static void finish_graph_read(struct mortise_stored *s, int rv,
+static void finish_graph_read(struct mortise_stored_read *s, int rv,
                               const struct mortise_err *err)
 {
-    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    struct mortise_query *q =
+        MORTISE_CONTAINER_OF(s, struct mortise_query, stored);
 
     if (rv != MORTISE_OK)
         mortise_query_fail(q, rv, err);
@@ -608,10 +613,11 @@ static void finish_graph_read(struct mortise_stored *s, int rv,
         mortise_query_answer(q, make_run_graph_json(q, s->graph));
 }
 
-static void handle_graph_head(struct mortise_stored *s, int rv,
+static void handle_graph_head(struct mortise_stored_read *s, int rv,
                               const struct mortise_err *err)
 {
-    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    struct mortise_query *q =
+        MORTISE_CONTAINER_OF(s, struct mortise_query, stored);
     const struct mortise_live *live;
 
     if (rv != MORTISE_OK) {
@@ -622,9 +628,9 @@ static void handle_graph_head(struct mortise_stored *s, int rv,
     if (live != NULL && !live->lost) /* it also has uncommitted work */
         answer_graph_query(q, live->run);
     else if (has_diff(q))
-        mortise_stored_rest(s, finish_graph_read);
+        mortise_stored_read_run(s, finish_graph_read);
     else /* the head names the graph; no replay is needed */
-        mortise_stored_graph(s, finish_graph_read);
+        mortise_stored_read_graph(s, finish_graph_read);
 }
 
 void mortise_query_graph(struct mortise *m, struct mortise_query *q,
@@ -632,7 +638,7 @@ void mortise_query_graph(struct mortise *m, struct mortise_query *q,
 {
     (void)limit;
     reset_query(m, q, tenant, run);
-    mortise_stored_head(m, &q->stored, tenant, run, handle_graph_head);
+    mortise_stored_read_head(m, &q->stored, tenant, run, handle_graph_head);
 }
 
 /* ---- history ------------------------------------------------------------- */
@@ -650,33 +656,35 @@ static json_t *make_checkpoint_json(const struct mortise_run *r,
 {
     char id[MORTISE_UUID_TEXT], parent[MORTISE_UUID_TEXT];
 
-    mortise_uuid_text(id, cp->id);
-    mortise_uuid_text(parent, cp->parent);
+    mortise_uuid_format(id, cp->id);
+    mortise_uuid_format(parent, cp->parent);
     return json_pack("{s:I, s:s, s:s?, s:s, s:i, s:I, s:i, s:I, s:o, s:o}",
                      "seq", (json_int_t)cp->seq, "id", id, "parent",
                      cp->seq > 1 ? parent : NULL, "phase",
                      get_phase_name(cp->phase), "steps", (int)cp->step,
                      "first_event", (json_int_t)cp->first_event, "events",
                      (int)cp->n_events, "size", (json_int_t)cp->size, "entries",
-                     mortise_run_describe(r, cp->entries, cp->size), "time",
-                     make_time_json(cp->time_ms));
+                     mortise_run_describe_entries(r, cp->entries, cp->size),
+                     "time", make_time_json(cp->time_ms));
 }
 
-static int add_checkpoint_entry(struct mortise_stored *s,
+static int add_checkpoint_entry(struct mortise_stored_read *s,
                                 const struct mortise_checkpoint *cp,
                                 struct mortise_err *err)
 {
-    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    struct mortise_query *q =
+        MORTISE_CONTAINER_OF(s, struct mortise_query, stored);
 
     return json_array_append_new(q->list, make_checkpoint_json(s->run, cp)) == 0
                ? MORTISE_OK
                : mortise_nomem(err);
 }
 
-static void finish_history(struct mortise_stored *s, int rv,
+static void finish_history(struct mortise_stored_read *s, int rv,
                            const struct mortise_err *err)
 {
-    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    struct mortise_query *q =
+        MORTISE_CONTAINER_OF(s, struct mortise_query, stored);
 
     if (rv != MORTISE_OK)
         mortise_query_fail(q, rv, err);
@@ -686,15 +694,17 @@ static void finish_history(struct mortise_stored *s, int rv,
                                           q->list));
 }
 
-static void reset_history_list(struct mortise_stored *s)
+static void reset_history_list(struct mortise_stored_read *s)
 {
-    json_array_clear(MORTISE_OF(s, struct mortise_query, stored)->list);
+    json_array_clear(
+        MORTISE_CONTAINER_OF(s, struct mortise_query, stored)->list);
 }
 
-static void handle_history_head(struct mortise_stored *s, int rv,
+static void handle_history_head(struct mortise_stored_read *s, int rv,
                                 const struct mortise_err *err)
 {
-    struct mortise_query *q = MORTISE_OF(s, struct mortise_query, stored);
+    struct mortise_query *q =
+        MORTISE_CONTAINER_OF(s, struct mortise_query, stored);
 
     if (rv != MORTISE_OK) {
         mortise_query_fail(q, rv, err);
@@ -704,7 +714,7 @@ static void handle_history_head(struct mortise_stored *s, int rv,
     s->each = add_checkpoint_entry;
     s->names = true;
     s->again = reset_history_list;
-    mortise_stored_rest(s, finish_history);
+    mortise_stored_read_run(s, finish_history);
 }
 
 void mortise_query_history(struct mortise *m, struct mortise_query *q,
@@ -712,5 +722,5 @@ void mortise_query_history(struct mortise *m, struct mortise_query *q,
 {
     (void)limit;
     reset_query(m, q, tenant, run);
-    mortise_stored_head(m, &q->stored, tenant, run, handle_history_head);
+    mortise_stored_read_head(m, &q->stored, tenant, run, handle_history_head);
 }

@@ -30,7 +30,7 @@ struct mortise_query {
     struct mortise *m;
     /* A run's id, or the member name of the list. */
     const char *tenant, *word;
-    struct mortise_stored stored;
+    struct mortise_stored_read stored;
     struct mortise_read read;
     json_t *list;
     size_t left; /* number of entries that still fit the page */

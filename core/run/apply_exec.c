@@ -15,9 +15,9 @@ int mortise_apply_intent(struct mortise_run *r, struct exec *x,
                          const struct mortise_entry *e, struct mortise_err *err)
 {
     mortise_exec_set_effect_open(x, true);
-    mortise_doubt_forget(x);
-    mortise_exec_keep_key(x, e->digest);
-    return mortise_exec_intend(r, x, e, err);
+    mortise_doubt_remove_evidence(x);
+    mortise_exec_set_key(x, e->digest);
+    return mortise_exec_make_intent(r, x, e, err);
 }
 
 /* Its start is on disk now. */
@@ -27,7 +27,7 @@ int mortise_apply_before(struct mortise_run *r, struct exec *x,
     if (x->state != X_READY)
         return mortise_entry_corrupt(err, e);
     x->noted = e->generation;
-    return mortise_exec_intend(r, x, e, err);
+    return mortise_exec_make_intent(r, x, e, err);
 }
 
 /* Emit node_end with the duration, the usage and `cached`. */
@@ -36,7 +36,7 @@ static int emit_node_end(struct mortise_run *r, const struct exec *x,
 {
     json_t *extra = NULL;
 
-    if (mortise_run_is_seen(r)) {
+    if (mortise_run_has_watcher(r)) {
         extra =
             json_pack("{s:I}", "ms",
                       e->started_ms != 0 && /* otherwise it was never called, */
@@ -44,7 +44,7 @@ static int emit_node_end(struct mortise_run *r, const struct exec *x,
                               e->at_ms > e->started_ms
                           ? (json_int_t)(e->at_ms - e->started_ms)
                           : 0);
-        if (extra == NULL || mortise_usage_put(extra, x) != 0 ||
+        if (extra == NULL || mortise_usage_add_exec_json(extra, x) != 0 ||
             (x->cached && json_object_set_new(extra, "cached", json_true()))) {
             json_decref(extra);
             return mortise_nomem(err);
@@ -59,27 +59,28 @@ int mortise_apply_done(struct mortise_run *r, struct exec *x,
     const struct mortise_node *n = mortise_exec_node(r, x);
     int rv;
 
-    if (!mortise_exec_edges_fit(n->out, n->n_out, e))
+    if (!mortise_exec_can_take_edges(n->out, n->n_out, e))
         return mortise_entry_corrupt(err, e);
     mortise_exec_set_attempt(x, e->attempt, e->started_ms);
     mortise_exec_set_ended(x, e->at_ms);
     mortise_exec_set_effect_open(
         x,
         /* doubt.c (11) */
-        e->how == DONE_ON_ERROR && (x->unknown || mortise_doubt_is_useless(x)));
-    mortise_doubt_forget(x);
+        e->how == DONE_ON_ERROR &&
+            (x->unknown || mortise_doubt_has_rejected_result(x)));
+    mortise_doubt_remove_evidence(x);
     x->cached = e->how == DONE_CACHED;
     x->by_on_error = e->how == DONE_ON_ERROR;
     mortise_json_set_ref(&x->output, e->value);
     mortise_exec_set_error(x, NULL);
     mortise_result_set_said(x, NULL);
-    rv = mortise_stop_forget(r, x, err);
+    rv = mortise_stop_drop_state(r, x, err);
     if (rv == MORTISE_OK)
-        rv = mortise_writes_put(r, x, e, err);
+        rv = mortise_writes_set(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = mortise_exec_keep_taken(r, x, e, err);
+        rv = mortise_exec_store_taken(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = mortise_verdict_keep(r, x, e, err);
+        rv = mortise_verdict_store(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = mortise_outbox_add_uses(r, x, e->at_ms, err);
     if (rv == MORTISE_OK && x->serves == 0) /* otherwise `tool_result` is
@@ -90,18 +91,19 @@ int mortise_apply_done(struct mortise_run *r, struct exec *x,
     mortise_exec_set_state(r, x, n->interrupt_after ? X_HELD : X_DONE);
     if (n->interrupt_after)
         return MORTISE_OK;
-    return x->serves != 0 ? mortise_tool_over(r, x, err)
-                          : mortise_frame_follow(r, x, EDGE_DEAD, err);
+    return x->serves != 0 ? mortise_tool_answer_asker(r, x, err)
+                          : mortise_frame_decide_edges(r, x, EDGE_DEAD, err);
 }
 
 static json_t *build_error_event(const struct mortise_run *r,
                                  const struct exec *x,
                                  const struct mortise_entry *e)
 {
-    json_t *extra =
-        mortise_run_is_seen(r) ? json_pack("{s:O}", "error", e->value) : NULL;
+    json_t *extra = mortise_run_has_watcher(r)
+                        ? json_pack("{s:O}", "error", e->value)
+                        : NULL;
 
-    if (extra != NULL && mortise_usage_put(extra, x) != 0)
+    if (extra != NULL && mortise_usage_add_exec_json(extra, x) != 0)
         mortise_json_clear_ref(&extra);
     return extra;
 }
@@ -110,7 +112,7 @@ static json_t *build_error_event(const struct mortise_run *r,
  * unsettled and must not be repeated: then the attempt continues from there. */
 static bool is_journal_needed(const struct mortise_run *r, const struct exec *x)
 {
-    return mortise_step_is_open(x) &&
+    return mortise_step_has_open_effect(x) &&
            !mortise_doubt_may_be_repeated(mortise_exec_node(r, x));
 }
 
@@ -122,24 +124,24 @@ int mortise_apply_retry(struct mortise_run *r, struct exec *x,
     int rv;
 
     if (extra != NULL) {
-        mortise_time_text(next, e->at_ms);
+        mortise_time_format(next, e->at_ms);
         json_object_set_new(extra, "next_at", json_string(next));
     }
     rv = mortise_event_announce(r, x, "retry_scheduled", extra, err);
     if (rv == MORTISE_OK && e->attempt >= x->attempt &&
         !is_journal_needed(r, x))
-        rv = mortise_step_clear(r, x, err);
+        rv = mortise_step_clear_journal(r, x, err);
     if (x->was.state == 0) /* otherwise it keeps its earlier error */
         mortise_exec_set_error(x, e->value);
-    mortise_generation_go_on(
-        x, x->child != NULL && mortise_sub_failed(x->child), x->child_asks);
+    mortise_generation_continue(
+        x, x->child != NULL && mortise_sub_has_failed(x->child), x->child_asks);
     mortise_exec_set_attempt(x, e->attempt + 1, e->started_ms);
     x->next_ms = e->at_ms;
     x->pause_ms = e->at_ms > r->time_ms ? e->at_ms - r->time_ms : 0;
     mortise_exec_set_effect_open(x, false);
     mortise_exec_set_stop(x, STOP_NONE);
-    if (!mortise_step_is_open(x))
-        mortise_doubt_forget(x);
+    if (!mortise_step_has_open_effect(x))
+        mortise_doubt_remove_evidence(x);
     mortise_exec_set_state(r, x, X_BACKOFF);
     return rv;
 }
@@ -150,26 +152,27 @@ int mortise_apply_failed(struct mortise_run *r, struct exec *x,
     const struct mortise_node *n = mortise_exec_node(r, x);
     int rv;
 
-    if (!mortise_exec_edges_fit(n->out, n->n_out, e) ||
+    if (!mortise_exec_can_take_edges(n->out, n->n_out, e) ||
         !json_is_object(e->value))
         return mortise_entry_corrupt(err, e);
     mortise_exec_set_attempt(x, e->attempt, e->started_ms);
     mortise_exec_set_ended(x, e->at_ms);
     mortise_exec_set_handled(r, x, e->n_edges > 0 || x->serves != 0);
-    x->child_failed = x->child != NULL && mortise_sub_failed(x->child);
+    x->child_failed = x->child != NULL && mortise_sub_has_failed(x->child);
     if (x->child != NULL && x->child->scope->over && !x->child_failed)
-        mortise_sub_done(x);                  /* its output was rejected */
-    mortise_doubt_at_failure(x, e->how != 0); /* it never answered */
-    mortise_generation_refused(x);
+        mortise_sub_set_done(x);                  /* its output was rejected */
+    mortise_doubt_set_at_failure(x, e->how != 0); /* it never answered */
+    mortise_generation_set_refused(x);
     mortise_exec_set_effect_open(x, false);
-    mortise_exec_set_effect_open(x, (x->doubted && !mortise_step_is_kept(x)) ||
-                                        mortise_doubt_is_useless(x));
+    mortise_exec_set_effect_open(
+        x, (x->failed_in_doubt && !mortise_step_has_kept_journal(x)) ||
+               mortise_doubt_has_rejected_result(x));
     mortise_exec_set_error(x, e->value);
-    rv = mortise_stop_forget(r, x, err);
+    rv = mortise_stop_drop_state(r, x, err);
     if (rv == MORTISE_OK)
-        rv = mortise_exec_keep_taken(r, x, e, err);
+        rv = mortise_exec_store_taken(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = mortise_verdict_keep(r, x, e, err);
+        rv = mortise_verdict_store(r, x, e, err);
     if (rv == MORTISE_OK && x->serves == 0)
         rv = mortise_event_announce(r, x, "node_failed",
                                     build_error_event(r, x, e), err);
@@ -177,9 +180,9 @@ int mortise_apply_failed(struct mortise_run *r, struct exec *x,
         return rv;
     mortise_exec_set_state(r, x, X_FAILED);
     if (x->serves != 0)
-        return mortise_tool_over(r, x, err);
-    return mortise_frame_follow(r, x, x->handled ? EDGE_DEAD : EDGE_FAILED,
-                                err);
+        return mortise_tool_answer_asker(r, x, err);
+    return mortise_frame_decide_edges(
+        r, x, x->handled ? EDGE_DEAD : EDGE_FAILED, err);
 }
 
 /* Can an execution of this node make such a request? */
@@ -214,15 +217,15 @@ int mortise_apply_ask(struct mortise_run *r, struct exec *x,
     memcpy(x->request, e->id, REQUEST_ID);
     x->deadline_ms = e->at_ms;
     mortise_json_set_ref(&x->payload, e->value);
-    mortise_generation_asked(x);
+    mortise_generation_count_request(x);
     if (x->started_ms == 0)
         mortise_exec_set_attempt(x, x->attempt, r->time_ms);
-    rv = mortise_event_interrupt(r, x, x->request, x->payload, err);
+    rv = mortise_event_announce_request(r, x, x->request, x->payload, err);
     if (rv != MORTISE_OK)
         return rv;
     x->ask = (enum mortise_ask)e->how;
     if (x->ask == MORTISE_ASK_DOUBT &&
-        mortise_doubt_tell(x, x->payload, false) != 0)
+        mortise_doubt_set_evidence(x, x->payload, false) != 0)
         return mortise_nomem(err);
     if (e->how != MORTISE_ASK_AFTER)
         mortise_exec_set_state(r, x, X_ASKED);
@@ -233,7 +236,7 @@ int mortise_apply_ask(struct mortise_run *r, struct exec *x,
 static int set_refusal(struct exec *x, const struct mortise_entry *e,
                        const char *code, struct mortise_err *err)
 {
-    const char *reason = mortise_json_text_of(e->value, "reason");
+    const char *reason = mortise_json_get_text(e->value, "reason");
     struct mortise_err why;
 
     if (e->how == MORTISE_SETTLE_FAIL)
@@ -242,10 +245,10 @@ static int set_refusal(struct exec *x, const struct mortise_entry *e,
     else
         mortise_fail(&why, MORTISE_EDENIED, "rejected by %s%s%s", e->actor,
                      reason[0] != '\0' ? ": " : "", reason);
-    return mortise_generation_refuse(
+    return mortise_generation_set_refusal(
         x,
         json_pack("{s:s, s:o, s:s}", "code", code, "message",
-                  mortise_json_strn(why.msg, strlen(why.msg)), "actor",
+                  mortise_json_make_string(why.msg, strlen(why.msg)), "actor",
                   e->actor),
         err);
 }
@@ -283,12 +286,12 @@ static int apply_settled_request(struct mortise_run *r, struct exec *x,
         return mortise_apply_settle_step(r, x, e, err);
     if (e->how < MORTISE_SETTLE_APPROVED || e->how > MORTISE_SETTLE_FAIL)
         return mortise_entry_corrupt(err, e);
-    rv = mortise_event_decision(r, x, e, err);
+    rv = mortise_event_announce_decision(r, x, e, err);
     if (rv == MORTISE_OK)
         rv = mortise_pending_close(r, x->request, x->deadline_ms, false, err);
     if (rv == MORTISE_OK && json_object_get(x->payload, "step") != NULL)
-        rv = mortise_step_resolved(r, x, json_object_get(x->payload, "step"), e,
-                                   err);
+        rv = mortise_step_apply_resolution(
+            r, x, json_object_get(x->payload, "step"), e, err);
     else if (e->how == MORTISE_SETTLE_RETRY) { /* repeat the call, with all
                                                   effects in it */
         mortise_step_clear_doubts(x);
@@ -298,7 +301,8 @@ static int apply_settled_request(struct mortise_run *r, struct exec *x,
         return rv;
     args = json_object_get(x->payload, "args");
     if (e->how == MORTISE_SETTLE_APPROVED)
-        mortise_generation_approved(x, args, json_object_get(e->value, "args"));
+        mortise_generation_set_approved(x, args,
+                                        json_object_get(e->value, "args"));
     if (x->ask == MORTISE_ASK_APPROVAL || x->ask == MORTISE_ASK_BEFORE ||
         x->ask == MORTISE_ASK_NODE || x->ask == MORTISE_ASK_PLAN)
         /* The wait for the decision does not count. */
@@ -308,35 +312,35 @@ static int apply_settled_request(struct mortise_run *r, struct exec *x,
     mortise_json_clear_ref(&x->payload);
     if (x->state == X_HELD) {
         mortise_exec_set_state(r, x, X_DONE);
-        return mortise_frame_follow(r, x, EDGE_DEAD, err);
+        return mortise_frame_decide_edges(r, x, EDGE_DEAD, err);
     }
     if (e->how == MORTISE_SETTLE_APPROVED) {
         x->approved = true;
         memcpy(x->approved_digest, e->digest, MORTISE_DIGEST);
-        if (mortise_generation_approved_by(x, e, err) != MORTISE_OK)
+        if (mortise_generation_set_approver(x, e, err) != MORTISE_OK)
             return err->code;
     }
     if (store_decision(r, x, e, err) != MORTISE_OK)
         return err->code;
     if (x->ask == MORTISE_ASK_BEFORE)
-        mortise_exec_pass_before(x);
+        mortise_exec_set_before_passed(x);
     if ((x->ask == MORTISE_ASK_NODE || x->ask == MORTISE_ASK_PLAN) &&
         json_is_true(json_object_get(e->value, "approved"))) {
         if (x->ask == MORTISE_ASK_NODE)
-            mortise_exec_approve_whole(x);
+            mortise_exec_set_whole_approved(x);
         else
-            mortise_exec_approve_plan(x);
-        if (mortise_generation_approved_by(x, e, err) != MORTISE_OK)
+            mortise_exec_set_plan_approved(x);
+        if (mortise_generation_set_approver(x, e, err) != MORTISE_OK)
             return err->code;
     }
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED)
-        mortise_doubt_forget(x);
+        mortise_doubt_remove_evidence(x);
     /* A doubt that was declared failed stays open if x was stopped (doubt.c
      * (9)). */
     if (e->how == MORTISE_SETTLE_RETRY || e->how == MORTISE_SETTLE_HAPPENED ||
         (e->how == MORTISE_SETTLE_FAIL && x->loss == LOSS_NONE))
         mortise_exec_set_effect_open(x, false);
-    return mortise_exec_ready(r, x, err);
+    return mortise_exec_make_ready(r, x, err);
 }
 
 int mortise_apply_settle(struct mortise_run *r, struct exec *x,
@@ -356,7 +360,7 @@ int mortise_apply_settle(struct mortise_run *r, struct exec *x,
  * of its call is in doubt. */
 static void reopen_call_effect(struct exec *x)
 {
-    if (mortise_step_is_open(x) && !mortise_step_is_kept(x))
+    if (mortise_step_has_open_effect(x) && !mortise_step_has_kept_journal(x))
         mortise_exec_set_effect_open(x, true);
 }
 
@@ -365,16 +369,16 @@ static int end_again(struct mortise_run *r, struct exec *x, bool lost,
                      struct mortise_err *err)
 {
     reopen_call_effect(x);
-    if (mortise_stop_forget(r, x, err) != MORTISE_OK)
+    if (mortise_stop_drop_state(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     mortise_doubt_restore_end(r, x);
     if (!lost)
         return MORTISE_OK;
-    if (mortise_race_end_if_quiet(r, x->frame->top, err) != MORTISE_OK)
+    if (mortise_race_end_idle_graph(r, x->frame->top, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     return r->after == MORTISE_RUN_CANCELLED
-               ? mortise_event_skipped(r, mortise_exec_node(r, x),
-                                       "the run was cancelled", err)
+               ? mortise_event_announce_skipped(r, mortise_exec_node(r, x),
+                                                "the run was cancelled", err)
                : MORTISE_OK;
 }
 
@@ -393,7 +397,7 @@ int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
         return end_again(r, x, lost, err);
     error =
         mortise_error_new(mortise_exec_node(r, x)->id, "cancelled", "cancelled",
-                          mortise_race_words(lost ? x->loss : LOSS_NONE));
+                          mortise_race_get_message(lost ? x->loss : LOSS_NONE));
     if (error == NULL)
         return mortise_nomem(err);
     mortise_exec_set_error(x, error);
@@ -401,25 +405,26 @@ int mortise_apply_stopped(struct mortise_run *r, struct exec *x,
     mortise_exec_set_ended(x, e->at_ms);
     mortise_doubt_set_cancelled(x, r->cancelling);
     reopen_call_effect(x);
-    if (mortise_stop_forget(r, x, err) != MORTISE_OK)
+    if (mortise_stop_drop_state(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     mortise_exec_set_state(r, x, X_CANCELLED);
     if (!lost && x->child != NULL)
         mortise_frame_abandon(x->child);
-    if (x->serves != 0 && mortise_tool_over(r, x, err) != MORTISE_OK)
+    if (x->serves != 0 && mortise_tool_answer_asker(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     if (!lost)
-        return mortise_race_cancelled(r, err);
+        return mortise_race_start_cancel_finals(r, err);
     if (x->serves != 0)
         return MORTISE_OK;
-    if (mortise_race_end_if_quiet(r, x->frame->top, err) != MORTISE_OK)
+    if (mortise_race_end_idle_graph(r, x->frame->top, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    if (mortise_event_skipped(r, mortise_exec_node(r, x),
-                              mortise_race_words(x->loss), err) != MORTISE_OK)
+    if (mortise_event_announce_skipped(r, mortise_exec_node(r, x),
+                                       mortise_race_get_message(x->loss),
+                                       err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    return x->loss == LOSS_RACE ||
-                   (x->loss == LOSS_END && mortise_race_at_end(x->frame))
-               ? mortise_frame_follow(r, x, EDGE_DEAD, err)
+    return x->loss == LOSS_RACE || (x->loss == LOSS_END &&
+                                    mortise_race_has_reached_end(x->frame))
+               ? mortise_frame_decide_edges(r, x, EDGE_DEAD, err)
                : MORTISE_OK;
 }
 
@@ -431,20 +436,20 @@ int mortise_apply_child(struct mortise_run *r, struct exec *x,
     struct exec *start;
     int rv;
 
-    if (g == NULL || x->state == X_INSIDE || !json_is_object(e->value) ||
-        !mortise_exec_edges_fit(g->start, g->n_start, e))
+    if (g == NULL || x->state == X_INNER_GRAPH || !json_is_object(e->value) ||
+        !mortise_exec_can_take_edges(g->start, g->n_start, e))
         return mortise_entry_corrupt(err, e);
     mortise_exec_set_attempt(x, e->attempt, e->started_ms);
-    rv = mortise_sub_begin(r, x, e->value, err);
+    rv = mortise_sub_start_graph(r, x, e->value, err);
     if (rv != MORTISE_OK)
         return rv;
     start = mortise_exec_new(r, x->child, MORTISE_START, 1, NULL, err);
-    rv = start != NULL ? mortise_exec_keep_taken(r, start, e, err)
+    rv = start != NULL ? mortise_exec_store_taken(r, start, e, err)
                        : MORTISE_ENOMEM;
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_set_state(r, start, X_DONE);
-    return mortise_frame_follow_start(r, start, err);
+    return mortise_frame_decide_start_edges(r, start, err);
 }
 
 /* The list for a map edge; the `done` that takes the edge follows. */
@@ -457,7 +462,7 @@ int mortise_apply_fan(struct mortise_run *r, struct exec *x,
         !mortise_edge_is_map(&g->edges[e->edges[0]]) ||
         g->edges[e->edges[0]].from != x->node)
         return mortise_entry_corrupt(err, e);
-    return mortise_map_keep(r, x, e->edges[0], e->value, err);
+    return mortise_map_store_list(r, x, e->edges[0], e->value, err);
 }
 
 /* The result of a discovery edge; the `done` that takes the edge follows. */
@@ -474,7 +479,7 @@ int mortise_apply_found(struct mortise_run *r, struct exec *x,
     edge = &g->edges[e->edges[0]];
     if (edge->discovery == NULL || edge->from != x->node)
         return mortise_entry_corrupt(err, e);
-    if (mortise_run_is_seen(r))
+    if (mortise_run_has_watcher(r))
         extra =
             json_pack("{s:s}", "chosen",
                       edge->to == MORTISE_END ? "END" : g->nodes[edge->to].id);
@@ -491,11 +496,11 @@ int mortise_apply_gather(struct mortise_run *r, struct exec *x,
     if (x->fan == NULL)
         return mortise_entry_corrupt(err, e);
     mortise_exec_set_ended(x, e->at_ms);
-    rv = mortise_writes_put(r, x, e, err);
+    rv = mortise_writes_set(r, x, e, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_set_state(r, x, X_DONE);
-    return mortise_frame_follow(r, x, EDGE_DEAD, err);
+    return mortise_frame_decide_edges(r, x, EDGE_DEAD, err);
 }
 
 /* ---- requests for budgets ------------------------------------------------ */
@@ -508,7 +513,8 @@ static bool has_same_use(const json_t *a, const json_t *b)
            json_equal(json_object_get(a, "used"), json_object_get(b, "used"));
 }
 
-int mortise_requests_renew(struct mortise_run *r, struct mortise_err *err)
+int mortise_requests_update_budgets(struct mortise_run *r,
+                                    struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -520,12 +526,13 @@ int mortise_requests_renew(struct mortise_run *r, struct mortise_err *err)
 
         if (x->request[0] == '\0' || x->ask != MORTISE_ASK_BUDGET)
             continue;
-        now = mortise_budget_request(r, x);
+        now = mortise_budget_make_request(r, x);
         if (now == NULL)
             return mortise_nomem(err);
         if (!has_same_use(now, x->payload)) {
             mortise_json_set_ref(&x->payload, now);
-            rv = mortise_pending_renew(r, x->request, x->deadline_ms, now, err);
+            rv = mortise_pending_replace(r, x->request, x->deadline_ms, now,
+                                         err);
         }
         json_decref(now);
     }

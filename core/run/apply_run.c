@@ -15,8 +15,8 @@ int mortise_apply_pins(struct mortise_run *r, const struct mortise_entry *e,
                                       : mortise_entry_corrupt(err, e);
 
     if (rv == MORTISE_OK)
-        rv = mortise_event_command(r, "accept_plugins", e->actor, NULL, NULL,
-                                   err);
+        rv = mortise_event_announce_command(r, "accept_plugins", e->actor, NULL,
+                                            NULL, err);
     return rv == MORTISE_OK ? mortise_pins_announce(r, e->value, err) : rv;
 }
 
@@ -37,7 +37,7 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
     int rv;
 
     if (r->n_execs != 0 || !r->ruled || !json_is_object(e->value) ||
-        !mortise_exec_edges_fit(r->graph->start, r->graph->n_start, e))
+        !mortise_exec_can_take_edges(r->graph->start, r->graph->n_start, e))
         return mortise_entry_corrupt(err, e);
     mortise_json_set_ref(&r->frames[0]->scope->input, e->value);
     memcpy(r->seed, e->digest, sizeof r->seed);
@@ -48,10 +48,11 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
             : NULL;
     if (x == NULL)
         return rv != MORTISE_OK ? rv : MORTISE_ENOMEM;
-    rv = mortise_exec_keep_taken(r, x, e, err);
-    if (rv == MORTISE_OK && mortise_run_is_seen(r))
+    rv = mortise_exec_store_taken(r, x, e, err);
+    if (rv == MORTISE_OK && mortise_run_has_watcher(r))
         extra = json_pack("{s:s, s:s, s:s*}", "graph", r->graph->name, "actor",
-                          e->actor, "order", mortise_order_of(r, e->actor));
+                          e->actor, "order",
+                          mortise_order_get_for_actor(r, e->actor));
     if (rv == MORTISE_OK)
         rv = mortise_event_announce(r, NULL, "run_start", extra, err);
     if (rv == MORTISE_OK)
@@ -63,7 +64,7 @@ int mortise_apply_admit(struct mortise_run *r, const struct mortise_entry *e,
         mortise_plan_set_waiting(r);
         return MORTISE_OK;
     }
-    return mortise_frame_follow_start(r, x, err);
+    return mortise_frame_decide_start_edges(r, x, err);
 }
 
 /* Also for a graph inside another. */
@@ -90,17 +91,17 @@ static int relink_after_update(struct mortise_run *r, struct exec *x,
     if (x->state == X_HELD || (x == r->execs[0] && r->plan.waits))
         x->heir = u->index;
     if (x->state == X_HELD || x->state == X_DONE ||
-        (x->state == X_CANCELLED && !mortise_race_may_return(x)) ||
+        (x->state == X_CANCELLED && !mortise_race_has_undoable_loss(x)) ||
         (x->state == X_FAILED && x->handled))
         return MORTISE_OK;
-    rv = mortise_view_link(r, x, &u->index, 1, err);
+    rv = mortise_view_set_preds(r, x, &u->index, 1, err);
     /* A failure, and executions that it stopped, wait for `resume`; a scheduled
      * pause remains. */
     if (rv != MORTISE_OK || x->state == X_FAILED || x->state == X_CANCELLED ||
-        x->state == X_ASKED || x->state == X_INSIDE || x->decided)
+        x->state == X_ASKED || x->state == X_INNER_GRAPH || x->decided)
         return rv;
-    rv = mortise_generation_next(r, x, err);
-    mortise_generation_go_on(x, again, again);
+    rv = mortise_generation_start_next(r, x, err);
+    mortise_generation_continue(x, again, again);
     return rv;
 }
 
@@ -111,7 +112,7 @@ int mortise_apply_update(struct mortise_run *r, const struct mortise_entry *e,
     struct indexes preds = {.n = 0};
     struct exec *u = NULL;
     size_t before = r->n_execs;
-    int rv = mortise_view_frontier(r, r->frames[0], &preds, err);
+    int rv = mortise_view_add_frontier(r, r->frames[0], &preds, err);
 
     if (rv == MORTISE_OK)
         u = mortise_exec_new(r, r->frames[0], NODE_UPDATE, (uint32_t)before,
@@ -119,20 +120,20 @@ int mortise_apply_update(struct mortise_run *r, const struct mortise_entry *e,
     mortise_indexes_finish(r->mem, &preds);
     if (u == NULL)
         return MORTISE_ENOMEM;
-    rv = mortise_writes_put(r, u, e, err);
+    rv = mortise_writes_set(r, u, e, err);
     if (rv != MORTISE_OK)
         return rv;
     r->update = u->index;
-    mortise_view_share(u);
+    mortise_view_set_shared(u);
     mortise_exec_set_state(r, u, X_DONE);
-    mortise_frame_move_sources(r, u);
+    mortise_frame_replace_sources(r, u);
     for (size_t i = 0; rv == MORTISE_OK && i < before; i++) {
         if (r->execs[i]->frame->top == r->frames[0])
             rv = relink_after_update(r, r->execs[i], u, err);
     }
-    return rv != MORTISE_OK
-               ? rv
-               : mortise_event_command(r, "update", e->actor, NULL, NULL, err);
+    return rv != MORTISE_OK ? rv
+                            : mortise_event_announce_command(
+                                  r, "update", e->actor, NULL, NULL, err);
 }
 
 /* The run continues, even if it had ended.  Returns its previous status. */
@@ -152,14 +153,14 @@ static int move_frontier(struct mortise_run *r, const struct mortise_entry *e,
     struct frame *f = r->frames[e->frame];
 
     if (f->parent != NULL || e->node >= f->graph->n_nodes ||
-        e->visit != mortise_frame_visits(f, e->node) + 1)
+        e->visit != mortise_frame_count_visits(f, e->node) + 1)
         return mortise_entry_corrupt(err, e);
     for (size_t i = 0; i < r->n_execs; i++) {
         struct exec *old = r->execs[i];
 
-        if (mortise_exec_within(old, f) == NULL)
+        if (mortise_exec_find_within(old, f) == NULL)
             continue;
-        if (!mortise_exec_is_over(old))
+        if (!mortise_exec_has_ended(old))
             return mortise_entry_corrupt(
                 err, e); /* their ends were recorded first */
         mortise_doubt_set_cancelled(old, false);
@@ -180,16 +181,17 @@ int mortise_apply_goto(struct mortise_run *r, const struct mortise_entry *e,
     if (rv != MORTISE_OK)
         return rv;
     if (e->how != 0) /* force */
-        mortise_exec_pass_before(x);
+        mortise_exec_set_before_passed(x);
     mortise_json_clear_ref(&r->error);
     r->cancelling = false;
-    mortise_final_forget(r);
+    mortise_final_clear_abandoned(r);
     mortise_plan_forget(r);
-    rv = mortise_exec_ready(r, x, err);
+    rv = mortise_exec_make_ready(r, x, err);
     return rv != MORTISE_OK
                ? rv
-               : mortise_event_command(r, "goto", e->actor,
-                                       r->graph->nodes[e->node].id, NULL, err);
+               : mortise_event_announce_command(r, "goto", e->actor,
+                                                r->graph->nodes[e->node].id,
+                                                NULL, err);
 }
 
 /* Ask about effects that were in doubt when the run ended (doubt.c (11)).  A
@@ -204,7 +206,8 @@ int mortise_apply_look_back(struct mortise_run *r,
     if (ended >= MORTISE_RUN_COMPLETED) {
         r->after = ended;
         r->cancelling = true;
-        rv = mortise_event_command(r, "resume", e->actor, NULL, NULL, err);
+        rv = mortise_event_announce_command(r, "resume", e->actor, NULL, NULL,
+                                            err);
     }
     return rv == MORTISE_OK ? mortise_doubt_reopen_kept(r, err) : rv;
 }
@@ -222,26 +225,27 @@ int mortise_apply_resume(struct mortise_run *r, const struct mortise_entry *e,
     if (r->status == MORTISE_RUN_CANCELLED)
         return mortise_apply_look_back(r, e, err);
     set_running_again(r);
-    rv = mortise_event_command(r, "resume", e->actor, NULL, NULL, err);
+    rv = mortise_event_announce_command(r, "resume", e->actor, NULL, NULL, err);
     r->paused = MORTISE_PAUSE_OVER;
     mortise_generation_clear_refused(r);
     if (r->error == NULL && (paused || !r->frames[0]->failed))
         return rv;
     mortise_json_clear_ref(&r->error);
-    return mortise_frame_reopen(r, NULL, err);
+    return mortise_frame_retry_failures(r, NULL, err);
 }
 
 int mortise_apply_cancel(struct mortise_run *r, const struct mortise_entry *e,
                          struct mortise_err *err)
 {
     if (r->cancelling)
-        mortise_final_give_up(r);
+        mortise_final_abandon(r);
     else
-        mortise_final_cancelled(r);
+        mortise_final_mark_settled(r);
     r->cancelling = true;
     r->paused = MORTISE_PAUSE_OVER;
     mortise_doubt_stop_settling(r);
-    return mortise_event_command(r, "cancel", e->actor, NULL, e->value, err);
+    return mortise_event_announce_command(r, "cancel", e->actor, NULL, e->value,
+                                          err);
 }
 
 int mortise_apply_end(struct mortise_run *r, const struct mortise_entry *e,
@@ -254,15 +258,15 @@ int mortise_apply_end(struct mortise_run *r, const struct mortise_entry *e,
         return mortise_entry_corrupt(err, e);
     mortise_doubt_restore_all_ends(r);
     r->after = 0;
-    mortise_final_forget(r);
+    mortise_final_clear_abandoned(r);
     r->cancelling = e->how == MORTISE_RUN_CANCELLED;
     r->status = e->how;
     r->reason = "";
     mortise_json_set_ref(&r->error, e->value);
-    if (mortise_run_is_seen(r)) {
+    if (mortise_run_has_watcher(r)) {
         extra = json_pack("{s:s, s:O*}", "status",
                           mortise_run_status_name(e->how), "error", e->value);
-        if (extra == NULL || mortise_usage_put_all(extra, r) != 0) {
+        if (extra == NULL || mortise_usage_add_run_json(extra, r) != 0) {
             json_decref(extra);
             return mortise_nomem(err);
         }
@@ -282,8 +286,9 @@ int mortise_apply_pause(struct mortise_run *r, const struct mortise_entry *e,
         return MORTISE_OK;
     mortise_generation_clear_refused(r);
     for (size_t i = 1; i < r->n_execs; i++)
-        mortise_doubt_paused(r->execs[i]);
-    return mortise_event_command(r, "pause", e->actor, NULL, e->value, err);
+        mortise_doubt_set_paused(r->execs[i]);
+    return mortise_event_announce_command(r, "pause", e->actor, NULL, e->value,
+                                          err);
 }
 
 /* `text` is the message, so it is not in `reason`. */
@@ -291,17 +296,17 @@ int mortise_apply_tell(struct mortise_run *r, const struct mortise_entry *e,
                        struct mortise_err *err)
 {
     int rv = json_is_string(e->value)
-                 ? mortise_inbox_put(r, e->id, e->value, err)
+                 ? mortise_inbox_add(r, e->id, e->value, err)
                  : mortise_entry_corrupt(err, e);
     json_t *extra = NULL;
 
     if (rv != MORTISE_OK)
         return rv;
-    if (mortise_run_is_seen(r))
-        extra =
-            json_pack("{s:s, s:s, s:s*, s:O, s:s*}", "command", "tell", "actor",
-                      e->actor, "node", e->id[0] != '\0' ? e->id : NULL, "text",
-                      e->value, "order", mortise_order_of(r, e->actor));
+    if (mortise_run_has_watcher(r))
+        extra = json_pack("{s:s, s:s, s:s*, s:O, s:s*}", "command", "tell",
+                          "actor", e->actor, "node",
+                          e->id[0] != '\0' ? e->id : NULL, "text", e->value,
+                          "order", mortise_order_get_for_actor(r, e->actor));
     return mortise_event_announce(r, NULL, "command", extra, err);
 }
 
@@ -313,7 +318,7 @@ int mortise_apply_halt(struct mortise_run *r, const struct mortise_entry *e,
     if (f->parent != NULL || (e->how != LOSS_TIME && e->how != LOSS_BUDGET) ||
         (e->how == LOSS_BUDGET && f->scope->purse == NULL))
         return mortise_entry_corrupt(err, e);
-    return mortise_race_halt(r, f, (enum loss)e->how, err);
+    return mortise_race_halt_graph(r, f, (enum loss)e->how, err);
 }
 
 /* Follow a budget's on_exceeded: {goto}. */
@@ -328,5 +333,5 @@ int mortise_apply_lead(struct mortise_run *r, const struct mortise_entry *e,
     if (rv != MORTISE_OK)
         return rv;
     mortise_budget_set_goto_done(in);
-    return mortise_exec_ready(r, x, err);
+    return mortise_exec_make_ready(r, x, err);
 }

@@ -15,10 +15,11 @@ static int emit_steering_applied(struct mortise_run *r,
 {
     char digest[2 * MORTISE_DIGEST + 1];
     json_t *extra = NULL;
-    int rv = mortise_event_command(r, "steer", e->actor, NULL, NULL, err);
+    int rv =
+        mortise_event_announce_command(r, "steer", e->actor, NULL, NULL, err);
 
-    mortise_hex(digest, e->digest, MORTISE_DIGEST);
-    if (rv == MORTISE_OK && mortise_run_is_seen(r))
+    mortise_hex_encode(digest, e->digest, MORTISE_DIGEST);
+    if (rv == MORTISE_OK && mortise_run_has_watcher(r))
         extra = json_pack("{s:s, s:s, s:O}", "actor", e->actor, "digest",
                           digest, "operations", e->value);
     return rv == MORTISE_OK
@@ -29,7 +30,7 @@ static int emit_steering_applied(struct mortise_run *r,
 int mortise_apply_steer(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
 {
-    struct mortise_graph *to = mortise_regraph_next(r);
+    struct mortise_graph *to = mortise_regraph_get_next(r);
     int rv;
 
     if (!json_is_array(e->value) || to == NULL ||

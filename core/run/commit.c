@@ -69,11 +69,11 @@ bool mortise_commit_prompt_may_wait(const struct mortise_run *r,
 
 /* ---- waiting for a sync -------------------------------------------------- */
 
-bool mortise_commit_is_going(const struct mortise_run *r)
+bool mortise_commit_has_work(const struct mortise_run *r)
 {
     return r->live && !mortise_run_is_finished(r) &&
            r->n_running + r->n_waiting + r->n_near > 0 &&
-           mortise_limit_holds(r) == NULL;
+           mortise_limit_find_blocked(r) == NULL;
 }
 
 static void raise_seq(uint64_t *seq, uint64_t other)
@@ -94,7 +94,7 @@ static uint64_t get_awaited_seq(const struct mortise_run *r)
     if (r->n_step_waits > 0)
         raise_seq(&seq, r->step_waits[r->n_step_waits - 1].seq);
     raise_seq(&seq, mortise_outbox_get_awaited_seq(r));
-    if (r->seq == 1 || r->asked || !mortise_commit_is_going(r))
+    if (r->seq == 1 || r->asked || !mortise_commit_has_work(r))
         raise_seq(&seq, r->seq);
     return seq;
 }
@@ -139,7 +139,7 @@ static struct mortise_uuid make_checkpoint_id(const struct mortise_run *r,
     memcpy(chance, r->seed, sizeof chance);
     chance[0] = mix_bits(chance[0] + seq * 0x9e3779b97f4a7c15u);
     chance[1] = mix_bits(chance[1] ^ chance[0]);
-    return mortise_uuid7(r->time_ms, (const uint8_t *)chance);
+    return mortise_uuid7_make(r->time_ms, (const uint8_t *)chance);
 }
 
 /* The most important phase of the entries in the record. */
@@ -195,7 +195,7 @@ static void fill_commit(struct mortise_run *r, struct mortise_run_commit *c)
     c->status = r->status;
     c->reason = r->reason;
     c->n_pending = r->n_asked + r->n_questions + (r->plan.request[0] != '\0');
-    c->dev = mortise_pins_dev(r);
+    c->dev = mortise_pins_has_unsigned(r);
     c->leaves = r->leaves;
     if (r->leaves)
         r->left_seq = c->seq;
@@ -255,9 +255,9 @@ static int end_without_commit(struct mortise_run *r, size_t slot,
 int mortise_commit_step(struct mortise_run *r, size_t slot,
                         struct mortise_err *err)
 {
-    int rv = mortise_tree_give_back(r, err);
+    int rv = mortise_tree_release_unused(r, err);
     bool waits = !r->must && r->n_running > 0 && r->record.n < MOST_WAITING &&
-                 mortise_commit_is_going(r);
+                 mortise_commit_has_work(r);
     struct mortise_run_commit *c;
 
     if (rv != MORTISE_OK)
@@ -265,11 +265,11 @@ int mortise_commit_step(struct mortise_run *r, size_t slot,
     if (r->record.n == 0 || waits)
         return end_without_commit(r, slot, err);
     assert(r->actions != NULL && slot < r->actions->n);
-    rv = mortise_clock_store(r, err);
+    rv = mortise_clock_record_active(r, err);
     if (rv == MORTISE_OK)
-        rv = mortise_tree_count(r, err);
+        rv = mortise_tree_record_amounts(r, err);
     if (rv == MORTISE_OK)
-        rv = mortise_requests_renew(r, err);
+        rv = mortise_requests_update_budgets(r, err);
     if (rv != MORTISE_OK)
         return rv;
     c = &r->actions->list[slot].u.commit;

@@ -23,11 +23,12 @@ bool mortise_commit_node_may_wait(const struct mortise_run *r,
 int mortise_commit_step(struct mortise_run *r, size_t slot,
                         struct mortise_err *err);
 /* Will anything happen without a command or an answer? */
-bool mortise_commit_is_going(const struct mortise_run *r);
+bool mortise_commit_has_work(const struct mortise_run *r);
 
 /* ---- apply_exec.c ---- */
 /* At the end of a step that is committed: update the limit and the use in open
  * requests for budgets. */
-int mortise_requests_renew(struct mortise_run *r, struct mortise_err *err);
+int mortise_requests_update_budgets(struct mortise_run *r,
+                                    struct mortise_err *err);
 
 #endif

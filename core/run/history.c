@@ -108,13 +108,13 @@ void mortise_describe_steer(json_t *out, const struct mortise_entry *e)
 {
     char digest[2 * MORTISE_DIGEST + 1];
 
-    mortise_hex(digest, e->digest, MORTISE_DIGEST);
+    mortise_hex_encode(digest, e->digest, MORTISE_DIGEST);
     json_object_set_new(out, "digest", json_string(digest));
 }
 
 /* ---- members of all entries ---------------------------------------------- */
 
-/* The node and the path, in the format of mortise_exec_path().  A gathering
+/* The node and the path, in the format of mortise_exec_print_path().  A gathering
  * execution is named after a node that is not of its frame's region.  `was`:
  * the entry precedes a `steer` in its record. */
 static void put_node_and_path(json_t *out, const struct mortise_run *r,
@@ -147,7 +147,7 @@ static json_t *build_entry_json(const struct mortise_run *r,
         put_node_and_path(out, r, e, was);
     if (e->method[0] != '\0') {
         json_object_set_new(out, "method", json_string(e->method));
-        mortise_step_put_name(out, (struct step_id){e->ordinal, e->key});
+        mortise_step_add_name(out, (struct step_id){e->ordinal, e->key});
     }
     if (e->attempt > 0)
         json_object_set_new(out, "attempt", json_integer(e->attempt));
@@ -181,8 +181,8 @@ static bool has_steer(const void *entries, size_t size)
     return has;
 }
 
-json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
-                             size_t size)
+json_t *mortise_run_describe_entries(const struct mortise_run *r,
+                                     const void *entries, size_t size)
 {
     bool was = has_steer(entries, size);
     json_t *list = json_array();
@@ -208,7 +208,8 @@ json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
     return list;
 }
 
-void mortise_run_follow_end(const void *entries, size_t size, uint32_t *status)
+void mortise_run_update_end_status(const void *entries, size_t size,
+                                   uint32_t *status)
 {
     struct mortise_reader reader;
     struct mortise_arena a;

@@ -30,7 +30,7 @@ static int init_run_fields(struct mortise_run *r, struct mortise_err *err)
         mortise_arena_alloc(&r->arena, g->n_resources * sizeof *r->users);
     if (r->self == NULL || r->users == NULL)
         return mortise_nomem(err);
-    return mortise_frame_begin(r, g, "1.0/", NULL, err) != NULL
+    return mortise_frame_new_for_graph(r, g, "1.0/", NULL, err) != NULL
                ? MORTISE_OK
                : MORTISE_ENOMEM;
 }
@@ -47,7 +47,7 @@ static int alloc_run(struct mortise_run **out, const struct mortise_mem *mem,
         return mortise_nomem(err);
     r->mem = mem;
     r->newest = mortise_graph_ref(g);
-    r->graph = mortise_graph_ref(mortise_graph_origin(g));
+    r->graph = mortise_graph_ref(mortise_graph_get_first(g));
     r->status = MORTISE_RUN_ACCEPTED;
     r->reason = "";
     mortise_arena_init(&r->arena, mem);
@@ -84,7 +84,7 @@ static void free_exec_contents(struct mortise_run *r, struct exec *x)
     json_decref(x->leaving);
     json_decref(x->sought);
     json_decref(x->seeking);
-    json_decref(x->seeking_for);
+    json_decref(x->searched_query);
     json_decref(x->verdicts);
     json_decref(x->decision);
     json_decref(x->refusal);
@@ -94,20 +94,20 @@ static void free_exec_contents(struct mortise_run *r, struct exec *x)
     json_decref(x->trace);
     json_decref(x->encoded);
     json_decref(x->advice);
-    json_decref(x->lengthy);
+    json_decref(x->full_output);
     json_decref(x->brief);
     json_decref(x->compacted);
-    json_decref(x->memorable);
+    json_decref(x->replaced_trace);
     json_decref(x->recalled);
     for (int i = 0; i < MORTISE_LOOKUPS; i++)
         json_decref(x->found[i]);
     if (x->fresh != NULL)
         json_decref(x->fresh->output);
-    mortise_settle_forget(r, x);
+    mortise_settle_drop_end(r, x);
     for (size_t i = 0; i < x->n_writes; i++)
         json_decref(x->writes[i].value);
     mortise_step_finish(r, x);
-    mortise_usage_drop(x);
+    mortise_usage_free_cost(x);
 }
 
 void mortise_run_free(struct mortise_run *r)
@@ -126,9 +126,9 @@ void mortise_run_free(struct mortise_run *r)
     mortise_release(r->mem, r->work, r->cap_work * sizeof r->work[0]);
     mortise_indexes_finish(r->mem, &r->ended);
     mortise_indexes_finish(r->mem, &r->preds);
-    mortise_indexes_finish(r->mem, &r->overs);
+    mortise_indexes_finish(r->mem, &r->ended_inner_graphs);
     mortise_indexes_finish(r->mem, &r->gathers);
-    mortise_indexes_finish(r->mem, &r->shorts);
+    mortise_indexes_finish(r->mem, &r->waiting_for_budget);
     mortise_indexes_finish(r->mem, &r->losers);
     mortise_indexes_finish(r->mem, &r->ready);
     mortise_indexes_finish(r->mem, &r->intents);
@@ -146,7 +146,7 @@ void mortise_run_free(struct mortise_run *r)
     mortise_usage_finish(&r->usage);
     mortise_inbox_finish(r);
     mortise_outbox_finish(r);
-    mortise_map_finish(r);
+    mortise_map_free_all(r);
     for (struct scope *in = r->graphs; in != NULL; in = in->next) {
         json_decref(in->input);
         json_decref(in->loop_error);
@@ -172,7 +172,7 @@ static int record_run_end(struct mortise_run *r, struct mortise_err *err)
         e.how = (uint8_t)r->after;
         e.value = json_incref(r->error);
     } else if (!r->cancelling) {
-        rv = mortise_total_outcome(r, r->frames[0], &e.value, &state, err);
+        rv = mortise_total_get_result(r, r->frames[0], &e.value, &state, err);
         json_decref(state);
         e.how = e.value != NULL ? MORTISE_RUN_FAILED : MORTISE_RUN_COMPLETED;
     }
@@ -205,7 +205,7 @@ static void update_status(struct mortise_run *r)
         return;
     if (r->paused != MORTISE_PAUSE_OVER)
         set_status(r, MORTISE_RUN_PAUSED, mortise_pause_name(r->paused));
-    else if (mortise_limit_holds(r) != NULL)
+    else if (mortise_limit_find_blocked(r) != NULL)
         set_status(r, MORTISE_RUN_PAUSED, "limit");
     else if (r->n_running + r->n_waiting > 0)
         set_running_or_blocked(r);
@@ -240,13 +240,14 @@ static int start_counted(struct mortise_run *r, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     for (size_t i = r->ready_head;
-         rv == MORTISE_OK && i < r->ready.n && mortise_run_has_room(r); i++) {
+         rv == MORTISE_OK && i < r->ready.n && mortise_run_has_free_slot(r);
+         i++) {
         struct exec *x = r->execs[r->ready.list[i]];
 
         if (x->state != X_READY || x->loss != LOSS_NONE)
             continue;
-        if (!x->counted || mortise_exec_must_wait(r, x)) {
-            mortise_exec_list_askers_of(r, x);
+        if (!x->counted || mortise_exec_must_await_resource(r, x)) {
+            mortise_exec_add_askers_of(r, x);
             continue;
         }
         r->ready.list[i] = 0; /* START is never ready */
@@ -272,18 +273,18 @@ static int start_ready_execs(struct mortise_run *r, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     while (rv == MORTISE_OK && r->ready_head + passed < r->ready.n &&
-           mortise_run_has_room(r)) {
+           mortise_run_has_free_slot(r)) {
         uint32_t *at = &r->ready.list[r->ready_head + passed];
         struct exec *x = r->execs[*at];
         /* it may have changed since it was queued */
         bool starts = x->state == X_READY && x->loss == LOSS_NONE;
 
         if (starts && !mortise_exec_is_final(x) &&
-            mortise_limit_of(r, x) != LIMIT_NONE)
+            mortise_limit_find_exceeded(r, x) != LIMIT_NONE)
             return start_counted(r, err);
         passed++;
-        if (starts && mortise_exec_must_wait(r, x)) {
-            mortise_exec_list_askers_of(r, x);
+        if (starts && mortise_exec_must_await_resource(r, x)) {
+            mortise_exec_add_askers_of(r, x);
             continue;
         }
         *at = 0; /* START is never ready */
@@ -293,7 +294,7 @@ static int start_ready_execs(struct mortise_run *r, struct mortise_err *err)
         }
         if (!starts)
             continue;
-        mortise_exec_count(r, x);
+        mortise_exec_count_started(r, x);
         rv = mortise_start_exec(r, x, err);
     }
     skip_removed_entries(r);
@@ -303,7 +304,7 @@ static int start_ready_execs(struct mortise_run *r, struct mortise_err *err)
 /* A reservation was released, and executions wait for that. */
 static bool can_retry_reservations(const struct mortise_run *r)
 {
-    return r->purses_moved && r->shorts.n > 0 && !r->cancelling &&
+    return r->purses_moved && r->waiting_for_budget.n > 0 && !r->cancelling &&
            r->held == NULL;
 }
 
@@ -333,13 +334,13 @@ static int advance_until_stable(struct mortise_run *r, struct mortise_err *err)
         rv = mortise_stop_losers(r, err);
         losers = r->losers.n;
         if (rv == MORTISE_OK)
-            rv = mortise_gather_inside(r, err);
+            rv = mortise_gather_inner_graphs(r, err);
         if (rv == MORTISE_OK)
-            rv = mortise_gather_all(r, err);
+            rv = mortise_gather_maps(r, err);
         if (rv == MORTISE_OK && r->held == NULL)
-            rv = mortise_budget_try_again(r, err);
+            rv = mortise_budget_retry_waiting(r, err);
         if (rv == MORTISE_OK && r->finals && r->live)
-            rv = mortise_final_bind(r, err);
+            rv = mortise_final_limit_time(r, err);
         if (rv == MORTISE_OK && r->cancelling)
             rv = mortise_command_stop_idle(r, err);
         if (rv == MORTISE_OK && r->held == NULL && can_start_execs(r))
@@ -351,7 +352,7 @@ static int advance_until_stable(struct mortise_run *r, struct mortise_err *err)
         if (rv == MORTISE_OK && r->finals)
             rv = mortise_finals_end_waits(r, &asked, err);
     } while (rv == MORTISE_OK &&
-             (r->overs.n > 0 || asked ||
+             (r->ended_inner_graphs.n > 0 || asked ||
               (r->ready.n > ready && r->held == NULL) || r->losers.n > losers ||
               (r->gathers.n > 0 && !r->cancelling) ||
               can_retry_reservations(r)));
@@ -374,15 +375,15 @@ static int advance_run(struct mortise_run *r, struct mortise_err *err)
         rv = advance_until_stable(r, err);
     if (rv != MORTISE_OK || r->held != NULL)
         return rv;
-    if (mortise_run_is_quiet(r) && !r->cancelling &&
+    if (mortise_run_has_nothing_to_do(r) && !r->cancelling &&
         mortise_budget_has_goto(in)) {
         rv = mortise_budget_start_goto(r, in, err);
         if (rv == MORTISE_OK)
             rv = advance_until_stable(r, err);
     }
-    if (rv == MORTISE_OK && mortise_run_is_quiet(r))
-        rv = mortise_outbox_before_end(r, &waits, err);
-    return rv == MORTISE_OK && !waits && mortise_run_is_quiet(r)
+    if (rv == MORTISE_OK && mortise_run_has_nothing_to_do(r))
+        rv = mortise_outbox_flush_before_end(r, &waits, err);
+    return rv == MORTISE_OK && !waits && mortise_run_has_nothing_to_do(r)
                ? record_run_end(r, err)
                : rv;
 }
@@ -393,8 +394,8 @@ static int delay_intended_call(struct mortise_run *r, struct exec *x,
 {
     if (x->effect_open)
         return mortise_fail_undo_intent(r, x, err);
-    mortise_budget_not_called(x);
-    return mortise_exec_ready(r, x, err);
+    mortise_budget_settle_uncalled(x);
+    return mortise_exec_make_ready(r, x, err);
 }
 
 /* An execution with only a `before` entry starts now. */
@@ -480,7 +481,7 @@ static int handle_synced(struct mortise_run *r, uint64_t seq,
     if (rv == MORTISE_OK)
         rv = answer_synced_command(r, err);
     if (rv == MORTISE_OK)
-        rv = mortise_step_synced(r, err);
+        rv = mortise_step_handle_synced(r, err);
     return rv == MORTISE_OK && r->live ? start_synced_intents(r, err) : rv;
 }
 
@@ -521,7 +522,7 @@ static int end_step(struct mortise_run *r, size_t slot, struct mortise_err *err)
     int rv = advance_run(r, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_clock_tell(r, err);
+        rv = mortise_clock_update_all(r, err);
     if (rv == MORTISE_OK)
         update_status(r);
     if (rv == MORTISE_OK)
@@ -554,7 +555,8 @@ static int admit_child(struct mortise_run *r,
     struct mortise_entry e = {.type = MORTISE_E_SPAWNED};
     int rv = mortise_run_record_value(r, &e, json_string(adm->spawned_by), err);
 
-    return rv == MORTISE_OK ? mortise_run_keep_spawn(r, adm->spawn, err) : rv;
+    return rv == MORTISE_OK ? mortise_run_add_spawn_change(r, adm->spawn, err)
+                            : rv;
 }
 
 /* A native child's graph is part of its parent's plan, which was approved. */
@@ -575,7 +577,7 @@ static int record_admission(struct mortise_run *r,
     if (rv != MORTISE_OK)
         return rv;
     memcpy(e.digest, adm->seed, sizeof e.digest);
-    e.note = mortise_pins_json(adm->pins, adm->n_pins);
+    e.note = mortise_pins_make_entry_json(adm->pins, adm->n_pins);
     e.edges =
         mortise_arena_alloc(&r->arena, r->graph->n_start * sizeof e.edges[0]);
     rv = e.note != NULL && e.edges != NULL
@@ -588,7 +590,7 @@ static int record_admission(struct mortise_run *r,
         mortise_json_clear_ref(&begin.lists);
     }
     if (rv == MORTISE_OK)
-        rv = mortise_order_record_start(r, adm->order, err);
+        rv = mortise_order_record_admission(r, adm->order, err);
     if (rv == MORTISE_OK)
         rv = mortise_rules_record(r, adm->store, err);
     if (rv == MORTISE_OK)
@@ -719,11 +721,11 @@ static int handle_event(struct mortise_run *r, const struct mortise_input *in,
                    : mortise_settle_result(r, &in->u.result, err);
     case MORTISE_IN_UNRESPONSIVE:
         return mortise_outbox_owns_handle(in->u.result.call)
-                   ? mortise_outbox_give_up(r, in->u.result.call, err)
+                   ? mortise_outbox_abandon_call(r, in->u.result.call, err)
                    : mortise_settle_unresponsive(r, &in->u.result, err);
     case MORTISE_IN_TIMER:
         return mortise_outbox_owns_handle(in->u.timer)
-                   ? mortise_outbox_timer(r, in->u.timer, err)
+                   ? mortise_outbox_handle_timer(r, in->u.timer, err)
                    : mortise_settle_timer(r, in->u.timer, err);
     case MORTISE_IN_SYNCED:
         return handle_synced(r, in->u.seq, err);
@@ -733,14 +735,14 @@ static int handle_event(struct mortise_run *r, const struct mortise_input *in,
         mortise_run_commit_now(r);
         return MORTISE_OK;
     case MORTISE_IN_ASK:
-        return mortise_step_ask(r, &in->u.ask, err);
+        return mortise_step_handle_ask(r, &in->u.ask, err);
     case MORTISE_IN_ANSWER:
-        return mortise_step_answer(r, &in->u.answer, err);
+        return mortise_step_handle_answer(r, &in->u.answer, err);
     case MORTISE_IN_CHILD:
-        return mortise_step_child_ended(r, in->u.child.handle, in->u.child.end,
-                                        err);
+        return mortise_step_handle_child_end(r, in->u.child.handle,
+                                             in->u.child.end, err);
     case MORTISE_IN_YIELD:
-        return mortise_step_yield(r, &in->u.yield, err);
+        return mortise_step_handle_yield(r, &in->u.yield, err);
     case MORTISE_IN_TREE:
         return mortise_command_tree_changed(r, err);
     case MORTISE_IN_COMMAND:
@@ -772,9 +774,9 @@ uint64_t mortise_run_watch(struct mortise_run *r, bool on)
     return r->n_events;
 }
 
-json_t *mortise_run_conversation(struct mortise_run *r, uint64_t call)
+json_t *mortise_run_get_conversation(struct mortise_run *r, uint64_t call)
 {
-    struct exec *x = mortise_exec_at(r, call);
+    struct exec *x = mortise_exec_find_by_handle(r, call);
     const struct mortise_path *at = mortise_exec_node(r, x)->conversation;
     json_t *said = mortise_path_get(x->view, at);
 
@@ -785,47 +787,48 @@ json_t *mortise_run_conversation(struct mortise_run *r, uint64_t call)
 json_t *mortise_run_take_messages(struct mortise_run *r, uint64_t call,
                                   uint32_t step)
 {
-    const struct exec *x = mortise_exec_at(r, call);
+    const struct exec *x = mortise_exec_find_by_handle(r, call);
 
-    return x->call == MORTISE_RUN_EXECUTE ? mortise_inbox_take(r, x, step)
-                                          : json_array();
+    return x->call == MORTISE_RUN_EXECUTE
+               ? mortise_inbox_take_messages(r, x, step)
+               : json_array();
 }
 
 size_t mortise_run_messages_size(const struct mortise_run *r, uint64_t call)
 {
-    const struct exec *x = mortise_exec_at(r, call);
+    const struct exec *x = mortise_exec_find_by_handle(r, call);
 
     return x != NULL && x->call == MORTISE_RUN_EXECUTE
-               ? mortise_inbox_size(r, x)
+               ? mortise_inbox_count_bytes(r, x)
                : 0;
 }
 
 bool mortise_run_has_messages(const struct mortise_run *r, uint64_t call)
 {
-    const struct exec *x = mortise_exec_at(r, call);
+    const struct exec *x = mortise_exec_find_by_handle(r, call);
 
     return x != NULL && x->call == MORTISE_RUN_EXECUTE &&
            mortise_inbox_has_messages(r, x);
 }
 
-bool mortise_run_offers(const struct mortise_run *r, uint64_t call,
-                        const char *tool)
+bool mortise_run_is_tool_offered(const struct mortise_run *r, uint64_t call,
+                                 const char *tool)
 {
-    const struct exec *x = mortise_exec_at(r, call);
+    const struct exec *x = mortise_exec_find_by_handle(r, call);
 
     return x == NULL || mortise_exec_is_offered(x, tool);
 }
 
-bool mortise_run_narrows(const struct mortise_run *r, uint64_t call)
+bool mortise_run_has_excluded_tools(const struct mortise_run *r, uint64_t call)
 {
-    const struct exec *x = mortise_exec_at(r, call);
+    const struct exec *x = mortise_exec_find_by_handle(r, call);
 
     return x != NULL && mortise_exec_is_narrowed(x);
 }
 
-json_t *mortise_run_view(struct mortise_run *r, uint64_t call)
+json_t *mortise_run_get_state_view(struct mortise_run *r, uint64_t call)
 {
-    struct exec *x = mortise_exec_at(r, call);
+    struct exec *x = mortise_exec_find_by_handle(r, call);
 
     while (x != NULL && x->serves != 0) /* a tool sees the state of its asker */
         x = x->frame->top->scope->owner;
@@ -857,12 +860,12 @@ uint64_t mortise_run_seq(const struct mortise_run *r)
     return r->seq;
 }
 
-uint64_t mortise_run_newest(const struct mortise_run *r)
+uint64_t mortise_run_get_newest_seq(const struct mortise_run *r)
 {
     return r->seq + (r->n_events > r->first_event);
 }
 
-uint64_t mortise_run_events(const struct mortise_run *r)
+uint64_t mortise_run_count_events(const struct mortise_run *r)
 {
     return r->n_events;
 }
@@ -883,14 +886,14 @@ void mortise_run_set_stored_status(struct mortise_run *r, int status,
     update_status(r);
 }
 
-bool mortise_run_is_going(const struct mortise_run *r)
+bool mortise_run_is_live(const struct mortise_run *r)
 {
     return r->live;
 }
 
 bool mortise_run_is_idle(const struct mortise_run *r)
 {
-    return !mortise_commit_is_going(r) && r->n_running == 0 &&
+    return !mortise_commit_has_work(r) && r->n_running == 0 &&
            r->synced == r->seq && r->held == NULL && r->applied_seq == 0;
 }
 

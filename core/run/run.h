@@ -101,13 +101,13 @@ struct mortise_result_in {
                     result lost: it is unknown whether its effect happened */
     uint64_t retry_after_ms;      /* an error: earliest time of a retry; 0: none
                                      given */
-    struct mortise_call_end ending;    /* of an error */
+    struct mortise_exit_info ending;   /* of an error */
     const struct mortise_usage *usage; /* however the call ended; NULL: none */
 };
 
 enum mortise_step_kind { /* step.c describes each kind */
                          MORTISE_STEP_READ = 1,
-                         MORTISE_STEP_LOOK,
+                         MORTISE_STEP_CHEAP_READ,
                          MORTISE_STEP_EFFECT,
                          MORTISE_STEP_QUESTION, /* body: {prompt, payload,
                                                    schema, assignees, for_ms},
@@ -170,7 +170,7 @@ struct mortise_command_list {
 struct mortise_model_ask {
     const struct mortise_pin *by; /* the plugin that connects to the model */
     json_t *said; /* {alias, ...}: the recorded description, for people */
-    /* The most that it uses (enum mortise_used), if known in advance; 0:
+    /* The most that it uses (enum mortise_usage_amount), if known in advance; 0:
      * unknown. */
     uint64_t most[MORTISE_USED_N];
 };
@@ -310,7 +310,8 @@ struct mortise_run_commit {
     /* Borrowed from the asker until the commit is taken. */
     const struct mortise_spawn_change **spawns;
     size_t n_spawns, cap_spawns;
-    struct mortise_spawn_spend spend; /* its origin is borrowed from the run */
+    struct mortise_spawn_budget_change
+        spend; /* its origin is borrowed from the run */
 };
 
 enum mortise_run_call_kind {
@@ -335,16 +336,17 @@ enum mortise_run_call_kind {
 };
 
 /* Is it a call of an operation other than its node's? */
-static inline bool mortise_call_is_beside(enum mortise_run_call_kind kind)
+static inline bool mortise_call_is_helper(enum mortise_run_call_kind kind)
 {
     return kind == MORTISE_RUN_COMPACT || kind == MORTISE_RUN_JUDGE;
 }
 
 /* Is it a check, a compaction or a judgement?  The steps of such a call are
  * recorded in `checks`. */
-static inline bool mortise_call_is_aside(enum mortise_run_call_kind kind)
+static inline bool
+mortise_call_is_check_or_helper(enum mortise_run_call_kind kind)
 {
-    return kind == MORTISE_RUN_CHECK || mortise_call_is_beside(kind);
+    return kind == MORTISE_RUN_CHECK || mortise_call_is_helper(kind);
 }
 
 enum { MORTISE_EXEC_PATH = 640 }; /* size of a buffer for an execution's path */
@@ -453,23 +455,23 @@ void mortise_run_free(struct mortise_run *r); /* NULL is fine */
 /* Building events has a cost, so they are built only while somebody watches.
  * Returns the number of durable events so far: later PUBLISH actions have a
  * greater seq; replay the stored checkpoints for the events up to it (once all
- * current commits are stored: mortise_run_newest()). */
+ * current commits are stored: mortise_run_get_newest_seq()). */
 uint64_t mortise_run_watch(struct mortise_run *r, bool on);
 
 /* Ephemeral events for a new watcher: a `node_start` for each call in flight.
  * A new array; NULL when memory ran out. */
-json_t *mortise_run_running(const struct mortise_run *r);
+json_t *mortise_run_list_running(const struct mortise_run *r);
 
 /* The state as the execution of a call sees it: {input, scratch, artifacts}, a
  * new reference; NULL when the call is not open or memory ran out.  Release it
  * before the next step, which changes values in place if they have no other
  * reference. */
-json_t *mortise_run_view(struct mortise_run *r, uint64_t call);
+json_t *mortise_run_get_state_view(struct mortise_run *r, uint64_t call);
 
 /* The earlier messages in the conversation of the call's node: a new list; NULL
  * when memory ran out.  The call must be open and its node have a
  * conversation. */
-json_t *mortise_run_conversation(struct mortise_run *r, uint64_t call);
+json_t *mortise_run_get_conversation(struct mortise_run *r, uint64_t call);
 
 /* Messages from people that the call's execution has not received: a list, to
  * be sent with that step, which is in flight.  They are received when the step
@@ -489,13 +491,13 @@ bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call);
 
 /* Does discovery allow the tool, PLUGIN/OPERATION or graph/NAME, for the
  * execution of an open call? */
-bool mortise_run_offers(const struct mortise_run *r, uint64_t call,
-                        const char *tool);
+bool mortise_run_is_tool_offered(const struct mortise_run *r, uint64_t call,
+                                 const char *tool);
 /* Does discovery exclude any tools of its node? */
-bool mortise_run_narrows(const struct mortise_run *r, uint64_t call);
+bool mortise_run_has_excluded_tools(const struct mortise_run *r, uint64_t call);
 
 /* The spawn handle of a child run, RUN/ID; NULL: the run is no child. */
-const char *mortise_run_spawned_by(const struct mortise_run *r);
+const char *mortise_run_get_spawn_handle(const struct mortise_run *r);
 /* Did an execution of the run claim a spawn handle? */
 bool mortise_run_has_children(const struct mortise_run *r);
 /* Is the run a child, or does it have children or wait for children? */
@@ -527,30 +529,32 @@ struct mortise_tree_use {
     bool waits;                     /* for releases by others */
 };
 /* False: it is in no tree, or its graph has no budget to share. */
-bool mortise_run_tree_use(const struct mortise_run *r,
-                          struct mortise_tree_use *out);
+bool mortise_run_get_tree_use(const struct mortise_run *r,
+                              struct mortise_tree_use *out);
 /* The amounts that the tree counts for it, with the commits made so far. */
-void mortise_run_tree_counted(const struct mortise_run *r,
-                              uint64_t out[MORTISE_N_SPENDS]);
+void mortise_run_get_tree_counted(const struct mortise_run *r,
+                                  uint64_t out[MORTISE_N_SPENDS]);
 
 /* The result of an ended child run, for its handle: {output: artifacts} if it
  * completed, {error} if it failed; a new reference, or NULL: none. */
-int mortise_run_end_result(struct mortise_run *r, json_t **out,
-                           struct mortise_err *err);
+int mortise_run_get_end_result(struct mortise_run *r, json_t **out,
+                               struct mortise_err *err);
 /* Has r finally given up the execution with this path, so that its children
  * must be cancelled (flow/left.c)?  False while a commit with `leaves` is newer
  * than `written`: ask again after that commit is written. */
-bool mortise_run_has_left(const struct mortise_run *r, const char *path,
-                          uint64_t written);
+bool mortise_run_has_abandoned(const struct mortise_run *r, const char *path,
+                               uint64_t written);
 /* Call fn() for each spawn handle whose child a step waits for.  The handle is
  * borrowed until fn() returns; fn() must not change the run. */
-void mortise_run_awaited(const struct mortise_run *r,
-                         void (*fn)(void *ud, const char *handle), void *ud);
+void mortise_run_for_each_awaited(const struct mortise_run *r,
+                                  void (*fn)(void *ud, const char *handle),
+                                  void *ud);
 
 /* Does the command give the answer of a step in doubt, or correct it?  The
  * method of the step ("http.request/1"), otherwise NULL.  Borrowed. */
-const char *mortise_run_resolved(const struct mortise_run *r,
-                                 const struct mortise_run_command *c);
+const char *
+mortise_run_get_resolved_method(const struct mortise_run *r,
+                                const struct mortise_run_command *c);
 
 /* Is the run cancelled, with finalizers that have not ended? */
 bool mortise_run_is_ending(const struct mortise_run *r);
@@ -559,38 +563,40 @@ bool mortise_run_is_ending(const struct mortise_run *r);
 bool mortise_run_has_kept_doubt(const struct mortise_run *r);
 
 /* Is the admission or a list of commands recorded under this id?  NULL: no. */
-bool mortise_run_knows_order(const struct mortise_run *r, const char *id);
+bool mortise_run_has_order(const struct mortise_run *r, const char *id);
 
 /* ---- queries ---------------------------------------------------------- */
 
 /* Follow the status over the entries of the next commit: *status, 0 at first,
  * becomes the status that the run ended with, or 0 when it continues. */
-void mortise_run_follow_end(const void *entries, size_t size, uint32_t *status);
+void mortise_run_update_end_status(const void *entries, size_t size,
+                                   uint32_t *status);
 
 /* The current graph; borrowed. */
 struct mortise_graph *mortise_run_graph(const struct mortise_run *r);
 /* The edited graph, {source, path?}, with which c approves the pending plan;
  * NULL: c does not do that. */
-const json_t *mortise_run_edited_plan(const struct mortise_run *r,
-                                      const struct mortise_run_command *c);
+const json_t *mortise_run_get_edited_plan(const struct mortise_run *r,
+                                          const struct mortise_run_command *c);
 /* Can the run be steered to this graph, the successor of its own, or (NULL) at
  * all?  `err` has the reason if not. */
-int mortise_run_may_steer(const struct mortise_run *r,
-                          const struct mortise_graph *to,
-                          struct mortise_err *err);
+int mortise_run_check_steer(const struct mortise_run *r,
+                            const struct mortise_graph *to,
+                            struct mortise_err *err);
 /* Has the node at this path (NODE, or TEAM/.../NODE, by their ids) started or
  * ended?  A static phrase to follow its name; NULL: not yet, or no such
  * node. */
-const char *mortise_run_begun(const struct mortise_run *r, const char *path);
+const char *mortise_run_get_node_progress(const struct mortise_run *r,
+                                          const char *path);
 int mortise_run_status(const struct mortise_run *r);
 /* A static string. */
 const char *mortise_run_reason(const struct mortise_run *r);
 uint64_t mortise_run_seq(const struct mortise_run *r);
 /* The commit that contains the newest events: the next one, if they are not
  * committed yet. */
-uint64_t mortise_run_newest(const struct mortise_run *r);
+uint64_t mortise_run_get_newest_seq(const struct mortise_run *r);
 /* The number of durable events so far. */
-uint64_t mortise_run_events(const struct mortise_run *r);
+uint64_t mortise_run_count_events(const struct mortise_run *r);
 /* Has a run with that status ended? */
 static inline bool mortise_run_has_ended(int status)
 {
@@ -603,7 +609,7 @@ void mortise_run_set_stored_status(struct mortise_run *r, int status,
                                    const char *reason);
 /* Does the run continue by itself?  False after a replay until the run is
  * resumed, and while it is paused. */
-bool mortise_run_is_going(const struct mortise_run *r);
+bool mortise_run_is_live(const struct mortise_run *r);
 /* Nothing is in flight (no call, no unsynced commit, no pending command), and
  * nothing will happen without a command or a deadline. */
 bool mortise_run_is_idle(const struct mortise_run *r);
@@ -617,7 +623,7 @@ json_t *mortise_run_show(const struct mortise_run *r,
                          const struct mortise_run *now);
 /* The entries of one checkpoint, for `history`: an array of objects.  The run
  * must have applied them, and may have applied later ones. */
-json_t *mortise_run_describe(const struct mortise_run *r, const void *entries,
-                             size_t size);
+json_t *mortise_run_describe_entries(const struct mortise_run *r,
+                                     const void *entries, size_t size);
 
 #endif

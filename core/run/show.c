@@ -27,7 +27,7 @@ static const char *get_work_name(const struct exec *x)
     if (x->state == X_RUNNING && x->call == MORTISE_RUN_COMPACT)
         return "compacting";
     return x->state == X_RUNNING || x->state == X_STOPPING ||
-                   x->state == X_INSIDE
+                   x->state == X_INNER_GRAPH
                ? "running"
                : NULL;
 }
@@ -42,7 +42,7 @@ static const char *get_status_name(const struct exec *x,
         [X_DONE] = "done",        [X_FAILED] = "failed",
         [X_CANCELLED] = "skipped"};
     const struct exec *y =
-        mortise_exec_is_over(x) ? NULL : find_live_exec(now, x);
+        mortise_exec_has_ended(x) ? NULL : find_live_exec(now, x);
 
     if (y != NULL && get_work_name(y) != NULL)
         return get_work_name(y);
@@ -58,7 +58,7 @@ static const char *format_known_time(char text[MORTISE_TIME_TEXT], uint64_t ms)
 {
     if (ms == 0)
         return NULL;
-    mortise_time_text(text, ms);
+    mortise_time_format(text, ms);
     return text;
 }
 
@@ -70,7 +70,7 @@ static json_t *build_after_json(const struct mortise_run *r,
     char path[MORTISE_EXEC_PATH];
 
     for (uint32_t i = 0; list != NULL && i < x->n_preds; i++) {
-        mortise_exec_path(r, r->execs[x->preds[i]], path);
+        mortise_exec_print_path(r, r->execs[x->preds[i]], path);
         if (json_array_append_new(list, json_string(path)) != 0)
             mortise_json_clear_ref(&list);
     }
@@ -82,14 +82,16 @@ static int put_budget_member(json_t *to, const struct mortise_run *r,
                              const struct scope *in)
 {
     return in->purse != NULL
-               ? json_object_set_new(to, "budget", mortise_budget_json(r, in))
+               ? json_object_set_new(to, "budget",
+                                     mortise_budget_make_json(r, in))
                : 0;
 }
 
 static bool is_unsettled(const struct mortise_run *r, const struct exec *x)
 {
-    return mortise_exec_is_over(x) ? mortise_doubt_is_kept(r, x)
-                                   : x->effect_open || mortise_step_is_open(x);
+    return mortise_exec_has_ended(x)
+               ? mortise_doubt_has_ended_open(r, x)
+               : x->effect_open || mortise_step_has_open_effect(x);
 }
 
 /* The results of its lookups. */
@@ -121,7 +123,7 @@ static int put_compacted_output(json_t *to, const struct mortise_node *n,
                        to, "compaction",
                        json_pack("{s:s, s:O*}", "how",
                                  told != NULL
-                                     ? mortise_json_text_of(told, "how")
+                                     ? mortise_json_get_text(told, "how")
                                      : "whole",
                                  "error", json_object_get(told, "error"))) != 0
                ? -1
@@ -146,7 +148,7 @@ static json_t *build_exec_json(const struct mortise_run *r,
     char started[MORTISE_TIME_TEXT], ended[MORTISE_TIME_TEXT];
     json_t *out;
 
-    mortise_exec_path(r, x, path);
+    mortise_exec_print_path(r, x, path);
     out = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:o, s:s*, s:s*, s:O*,"
                     " s:o*, s:O*, s:O*, s:O*, s:O*}",
                     "node", mortise_exec_node(r, x)->id, "path", path, "type",
@@ -176,7 +178,7 @@ static json_t *build_exec_json(const struct mortise_run *r,
          put_role_member(out, mortise_exec_node(r, x)) != 0))
         mortise_json_clear_ref(&out);
     if (out != NULL &&
-        (mortise_usage_put(out, x) != 0 ||
+        (mortise_usage_add_exec_json(out, x) != 0 ||
          (x->child != NULL &&
           put_budget_member(out, r, x->child->scope) != 0) ||
          (x->state == X_FAILED && !x->handled && x->resolved != NULL &&
@@ -191,8 +193,8 @@ static json_t *build_exec_json(const struct mortise_run *r,
 static json_t *build_unstarted_node_json(const struct mortise_run *r,
                                          uint32_t i)
 {
-    bool skipped =
-        mortise_run_is_finished(r) || mortise_frame_skipped(r->frames[0], i);
+    bool skipped = mortise_run_is_finished(r) ||
+                   mortise_frame_has_skipped(r->frames[0], i);
 
     return json_pack("{s:s, s:s, s:s}", "node", r->graph->nodes[i].id, "type",
                      mortise_node_type_name(r->graph->nodes[i].type), "status",
@@ -261,7 +263,7 @@ static int add_exec_requests(json_t *list, const struct mortise_run *r,
     }
     if (rv != 0 || x->request[0] == '\0')
         return rv;
-    own = x->ask == MORTISE_ASK_BUDGET ? mortise_budget_request(r, x)
+    own = x->ask == MORTISE_ASK_BUDGET ? mortise_budget_make_request(r, x)
                                        : json_incref(x->payload);
     rv = own != NULL ? add_pending_request(list, own, x->deadline_ms) : -1;
     json_decref(own);
@@ -288,7 +290,8 @@ static json_t *build_state_json(struct mortise_run *r)
 {
     json_t *state, *out;
 
-    if (mortise_view_total(r, r->frames[0], false, &state, NULL) != MORTISE_OK)
+    if (mortise_view_fold_all(r, r->frames[0], false, &state, NULL) !=
+        MORTISE_OK)
         return json_pack("{s:O}", "input", r->frames[0]->scope->input);
     out = json_pack("{s:O, s:O, s:O}", "input", r->frames[0]->scope->input,
                     "scratch", json_object_get(state, "scratch"), "artifacts",
@@ -303,13 +306,13 @@ json_t *mortise_run_show(const struct mortise_run *run,
     /* Folding only fills caches of the run. */
     struct mortise_run *r = (struct mortise_run *)(uintptr_t)run;
     const struct exec *held =
-        r->status == MORTISE_RUN_PAUSED ? mortise_limit_holds(r) : NULL;
+        r->status == MORTISE_RUN_PAUSED ? mortise_limit_find_blocked(r) : NULL;
     char digest[MORTISE_DIGEST_HEX], head[MORTISE_UUID_TEXT];
     char created[MORTISE_TIME_TEXT], updated[MORTISE_TIME_TEXT];
     json_t *out;
 
-    mortise_hex(digest, r->graph->digest, MORTISE_DIGEST);
-    mortise_uuid_text(head, r->head);
+    mortise_hex_encode(digest, r->graph->digest, MORTISE_DIGEST);
+    mortise_uuid_format(head, r->head);
     out = json_pack(
         "{s:s, s:s, s:{s:s, s:s, s:s}, s:s, s:s, s:I, s:s, s:i,"
         " s:o, s:o, s:o, s:o, s:O?, s:s*, s:s*}",
@@ -319,27 +322,28 @@ json_t *mortise_run_show(const struct mortise_run *run,
         r->reason, "seq", (json_int_t)r->seq, "checkpoint", head, "steps",
         (int)r->n_finished, "state", build_state_json(r), "nodes",
         build_nodes_json(r, now), "pending", build_pending_json(r), "plugins",
-        mortise_pins_show(r), "error", r->error, "created",
+        mortise_pins_make_show_json(r), "error", r->error, "created",
         format_known_time(created, r->created_ms), "updated",
         format_known_time(updated, r->time_ms));
     if (out != NULL &&
         ((r->n_inbox > 0 &&
-          json_object_set_new(out, "told", mortise_inbox_json(r)) != 0) ||
+          json_object_set_new(out, "told", mortise_inbox_make_json(r)) != 0) ||
          (held != NULL &&
-          json_object_set_new(out, "limit", mortise_limit_json(r, held)) !=
+          json_object_set_new(out, "limit", mortise_limit_make_json(r, held)) !=
               0) ||
          (mortise_outbox_is_stuck(r) &&
-          json_object_set_new(out, "unwritten", mortise_outbox_json(r)) != 0) ||
-         mortise_usage_put_all(out, r) != 0 ||
-         (mortise_pins_dev(r) &&
-          json_object_set_new(out, "unsigned", mortise_pins_dev_json(r)) !=
+          json_object_set_new(out, "unwritten", mortise_outbox_make_json(r)) !=
+              0) ||
+         mortise_usage_add_run_json(out, r) != 0 ||
+         (mortise_pins_has_unsigned(r) &&
+          json_object_set_new(out, "unsigned", mortise_pins_list_unsigned(r)) !=
               0) ||
          put_budget_member(out, r, r->frames[0]->scope) != 0))
         mortise_json_clear_ref(&out);
     return out;
 }
 
-json_t *mortise_run_running(const struct mortise_run *r)
+json_t *mortise_run_list_running(const struct mortise_run *r)
 {
     json_t *list = json_array();
 
@@ -348,8 +352,8 @@ json_t *mortise_run_running(const struct mortise_run *r)
 
         if ((x->state == X_RUNNING || x->state == X_STOPPING) &&
             x->call < MORTISE_RUN_LOOKUP &&
-            json_array_append_new(list,
-                                  mortise_event_live(r, x, "node_start")) != 0)
+            json_array_append_new(
+                list, mortise_event_make_live(r, x, "node_start")) != 0)
             mortise_json_clear_ref(&list);
     }
     return list;

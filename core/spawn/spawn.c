@@ -93,7 +93,7 @@ const char *mortise_spawn_status_name(int status)
     return status > 0 ? NAME_OF(statuses, status) : NULL;
 }
 
-enum mortise_spawn_status mortise_spawn_status_of(const char *word)
+enum mortise_spawn_status mortise_spawn_parse_status(const char *word)
 {
     for (size_t i = 1; i < sizeof statuses / sizeof statuses[0]; i++)
         if (strcmp(statuses[i], word) == 0)
@@ -108,33 +108,34 @@ static void finish_spawn_id(char id[MORTISE_SPAWN_ID], struct mortise_hasher *h)
     uint8_t digest[MORTISE_DIGEST];
 
     mortise_hasher_final(h, digest);
-    mortise_hex(id, digest, (MORTISE_SPAWN_ID - 1) / 2);
+    mortise_hex_encode(id, digest, (MORTISE_SPAWN_ID - 1) / 2);
 }
 
-void mortise_spawn_id(char id[MORTISE_SPAWN_ID], const uint8_t *store,
-                      size_t store_size, const char *tenant, const char *parent,
-                      const char *execution, const char *call)
+void mortise_spawn_make_id(char id[MORTISE_SPAWN_ID], const uint8_t *store,
+                           size_t store_size, const char *tenant,
+                           const char *parent, const char *execution,
+                           const char *call)
 {
     struct mortise_hasher h;
 
     mortise_hasher_init(&h);
-    mortise_hasher_str(&h, "spawn");
-    mortise_hasher_field(&h, store, store_size);
-    mortise_hasher_str(&h, tenant);
-    mortise_hasher_str(&h, parent);
-    mortise_hasher_str(&h, execution);
-    mortise_hasher_str(&h, call);
+    mortise_hasher_add_str(&h, "spawn");
+    mortise_hasher_add_field(&h, store, store_size);
+    mortise_hasher_add_str(&h, tenant);
+    mortise_hasher_add_str(&h, parent);
+    mortise_hasher_add_str(&h, execution);
+    mortise_hasher_add_str(&h, call);
     finish_spawn_id(id, &h);
 }
 
-void mortise_spawn_child(char child[MORTISE_SPAWN_ID],
-                         const char id[MORTISE_SPAWN_ID])
+void mortise_spawn_make_child_id(char child[MORTISE_SPAWN_ID],
+                                 const char id[MORTISE_SPAWN_ID])
 {
     struct mortise_hasher h;
 
     mortise_hasher_init(&h);
-    mortise_hasher_str(&h, "spawned run");
-    mortise_hasher_str(&h, id);
+    mortise_hasher_add_str(&h, "spawned run");
+    mortise_hasher_add_str(&h, id);
     finish_spawn_id(child, &h);
 }
 
@@ -225,7 +226,7 @@ int mortise_spawn_after_claim(const struct mortise_spawn *was,
         return MORTISE_OK;
     }
     *now = *was;
-    if (mortise_spawn_is_over(was)) {
+    if (mortise_spawn_has_ended(was)) {
         *outcome = MORTISE_SPAWN_ALREADY_SETTLED;
         return MORTISE_OK;
     }
@@ -282,7 +283,7 @@ static int fail_already_settled(const struct mortise_spawn *was,
 static void advance_spawn_state(struct mortise_spawn *now,
                                 enum mortise_spawn_state to, uint64_t now_ms)
 {
-    assert(to > now->state && !mortise_spawn_is_over(now));
+    assert(to > now->state && !mortise_spawn_has_ended(now));
     now->state = to;
     now->updated_ms = now_ms;
 }
@@ -331,7 +332,7 @@ int mortise_spawn_after_register(const struct mortise_spawn *was,
                             "the spawn handle of call '%s' and name '%s' "
                             "already has the child %s",
                             was->call, was->name, was->child);
-    if (mortise_spawn_is_over(was))
+    if (mortise_spawn_has_ended(was))
         return fail_already_settled(was, err);
     now->child = child;
     advance_spawn_state(now, MORTISE_SPAWN_CREATED, now_ms);
@@ -358,7 +359,7 @@ int mortise_spawn_after_advance(const struct mortise_spawn *was,
     assert(state == MORTISE_SPAWN_DISPATCHED || state == MORTISE_SPAWN_RUNNING);
     if (rv != MORTISE_OK)
         return rv;
-    if (mortise_spawn_is_over(was))
+    if (mortise_spawn_has_ended(was))
         return fail_already_settled(was, err);
     if (was->state == MORTISE_SPAWN_PENDING)
         return fail_no_child(was, err);
@@ -389,7 +390,7 @@ int mortise_spawn_after_settle(const struct mortise_spawn *was,
     if (rv != MORTISE_OK)
         return rv;
     *now = *was;
-    if (mortise_spawn_is_over(was))
+    if (mortise_spawn_has_ended(was))
         return has_same_end(was, status, result, result_size)
                    ? MORTISE_OK
                    : fail_already_settled(was, err);
@@ -408,7 +409,7 @@ int mortise_spawn_after_report(const struct mortise_spawn *was,
 {
     if (was == NULL)
         return mortise_fail(err, MORTISE_ENOTFOUND, "no such spawn handle");
-    if (mortise_spawn_is_over(was))
+    if (mortise_spawn_has_ended(was))
         return fail_already_settled(was, err);
     if (attempt < was->attempt)
         return mortise_fail(err, MORTISE_ESTALE_ATTEMPT,
@@ -433,7 +434,7 @@ int mortise_spawn_can_receive(const struct mortise_spawn *s, uint32_t attempt,
             err, MORTISE_EDENIED,
             "the child '%s' is not a run, so it cannot receive messages",
             s->name);
-    if (mortise_spawn_is_over(s))
+    if (mortise_spawn_has_ended(s))
         return fail_already_settled(s, err);
     if (s->state == MORTISE_SPAWN_PENDING)
         return mortise_fail(err, MORTISE_ENOT_RUNNING,
@@ -468,7 +469,7 @@ void mortise_spawn_after_abandon(const struct mortise_spawn *was,
                                  uint64_t now_ms, struct mortise_spawn *now)
 {
     *now = *was;
-    if (mortise_spawn_is_over(was))
+    if (mortise_spawn_has_ended(was))
         return;
     now->status = MORTISE_SPAWN_GIVEN_UP;
     advance_spawn_state(now, MORTISE_SPAWN_ABANDONED, now_ms);
@@ -476,16 +477,16 @@ void mortise_spawn_after_abandon(const struct mortise_spawn *was,
 
 /* ---- counters and changes ------------------------------------------------ */
 
-bool mortise_spawn_count(struct mortise_spawn_tree *tree,
-                         const struct mortise_spawn *was,
-                         const struct mortise_spawn *now)
+bool mortise_spawn_update_counters(struct mortise_spawn_tree *tree,
+                                   const struct mortise_spawn *was,
+                                   const struct mortise_spawn *now)
 {
     uint64_t made = was == NULL;
-    uint64_t ended = was != NULL && !mortise_spawn_is_over(was) &&
-                     mortise_spawn_is_over(now);
+    uint64_t ended = was != NULL && !mortise_spawn_has_ended(was) &&
+                     mortise_spawn_has_ended(now);
     uint64_t of_detached = now->detached;
 
-    assert(was != NULL || !mortise_spawn_is_over(now)); /* (4) */
+    assert(was != NULL || !mortise_spawn_has_ended(now)); /* (4) */
     if (tree->active < ended || tree->detached_active < ended * of_detached)
         return false;
     tree->total += made;
@@ -495,8 +496,9 @@ bool mortise_spawn_count(struct mortise_spawn_tree *tree,
     return true;
 }
 
-void mortise_spawn_spend(struct mortise_spawn_budget *purse, bool is_there,
-                         const struct mortise_spawn_spend *s)
+void mortise_spawn_budget_change(struct mortise_spawn_budget *purse,
+                                 bool is_there,
+                                 const struct mortise_spawn_budget_change *s)
 {
     for (size_t k = 0; k < MORTISE_SPAWN_AMOUNTS; k++) {
         uint64_t used = (is_there ? purse->used[k] : 0) + s->plus[k];

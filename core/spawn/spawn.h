@@ -66,7 +66,7 @@ struct mortise_spawn_budget {
 };
 
 /* The change of a purse by a commit of one of these runs. */
-struct mortise_spawn_spend {
+struct mortise_spawn_budget_change {
     const char *origin; /* NULL: no change */
     bool opens;         /* create the purse with these bounds */
     bool raises;        /* raise its bounds to these if they are higher */
@@ -91,9 +91,9 @@ struct mortise_spawn_caps {
 extern const struct mortise_spawn_caps mortise_spawn_default_caps;
 
 /* MORTISE_SPAWN_UNENDED if the word is no status. */
-enum mortise_spawn_status mortise_spawn_status_of(const char *word);
+enum mortise_spawn_status mortise_spawn_parse_status(const char *word);
 
-static inline bool mortise_spawn_is_over(const struct mortise_spawn *s)
+static inline bool mortise_spawn_has_ended(const struct mortise_spawn *s)
 {
     return s->state >= MORTISE_SPAWN_SETTLED;
 }
@@ -103,12 +103,13 @@ static inline bool mortise_spawn_is_over(const struct mortise_spawn *s)
 /* The id of a handle in its parent: a hash of the store's identity and the
  * call's identity.  It is the same after a crash, and differs in another
  * store. */
-void mortise_spawn_id(char id[MORTISE_SPAWN_ID], const uint8_t *store,
-                      size_t store_size, const char *tenant, const char *parent,
-                      const char *execution, const char *call);
+void mortise_spawn_make_id(char id[MORTISE_SPAWN_ID], const uint8_t *store,
+                           size_t store_size, const char *tenant,
+                           const char *parent, const char *execution,
+                           const char *call);
 /* The id of the child's run, if the child is native. */
-void mortise_spawn_child(char child[MORTISE_SPAWN_ID],
-                         const char id[MORTISE_SPAWN_ID]);
+void mortise_spawn_make_child_id(char child[MORTISE_SPAWN_ID],
+                                 const char id[MORTISE_SPAWN_ID]);
 
 /* ---- operations ------------------------------------------------------------
  *
@@ -204,15 +205,16 @@ void mortise_spawn_after_abandon(const struct mortise_spawn *was,
 
 /* Update the counters after `was` (NULL: none) became `now`.  False, without a
  * change: the counters do not match a tree with `was`. */
-bool mortise_spawn_count(struct mortise_spawn_tree *tree,
-                         const struct mortise_spawn *was,
-                         const struct mortise_spawn *now);
+bool mortise_spawn_update_counters(struct mortise_spawn_tree *tree,
+                                   const struct mortise_spawn *was,
+                                   const struct mortise_spawn *now);
 
 /* Apply a change to the purse; `is_there`: it existed before.  Used amounts do
  * not go below 0: a salvaged store may have runs that its purse did not
  * count. */
-void mortise_spawn_spend(struct mortise_spawn_budget *purse, bool is_there,
-                         const struct mortise_spawn_spend *s);
+void mortise_spawn_budget_change(struct mortise_spawn_budget *purse,
+                                 bool is_there,
+                                 const struct mortise_spawn_budget_change *s);
 
 /* ---- a change for the store ---------------------------------------------- */
 

@@ -30,7 +30,7 @@ static const struct mortise_store_maker *find_store_maker(const char *path)
     return makers[i];
 }
 
-bool mortise_store_is_there(const char *path)
+bool mortise_store_is_present(const char *path)
 {
     return find_store_maker(path)->is_there(path);
 }
@@ -86,8 +86,8 @@ void mortise_store_read(struct mortise_store *s, struct mortise_read *r)
     s->ops->read(s, r);
 }
 
-void mortise_store_attach(struct mortise_store *s, void (*wake)(void *ud),
-                          void *ud)
+void mortise_store_set_wake(struct mortise_store *s, void (*wake)(void *ud),
+                            void *ud)
 {
     s->wake = wake;
     s->wake_ud = ud;
@@ -118,9 +118,9 @@ int mortise_store_write(struct mortise_store *s,
     return s->ops->write(s, commits, n, err);
 }
 
-void mortise_store_cache_bound(struct mortise_store *s, uint64_t bytes)
+void mortise_store_set_cache_limit(struct mortise_store *s, uint64_t bytes)
 {
-    s->ops->cache_bound(s, bytes);
+    s->ops->set_cache_limit(s, bytes);
 }
 
 int mortise_store_remove(struct mortise_store *s, struct mortise_removal *list,
@@ -141,38 +141,38 @@ int mortise_store_set_overdue_time(struct mortise_store *s, uint64_t ms,
     return s->ops->note(s, ms, err);
 }
 
-void mortise_store_sweep_begin(struct mortise_store *s)
+void mortise_store_start_graph_sweep(struct mortise_store *s)
 {
-    s->ops->sweep_begin(s);
+    s->ops->start_graph_sweep(s);
 }
 
-void mortise_store_sweep_keep(struct mortise_store *s,
-                              const uint8_t (*digests)[MORTISE_DIGEST],
-                              size_t n)
+void mortise_store_keep_graphs(struct mortise_store *s,
+                               const uint8_t (*digests)[MORTISE_DIGEST],
+                               size_t n)
 {
-    s->ops->sweep_keep(s, digests, n);
+    s->ops->keep_graphs(s, digests, n);
 }
 
-int mortise_store_sweep(struct mortise_store *s, bool *more,
-                        struct mortise_err *err)
+int mortise_store_sweep_graphs(struct mortise_store *s, bool *more,
+                               struct mortise_err *err)
 {
     return s->ops->sweep(s, more, err);
 }
 
-int mortise_store_mark_get(struct mortise_store *s, const char *name,
+int mortise_store_get_mark(struct mortise_store *s, const char *name,
                            uint64_t *value, struct mortise_err *err)
 {
-    return s->ops->mark_get(s, name, value, err);
+    return s->ops->get_mark(s, name, value, err);
 }
 
-int mortise_store_mark_put(struct mortise_store *s, const char *name,
-                           uint64_t value, struct mortise_err *err)
+int mortise_store_raise_mark(struct mortise_store *s, const char *name,
+                             uint64_t value, struct mortise_err *err)
 {
-    return s->ops->mark_put(s, name, value, false, err);
+    return s->ops->put_mark(s, name, value, false, err);
 }
 
-int mortise_store_mark_set(struct mortise_store *s, const char *name,
+int mortise_store_set_mark(struct mortise_store *s, const char *name,
                            uint64_t value, struct mortise_err *err)
 {
-    return s->ops->mark_put(s, name, value, true, err);
+    return s->ops->put_mark(s, name, value, true, err);
 }

@@ -86,7 +86,7 @@ struct mortise_kv {
 };
 
 /* The result of a call, cached for identical calls. */
-struct mortise_cached {
+struct mortise_cached_result {
     uint8_t key[MORTISE_DIGEST];
     const char *value; /* JSON */
     size_t value_size;
@@ -106,7 +106,7 @@ struct mortise_commit {
     size_t n_closes;
     const struct mortise_kv *kvs; /* applied in this order */
     size_t n_kvs;
-    const struct mortise_cached *cached;
+    const struct mortise_cached_result *cached;
     size_t n_cached;
     /* Changes of spawn handles, each handle at most once, and the counters of
      * their trees.  The whole commit conflicts if a change no longer fits the
@@ -116,7 +116,7 @@ struct mortise_commit {
     size_t n_spawns;
     /* The change of a tree's purse.  It is ignored if the purse neither exists
      * nor is opened here: its origin was removed. */
-    struct mortise_spawn_spend spend;
+    struct mortise_spawn_budget_change spend;
     /* For a commit that ends its run (by its head's status): the result for the
      * handle whose child is this run, if there is one.  The commit settles that
      * handle, unless it has ended already.  It also abandons handles that this
@@ -197,8 +197,8 @@ enum mortise_read_kind {
     /* tenant, run: found.tombstone.  MORTISE_ENOTFOUND: no run with that id was
      * removed. */
     MORTISE_READ_REMOVED,
-    /* found.noted_ms: the time of the last mortise_store_set_overdue_time(); 0: none. */
-    MORTISE_READ_NOTED,
+    /* found.overdue_found_ms: the time of the last mortise_store_set_overdue_time(); 0: none. */
+    MORTISE_READ_OVERDUE_TIME,
     /* tenant, run, id: calls spawn() once, for that handle of the parent `run`.
      * MORTISE_ENOTFOUND, without a message: no such handle. */
     MORTISE_READ_SPAWN,
@@ -238,7 +238,7 @@ struct mortise_read {
             size_t n_files;
         };
         size_t n;
-        uint64_t noted_ms;
+        uint64_t overdue_found_ms;
         struct mortise_tombstone tombstone;
         struct mortise_spawn_tree tree;
         struct mortise_spawn_budget purse;
@@ -273,7 +273,7 @@ struct mortise_store {
     int dir;
     /* The mode of that directory, if opening removed permissions of other users
      * from it; 0: it did not. */
-    mode_t was_open;
+    mode_t closed_off_mode;
     /* The number of this opening: one more than that of the last opening that
      * wrote.  It becomes durable with the first write, so an opening that only
      * reads writes no record. */
@@ -282,7 +282,7 @@ struct mortise_store {
      * and durable before or with anything written under them.  A store without
      * an identity gets one with the first write of an opening. */
     uint8_t identity[MORTISE_STORE_ID];
-    /* set by mortise_store_attach() */
+    /* set by mortise_store_set_wake() */
     void (*wake)(void *ud);
     void *wake_ud;
 };
@@ -305,19 +305,19 @@ struct mortise_store_ops {
 
     int (*write)(struct mortise_store *s, struct mortise_commit *const *commits,
                  size_t n, struct mortise_err *err);
-    void (*cache_bound)(struct mortise_store *s, uint64_t bytes);
+    void (*set_cache_limit)(struct mortise_store *s, uint64_t bytes);
     int (*remove)(struct mortise_store *s, struct mortise_removal *list,
                   size_t n, uint64_t now_ms, struct mortise_err *err);
     int (*remove_rest)(struct mortise_store *s, bool *more,
                        struct mortise_err *err);
     int (*note)(struct mortise_store *s, uint64_t ms, struct mortise_err *err);
-    void (*sweep_begin)(struct mortise_store *s);
-    void (*sweep_keep)(struct mortise_store *s,
-                       const uint8_t (*digests)[MORTISE_DIGEST], size_t n);
+    void (*start_graph_sweep)(struct mortise_store *s);
+    void (*keep_graphs)(struct mortise_store *s,
+                        const uint8_t (*digests)[MORTISE_DIGEST], size_t n);
     int (*sweep)(struct mortise_store *s, bool *more, struct mortise_err *err);
-    int (*mark_get)(struct mortise_store *s, const char *name, uint64_t *value,
+    int (*get_mark)(struct mortise_store *s, const char *name, uint64_t *value,
                     struct mortise_err *err);
-    int (*mark_put)(struct mortise_store *s, const char *name, uint64_t value,
+    int (*put_mark)(struct mortise_store *s, const char *name, uint64_t value,
                     bool may_fall, struct mortise_err *err);
 };
 
@@ -336,7 +336,7 @@ struct mortise_store_maker {
 
 /* ---- store.c: opening ---------------------------------------------------- */
 
-bool mortise_store_is_there(const char *path);
+bool mortise_store_is_present(const char *path);
 /* Open the store in the directory `path`, which is made (0700) if missing.
  * MORTISE_EBUSY: another process holds it; the message has its pid.
  * MORTISE_EFORMAT: another format; the store is unchanged.  MORTISE_ECORRUPT: a
@@ -370,8 +370,8 @@ void mortise_store_read(struct mortise_store *s, struct mortise_read *r);
 /* Call before the first read. wake(ud) is called [any] when there is an answer
  * to deliver.  Without it, only mortise_store_wait() gets answers that come
  * later. */
-void mortise_store_attach(struct mortise_store *s, void (*wake)(void *ud),
-                          void *ud);
+void mortise_store_set_wake(struct mortise_store *s, void (*wake)(void *ud),
+                            void *ud);
 /* Is a read in flight? */
 bool mortise_store_is_reading(const struct mortise_store *s);
 /* Call done() for the reads whose answers have arrived. */
@@ -395,7 +395,7 @@ int mortise_store_write(struct mortise_store *s,
                         struct mortise_err *err);
 /* Set the size in bytes of the result cache, enforced from the next write on;
  * the default is 0.  Call it before other writes. */
-void mortise_store_cache_bound(struct mortise_store *s, uint64_t bytes);
+void mortise_store_set_cache_limit(struct mortise_store *s, uint64_t bytes);
 
 /* Remove runs with all their data, in one batch that is not synced: a power
  * failure restores whole runs only.  A run stays if it changed since, or has an
@@ -410,26 +410,26 @@ int mortise_store_remove_rest(struct mortise_store *s, bool *more,
 int mortise_store_set_overdue_time(struct mortise_store *s, uint64_t ms,
                                    struct mortise_err *err);
 
-/* Remove unused graphs: call sweep_begin(), then sweep_keep() with the graph of
+/* Remove unused graphs: call start_graph_sweep(), then keep_graphs() with the graph of
  * each head, then sweep() for one batch a call while *more.  The store itself
  * keeps the graphs of runs that are admitted or steered meanwhile. sweep() does
- * nothing without sweep_begin(), or after an error or a reopen since then. */
-void mortise_store_sweep_begin(struct mortise_store *s);
-void mortise_store_sweep_keep(struct mortise_store *s,
-                              const uint8_t (*digests)[MORTISE_DIGEST],
-                              size_t n);
-int mortise_store_sweep(struct mortise_store *s, bool *more,
-                        struct mortise_err *err);
+ * nothing without start_graph_sweep(), or after an error or a reopen since then. */
+void mortise_store_start_graph_sweep(struct mortise_store *s);
+void mortise_store_keep_graphs(struct mortise_store *s,
+                               const uint8_t (*digests)[MORTISE_DIGEST],
+                               size_t n);
+int mortise_store_sweep_graphs(struct mortise_store *s, bool *more,
+                               struct mortise_err *err);
 
 /* Small durable numbers ("plugin:NAME KEY" -> highest seq seen), used when the
  * engine starts.  The default is 0.
- * mortise_store_mark_put() only increases a number. */
-int mortise_store_mark_get(struct mortise_store *s, const char *name,
+ * mortise_store_raise_mark() only increases a number. */
+int mortise_store_get_mark(struct mortise_store *s, const char *name,
                            uint64_t *value, struct mortise_err *err);
-int mortise_store_mark_put(struct mortise_store *s, const char *name,
-                           uint64_t value, struct mortise_err *err);
+int mortise_store_raise_mark(struct mortise_store *s, const char *name,
+                             uint64_t value, struct mortise_err *err);
 /* Set a number to a value that may be lower, for a deliberate rollback. */
-int mortise_store_mark_set(struct mortise_store *s, const char *name,
+int mortise_store_set_mark(struct mortise_store *s, const char *name,
                            uint64_t value, struct mortise_err *err);
 
 #endif

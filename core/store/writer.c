@@ -6,7 +6,7 @@
  *   (1) Every commit that mortise_writer_submit() accepts is answered exactly
  *       once through `done`, in order, in any case.
  *   (2) One batch is in progress at any time, here or in
- *       mortise_writer_inline().  So the store has one writer.
+ *       mortise_writer_write_inline().  So the store has one writer.
  *   (3) After a failed write nothing is written until mortise_writer_reset().
  *       Queued commits are answered with that error, because they were built on
  *       commits that may not exist (R6b).
@@ -39,7 +39,7 @@ struct queue {
 struct mortise_writer {
     struct mortise_store *store;   /* borrowed, outlives the writer */
     const struct mortise_mem *mem; /* borrowed */
-    mortise_written_fn *done;
+    mortise_writer_done_fn *done;
     void *ud;
     pthread_t thread;
     struct queue taken; /* owned by the store thread */
@@ -157,7 +157,7 @@ static void *store_thread(void *ud)
 {
     struct mortise_writer *w = ud;
 
-    mortise_thread_name("mortise-store");
+    mortise_thread_set_name("mortise-store");
     pthread_mutex_lock(&w->lock);
     while (take_commits(w)) {
         pthread_mutex_unlock(&w->lock);
@@ -188,7 +188,7 @@ static void free_writer(struct mortise_writer *w)
 
 int mortise_writer_start(struct mortise_writer **out, struct mortise_store *s,
                          const struct mortise_mem *mem,
-                         mortise_written_fn *done, void *ud,
+                         mortise_writer_done_fn *done, void *ud,
                          struct mortise_err *err)
 {
     struct mortise_writer *w = mortise_zalloc(mem, sizeof *w);
@@ -266,9 +266,9 @@ int mortise_writer_submit(struct mortise_writer *w,
     return taken ? MORTISE_OK : mortise_nomem(err);
 }
 
-bool mortise_writer_inline(struct mortise_writer *w,
-                           struct mortise_commit *const *commits, size_t n,
-                           int *result, struct mortise_err *err)
+bool mortise_writer_write_inline(struct mortise_writer *w,
+                                 struct mortise_commit *const *commits,
+                                 size_t n, int *result, struct mortise_err *err)
 {
     struct mortise_err why;
     bool ours;

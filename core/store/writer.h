@@ -16,13 +16,14 @@
 
 struct mortise_writer;
 
-typedef void mortise_written_fn(void *ud, struct mortise_commit *const *commits,
-                                size_t n, int result,
-                                const struct mortise_err *err);
+typedef void mortise_writer_done_fn(void *ud,
+                                    struct mortise_commit *const *commits,
+                                    size_t n, int result,
+                                    const struct mortise_err *err);
 
 int mortise_writer_start(struct mortise_writer **out, struct mortise_store *s,
                          const struct mortise_mem *mem,
-                         mortise_written_fn *done, void *ud,
+                         mortise_writer_done_fn *done, void *ud,
                          struct mortise_err *err);
 /* Writes the submitted commits first.  NULL is allowed. */
 void mortise_writer_stop(struct mortise_writer *w);
@@ -32,9 +33,10 @@ int mortise_writer_submit(struct mortise_writer *w,
                           struct mortise_err *err);
 /* Write on this thread, if nothing is queued or in progress.  False: it is;
  * submit instead.  True: *result has the result, and `done` is not called. */
-bool mortise_writer_inline(struct mortise_writer *w,
-                           struct mortise_commit *const *commits, size_t n,
-                           int *result, struct mortise_err *err);
+bool mortise_writer_write_inline(struct mortise_writer *w,
+                                 struct mortise_commit *const *commits,
+                                 size_t n, int *result,
+                                 struct mortise_err *err);
 /* Wait until all submitted commits are answered, then clear the failure. */
 void mortise_writer_reset(struct mortise_writer *w);
 

@@ -91,7 +91,7 @@ struct cel_source {
     const char *text; /* in the arena */
     size_t n;
     struct mortise_arena *arena;
-    struct mortise_cel_where *where; /* set after an error */
+    struct mortise_cel_range *where; /* set after an error */
     struct mortise_escape *out;      /* the exit of all errors */
 };
 
@@ -105,8 +105,8 @@ _Noreturn void mortise_cel_fail(const struct cel_source *src, int code,
     mortise_cel_fail(src, MORTISE_EINVAL, (at)->offset, (at)->length,          \
                      __VA_ARGS__)
 /* Allocate in the source's arena. */
-static inline void *cel_room(const struct cel_source *src, size_t n,
-                             size_t size)
+static inline void *cel_source_alloc(const struct cel_source *src, size_t n,
+                                     size_t size)
 {
     return mortise_escape_alloc(src->out, src->arena, n, size);
 }
@@ -128,7 +128,7 @@ unsigned mortise_cel_check(const struct cel_source *src, struct cel_node *root,
                            const struct mortise_cel_scope *scope,
                            uint32_t *n_slots);
 /* "string", "string or null", "anything". */
-void mortise_cel_kinds_text(unsigned kinds, char out[MORTISE_CEL_WORDS]);
+void mortise_cel_format_kinds(unsigned kinds, char out[MORTISE_CEL_WORDS]);
 
 /* ---- functions ------------------------------------------------------- */
 

@@ -53,7 +53,7 @@ static void copy_source_text(struct cel_source *src, const char *text, size_t n)
             mortise_cel_fail(src, MORTISE_EINVAL, i, 1,
                              "this byte is not valid UTF-8");
     }
-    copy = cel_room(src, n + 1, 1);
+    copy = cel_source_alloc(src, n + 1, 1);
     memcpy(copy, text, n);
     src->text = copy;
 }
@@ -62,11 +62,12 @@ static void copy_source_text(struct cel_source *src, const char *text, size_t n)
 static void copy_scope_names(struct compiler *c)
 {
     size_t n = c->scope->n;
-    struct mortise_cel_name *names = cel_room(&c->src, n, sizeof *names);
+    struct mortise_cel_name *names =
+        cel_source_alloc(&c->src, n, sizeof *names);
 
     for (size_t i = 0; i < n; i++) {
         const char *name = c->scope->names[i].name;
-        char *copy = cel_room(&c->src, strlen(name) + 1, 1);
+        char *copy = cel_source_alloc(&c->src, strlen(name) + 1, 1);
 
         names[i].name = strcpy(copy, name);
     }
@@ -89,7 +90,7 @@ static uint32_t get_used_names(const struct cel_node *n)
 static void write_path_key(struct mortise_buf *b, const char *key, size_t n)
 {
     mortise_buf_puts(b, "[\"");
-    mortise_buf_escaped(b, key, n);
+    mortise_buf_put_escaped(b, key, n);
     mortise_buf_puts(b, "\"]");
 }
 
@@ -147,7 +148,7 @@ static void derive_path(struct compiler *c)
 static void compile_program(void *arg)
 {
     struct compiler *c = arg;
-    struct mortise_cel *prog = cel_room(&c->src, 1, sizeof *prog);
+    struct mortise_cel *prog = cel_source_alloc(&c->src, 1, sizeof *prog);
     struct cel_node *root;
 
     c->prog = prog;
@@ -164,7 +165,7 @@ static void compile_program(void *arg)
 int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
                         const char *text, size_t n,
                         const struct mortise_cel_scope *scope,
-                        struct mortise_cel_where *where,
+                        struct mortise_cel_range *where,
                         struct mortise_err *err)
 {
     struct compiler c = {
@@ -175,7 +176,7 @@ int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
     int rv;
 
     if (where != NULL)
-        *where = (struct mortise_cel_where){0, 0};
+        *where = (struct mortise_cel_range){0, 0};
     mortise_buf_init(&c.path, a->mem);
     rv = mortise_escape_catch(&c.escape, compile_program, &c);
     mortise_buf_finish(&c.path);
@@ -183,17 +184,17 @@ int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
     return rv;
 }
 
-uint32_t mortise_cel_uses(const struct mortise_cel *prog)
+uint32_t mortise_cel_get_uses(const struct mortise_cel *prog)
 {
     return prog->uses;
 }
 
-const char *mortise_cel_as_path(const struct mortise_cel *prog)
+const char *mortise_cel_get_path(const struct mortise_cel *prog)
 {
     return prog->path;
 }
 
-unsigned mortise_cel_types(const struct mortise_cel *prog)
+unsigned mortise_cel_get_types(const struct mortise_cel *prog)
 {
     static const struct {
         unsigned kinds, types;
@@ -211,10 +212,10 @@ unsigned mortise_cel_types(const struct mortise_cel *prog)
     return types;
 }
 
-const char *mortise_cel_types_text(const struct mortise_cel *prog,
-                                   char out[MORTISE_CEL_WORDS])
+const char *mortise_cel_format_types(const struct mortise_cel *prog,
+                                     char out[MORTISE_CEL_WORDS])
 {
-    mortise_cel_kinds_text(prog->kinds, out);
+    mortise_cel_format_kinds(prog->kinds, out);
     return out;
 }
 
@@ -223,7 +224,7 @@ const char *mortise_cel_types_text(const struct mortise_cel *prog,
 /* The result as JSON, or (json NULL) as a condition. */
 static int evaluate_program(const struct mortise_cel *prog,
                             const struct mortise_cel_env *env, json_t **json,
-                            bool *test, struct mortise_cel_where *where,
+                            bool *test, struct mortise_cel_range *where,
                             struct mortise_err *err)
 {
     struct cel_inputs in = {.json = env->values};
@@ -234,7 +235,7 @@ static int evaluate_program(const struct mortise_cel *prog,
     int rv;
 
     mortise_arena_init(&a, prog->mem);
-    if (mortise_cel_run(prog, &in, &c, &v)) {
+    if (mortise_cel_evaluate_typed(prog, &in, &c, &v)) {
         if (json != NULL)
             good = mortise_cel_to_json(&c, &v, json);
         else if (v.kind == CEL_BOOL)
@@ -244,14 +245,14 @@ static int evaluate_program(const struct mortise_cel *prog,
         if (!good)
             c.fault.at = prog->root;
     }
-    rv = mortise_cel_report(&c, where, err);
+    rv = mortise_cel_report_fault(&c, where, err);
     mortise_arena_finish(&a);
     return rv;
 }
 
 int mortise_cel_eval(const struct mortise_cel *prog,
                      const struct mortise_cel_env *env, json_t **out,
-                     struct mortise_cel_where *where, struct mortise_err *err)
+                     struct mortise_cel_range *where, struct mortise_err *err)
 {
     *out = NULL;
     return evaluate_program(prog, env, out, NULL, where, err);
@@ -259,7 +260,7 @@ int mortise_cel_eval(const struct mortise_cel *prog,
 
 int mortise_cel_test(const struct mortise_cel *prog,
                      const struct mortise_cel_env *env, bool *out,
-                     struct mortise_cel_where *where, struct mortise_err *err)
+                     struct mortise_cel_range *where, struct mortise_err *err)
 {
     *out = false;
     return evaluate_program(prog, env, NULL, out, where, err);

@@ -26,7 +26,7 @@ struct mortise_cel_scope {
     size_t n;
 };
 
-struct mortise_cel_where {
+struct mortise_cel_range {
     size_t offset, length; /* bytes, in the expression's text */
 };
 
@@ -40,7 +40,7 @@ struct mortise_cel;
 int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
                         const char *text, size_t n,
                         const struct mortise_cel_scope *scope,
-                        struct mortise_cel_where *where,
+                        struct mortise_cel_range *where,
                         struct mortise_err *err);
 
 /* Values for the names of the scope, in its order; NULL: not set here (its use
@@ -58,45 +58,45 @@ struct mortise_cel_env {
  */
 int mortise_cel_eval(const struct mortise_cel *prog,
                      const struct mortise_cel_env *env, json_t **out,
-                     struct mortise_cel_where *where, struct mortise_err *err);
+                     struct mortise_cel_range *where, struct mortise_err *err);
 
 /* The same for conditions: a result that is not a bool is an error. */
 int mortise_cel_test(const struct mortise_cel *prog,
                      const struct mortise_cel_env *env, bool *out,
-                     struct mortise_cel_where *where, struct mortise_err *err);
+                     struct mortise_cel_range *where, struct mortise_err *err);
 
 /* Bit i: the program uses scope->names[i] (for the first 32). */
-uint32_t mortise_cel_uses(const struct mortise_cel *prog);
+uint32_t mortise_cel_get_uses(const struct mortise_cel *prog);
 
 /* The possible types of the result as JSON, MORTISE_T_..., as far as the
  * checker knows.  A caller that needs another type can refuse the program after
  * the compilation.  Numbers may be integers or not. 0: no form in JSON. */
-unsigned mortise_cel_types(const struct mortise_cel *prog);
+unsigned mortise_cel_get_types(const struct mortise_cel *prog);
 
 /* The same as text, "string or null". */
 enum { MORTISE_CEL_WORDS = 128 };
-const char *mortise_cel_types_text(const struct mortise_cel *prog,
-                                   char out[MORTISE_CEL_WORDS]);
+const char *mortise_cel_format_types(const struct mortise_cel *prog,
+                                     char out[MORTISE_CEL_WORDS]);
 
 /* The text of a program that is only a path of member selections and constant
  * indexes from a name (scratch.a["b"][0]); else NULL. */
-const char *mortise_cel_as_path(const struct mortise_cel *prog);
+const char *mortise_cel_get_path(const struct mortise_cel *prog);
 
 /* Callbacks that find the members that an expression uses.  The caller defines
  * the places.  A NULL place is unknown, and no callback is called for it. */
-struct mortise_cel_look {
+struct mortise_cel_walk {
     void *ctx;
     /* scope->names[index]. */
     const void *(*name)(void *ctx, size_t index);
     /* The place of its member of that name; `where` is the position in the
      * text. */
     const void *(*member)(void *ctx, const void *of, const char *name,
-                          struct mortise_cel_where where);
+                          struct mortise_cel_range where);
     /* The place of its elements. */
     const void *(*item)(void *ctx, const void *of);
 };
 /* The place of the result. */
-const void *mortise_cel_look(const struct mortise_cel *prog,
-                             const struct mortise_cel_look *by);
+const void *mortise_cel_walk(const struct mortise_cel *prog,
+                             const struct mortise_cel_walk *by);
 
 #endif

@@ -68,7 +68,7 @@ struct words {
 };
 
 /* The text of any set fits. */
-void mortise_cel_kinds_text(unsigned kinds, char out[MORTISE_CEL_WORDS])
+void mortise_cel_format_kinds(unsigned kinds, char out[MORTISE_CEL_WORDS])
 {
     size_t n = 0;
 
@@ -84,7 +84,7 @@ static struct words kinds_text(unsigned kinds)
 {
     struct words w;
 
-    mortise_cel_kinds_text(kinds, w.text);
+    mortise_cel_format_kinds(kinds, w.text);
     return w;
 }
 
@@ -131,10 +131,10 @@ static struct type get_schema_type(const struct mortise_schema *s)
                {MORTISE_T_OBJECT, MAP}};
     struct type t = {0, s, NULL};
 
-    if (s == NULL || mortise_schema_types(s) == MORTISE_T_ANY)
+    if (s == NULL || mortise_schema_get_types(s) == MORTISE_T_ANY)
         return (struct type){ANY, s, NULL};
     for (size_t i = 0; i < sizeof map / sizeof map[0]; i++)
-        if (mortise_schema_types(s) & map[i].bit)
+        if (mortise_schema_get_types(s) & map[i].bit)
             t.kinds |= map[i].kind;
     return t;
 }
@@ -143,7 +143,7 @@ static struct type get_schema_type(const struct mortise_schema *s)
 static struct type get_item_type(struct type t)
 {
     if (t.schema != NULL && !(t.kinds & MAP))
-        return get_schema_type(mortise_schema_items(t.schema));
+        return get_schema_type(mortise_schema_get_items(t.schema));
     return t.schema == NULL && t.item != NULL ? *t.item : anything;
 }
 
@@ -159,7 +159,7 @@ static struct type merge_types(struct type a, struct type b)
 static struct type make_items_type(const struct checker *c, unsigned kind,
                                    struct type t)
 {
-    struct type *item = cel_room(c->src, 1, sizeof *item);
+    struct type *item = cel_source_alloc(c->src, 1, sizeof *item);
 
     *item = t;
     return (struct type){kind, NULL, item};
@@ -174,10 +174,10 @@ static struct type get_member_type(const struct checker *c,
 
     if (base.schema == NULL || memchr(name.p, '\0', name.n) != NULL)
         return get_item_type(base);
-    t = get_schema_type(mortise_schema_member(base.schema, name.p));
+    t = get_schema_type(mortise_schema_get_member(base.schema, name.p));
     if (t.kinds == 0)
         fail_unknown(c, n, "member", name.p,
-                     mortise_schema_nearest(base.schema, name.p));
+                     mortise_schema_find_nearest(base.schema, name.p));
     return t;
 }
 
@@ -232,7 +232,7 @@ static _Noreturn void fail_unknown_name(const struct checker *c,
     for (size_t i = 0; i < c->scope->n; i++) {
         const char *two[2] = {near, c->scope->names[i].name};
 
-        near = mortise_nearest(n->u.name.p, two, 2);
+        near = mortise_nearest_find(n->u.name.p, two, 2);
     }
     fail_unknown(c, n, "name", n->u.name.p, near);
 }
@@ -495,12 +495,12 @@ static _Noreturn void fail_unknown_function(const struct checker *c,
     for (size_t i = 0; (f = mortise_cel_function_at(i)) != NULL; i++) {
         const char *two[2] = {near, f->name};
 
-        near = mortise_nearest(name, two, 2);
+        near = mortise_nearest_find(name, two, 2);
     }
     for (size_t i = 0; mortise_cel_macro_at(i) != NULL; i++) {
         const char *two[2] = {near, mortise_cel_macro_at(i)};
 
-        near = mortise_nearest(name, two, 2);
+        near = mortise_nearest_find(name, two, 2);
     }
     fail_unknown(c, n, "function", name, near);
 }
@@ -573,7 +573,7 @@ static void resolve_namespace(const struct checker *c, struct cel_node *n)
                                       ? n->u.call.name.p
                                       : NULL))
         return;
-    name = cel_room(c->src, size, 1);
+    name = cel_source_alloc(c->src, size, 1);
     snprintf(name, size, "%s.%s", of->u.name.p, n->u.call.name.p);
     n->u.call.name.p = name;
     n->is_receiver = false;

@@ -18,7 +18,7 @@ void mortise_cel_fail(const struct cel_source *src, int code, size_t offset,
     va_list ap;
 
     if (src->where != NULL)
-        *src->where = (struct mortise_cel_where){offset, length};
+        *src->where = (struct mortise_cel_range){offset, length};
     va_start(ap, fmt);
     mortise_vfail(src->out->err, code, fmt, ap);
     va_end(ap);
@@ -64,7 +64,7 @@ static int report_named_fault(const struct mortise_cel_fault *f,
 
     if (f->name == NULL)
         return mortise_fail(err, MORTISE_EINVAL, "no such key");
-    n = (int)mortise_utf8_cut(f->name, f->n_name, 100);
+    n = (int)mortise_utf8_get_prefix_size(f->name, f->n_name, 100);
     if (f->kind == CEL_NO_ZONE)
         return mortise_fail(err, MORTISE_EINVAL, "no time zone '%.*s'", n,
                             f->name);
@@ -107,8 +107,9 @@ static int report_kind_fault(const struct mortise_cel_fault *f,
     }
 }
 
-int mortise_cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
-                       struct mortise_err *err)
+int mortise_cel_report_fault(const struct cel_ctx *c,
+                             struct mortise_cel_range *where,
+                             struct mortise_err *err)
 {
     static const char *const words[] = {
         [CEL_OVERFLOW] = "integer overflow",
@@ -141,7 +142,7 @@ int mortise_cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
                                      : MORTISE_EINVAL;
 
     if (where != NULL && f->at != NULL)
-        *where = (struct mortise_cel_where){f->at->offset, f->at->length};
+        *where = (struct mortise_cel_range){f->at->offset, f->at->length};
     switch (f->kind) {
     case CEL_FINE:
         return MORTISE_OK;

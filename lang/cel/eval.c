@@ -10,7 +10,7 @@
  *       end of cost or memory is not an error of the expression, and is never
  *       absorbed.
  *
- * A fault is only a small struct in the context (value.h). mortise_cel_report()
+ * A fault is only a small struct in the context (value.h). mortise_cel_report_fault()
  * makes the message, so an absorbed fault costs almost nothing.
  */
 #include "lang/cel/eval.h"
@@ -109,9 +109,9 @@ static bool index_list(struct ev *e, const struct cel_value *list,
     else
         return mortise_cel_fault(e->c, key->kind == CEL_INT ? CEL_NO_INDEX
                                                             : CEL_BAD_INDEX);
-    if (i >= mortise_cel_count(list))
+    if (i >= mortise_cel_get_count(list))
         return mortise_cel_fault(e->c, CEL_NO_INDEX);
-    *out = mortise_cel_item(list, i);
+    *out = mortise_cel_get_item(list, i);
     return true;
 }
 
@@ -211,15 +211,15 @@ static bool join_text(struct ev *e, const struct cel_value *a,
 static bool join_lists(struct ev *e, const struct cel_value *a,
                        const struct cel_value *b, struct cel_value *out)
 {
-    size_t na = mortise_cel_count(a), nb = mortise_cel_count(b);
+    size_t na = mortise_cel_get_count(a), nb = mortise_cel_get_count(b);
     struct cel_list *list = mortise_cel_list_new(e->c, na + nb);
 
     if (list == NULL)
         return false;
     for (size_t i = 0; i < na; i++)
-        list->items[list->n++] = mortise_cel_item(a, i);
+        list->items[list->n++] = mortise_cel_get_item(a, i);
     for (size_t i = 0; i < nb; i++)
-        list->items[list->n++] = mortise_cel_item(b, i);
+        list->items[list->n++] = mortise_cel_get_item(b, i);
     *out = cel_list_value(list);
     return true;
 }
@@ -345,8 +345,8 @@ static bool eval_membership(struct ev *e, const struct cel_value *v,
         if (!mortise_cel_map_find(e->c, in, v, &found, &item))
             return false;
     } else if (in->kind == CEL_LIST) {
-        for (size_t i = 0; i < mortise_cel_count(in) && !found; i++) {
-            item = mortise_cel_item(in, i);
+        for (size_t i = 0; i < mortise_cel_get_count(in) && !found; i++) {
+            item = mortise_cel_get_item(in, i);
             if (!mortise_cel_equal(e->c, v, &item, &found))
                 return false;
         }
@@ -511,7 +511,7 @@ static bool eval_call(EVAL)
             return false;
     for (uint32_t i = 0; i < n->n; i++)
         if (!(f->args[i] & BIT(args[i].kind)))
-            return mortise_cel_overload(e->c, n, args);
+            return mortise_cel_fail_overload(e->c, n, args);
     return f->call(e->c, n, args, out);
 }
 
@@ -693,9 +693,9 @@ static bool eval_expression(EVAL)
     return false;
 }
 
-bool mortise_cel_run(const struct mortise_cel *prog,
-                     const struct cel_inputs *in, struct cel_ctx *c,
-                     struct cel_value *out)
+bool mortise_cel_evaluate_typed(const struct mortise_cel *prog,
+                                const struct cel_inputs *in, struct cel_ctx *c,
+                                struct cel_value *out)
 {
     enum { FEW = 8 };
     struct cel_value few[FEW];

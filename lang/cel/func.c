@@ -9,21 +9,21 @@
 
 #include <string.h>
 
-bool mortise_cel_overload(struct cel_ctx *c, const struct cel_node *n,
-                          const struct cel_value *args)
+bool mortise_cel_fail_overload(struct cel_ctx *c, const struct cel_node *n,
+                               const struct cel_value *args)
 {
     return mortise_cel_fault_of(c, CEL_OVERLOAD, args[0].kind,
                                 n->n > 1 ? args[1].kind : CEL_KINDS);
 }
 
-bool mortise_cel_cannot_convert(struct cel_ctx *c, const struct cel_value *from,
-                                enum cel_kind to)
+bool mortise_cel_fail_conversion(struct cel_ctx *c,
+                                 const struct cel_value *from, enum cel_kind to)
 {
     return mortise_cel_fault_of(c, CEL_CONVERT, from->kind, to);
 }
 
-bool mortise_cel_copy(struct cel_ctx *c, const char *text, size_t n,
-                      struct cel_value *out)
+bool mortise_cel_copy_text(struct cel_ctx *c, const char *text, size_t n,
+                           struct cel_value *out)
 {
     char *copy = mortise_cel_alloc(c, n, 1);
 
@@ -46,7 +46,7 @@ void mortise_cel_fold(const struct cel_source *src, struct cel_node *n)
     if (!n->u.call.function->call(&c, n, &arg->u.constant, &v)) {
         c.fault.at = arg;
         mortise_escape(src->out,
-                       mortise_cel_report(&c, src->where, src->out->err));
+                       mortise_cel_report_fault(&c, src->where, src->out->err));
     }
     n->op = CEL_CONST;
     n->n = 0;

@@ -46,17 +46,18 @@ extern const struct cel_functions mortise_cel_encode_functions;
 
 /* Faults: no such overload for these arguments; the value cannot be
  * converted. */
-bool mortise_cel_overload(struct cel_ctx *c, const struct cel_node *n,
-                          const struct cel_value *args);
-bool mortise_cel_cannot_convert(struct cel_ctx *c, const struct cel_value *from,
-                                enum cel_kind to);
+bool mortise_cel_fail_overload(struct cel_ctx *c, const struct cel_node *n,
+                               const struct cel_value *args);
+bool mortise_cel_fail_conversion(struct cel_ctx *c,
+                                 const struct cel_value *from,
+                                 enum cel_kind to);
 /* A copy of a short text, as a string. */
-bool mortise_cel_copy(struct cel_ctx *c, const char *text, size_t n,
-                      struct cel_value *out);
+bool mortise_cel_copy_text(struct cel_ctx *c, const char *text, size_t n,
+                           struct cel_value *out);
 
 /* A list with the elements of `list` in reverse order. */
-bool mortise_cel_reversed(struct cel_ctx *c, const struct cel_value *list,
-                          struct cel_value *out);
+bool mortise_cel_reverse(struct cel_ctx *c, const struct cel_value *list,
+                         struct cel_value *out);
 
 /* For `prepare`: if the only argument is a constant string, the result
  * replaces the call as a constant.  An error is reported immediately, at the

@@ -73,7 +73,7 @@ static bool call_int(CEL_PARAMS)
         i = args->u.time.s;
     }
     *out = cel_int(i);
-    return ok || mortise_cel_cannot_convert(c, args, CEL_INT);
+    return ok || mortise_cel_fail_conversion(c, args, CEL_INT);
 }
 
 static bool call_uint(CEL_PARAMS)
@@ -99,7 +99,7 @@ static bool call_uint(CEL_PARAMS)
         ok = parse_magnitude(args, &negative, &u) && !negative;
     }
     *out = cel_uint(u);
-    return ok || mortise_cel_cannot_convert(c, args, CEL_UINT);
+    return ok || mortise_cel_fail_conversion(c, args, CEL_UINT);
 }
 
 /* Accepts the names of infinities and NaN, too. */
@@ -136,14 +136,14 @@ static bool call_to_double(CEL_PARAMS)
         return false;
     ok = string_to_double(args, &d);
     *out = cel_double(d);
-    return ok || mortise_cel_cannot_convert(c, args, CEL_DOUBLE);
+    return ok || mortise_cel_fail_conversion(c, args, CEL_DOUBLE);
 }
 
-size_t mortise_cel_number_text(char out[MORTISE_REAL_TEXT],
-                               const struct cel_value *v)
+size_t mortise_cel_format_number(char out[MORTISE_REAL_TEXT],
+                                 const struct cel_value *v)
 {
     if (v->kind == CEL_DOUBLE)
-        return mortise_real_text(out, v->u.d);
+        return mortise_real_format(out, v->u.d);
     if (v->kind == CEL_INT)
         return (size_t)snprintf(out, MORTISE_REAL_TEXT, "%lld",
                                 (long long)v->u.i);
@@ -162,12 +162,12 @@ static bool call_string(CEL_PARAMS)
     case CEL_INT:
     case CEL_UINT:
     case CEL_DOUBLE:
-        return mortise_cel_copy(c, text, mortise_cel_number_text(text, args),
-                                out);
+        return mortise_cel_copy_text(
+            c, text, mortise_cel_format_number(text, args), out);
     case CEL_TIMESTAMP:
     case CEL_DURATION:
-        return mortise_cel_copy(c, text, mortise_cel_when_text(text, args),
-                                out);
+        return mortise_cel_copy_text(
+            c, text, mortise_cel_format_time_value(text, args), out);
     case CEL_BOOL:
         *out = args->u.b ? cel_text(CEL_STRING, "true", 4)
                          : cel_text(CEL_STRING, "false", 5);
@@ -175,7 +175,7 @@ static bool call_string(CEL_PARAMS)
     default: /* bytes */
         if (!cel_charge(c, args->u.s.n))
             return false;
-        if (!mortise_utf8_valid(args->u.s.p, args->u.s.n))
+        if (!mortise_utf8_is_valid(args->u.s.p, args->u.s.n))
             return mortise_cel_fault(c, CEL_NOT_UTF8);
         *out = cel_text(CEL_STRING, args->u.s.p, args->u.s.n);
         return true;
@@ -204,7 +204,7 @@ static bool call_bool(CEL_PARAMS)
             return true;
         }
     }
-    return mortise_cel_cannot_convert(c, args, CEL_BOOL);
+    return mortise_cel_fail_conversion(c, args, CEL_BOOL);
 }
 
 static bool call_type(CEL_PARAMS)

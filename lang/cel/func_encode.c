@@ -77,7 +77,7 @@ static bool write_json_text(struct cel_ctx *c, const json_t *v,
     mortise_buf_init(&b, c->arena->mem);
     switch (mortise_json_write(&b, v)) {
     case MORTISE_OK:
-        good = mortise_cel_copy(c, b.p, b.n, out);
+        good = mortise_cel_copy_text(c, b.p, b.n, out);
         break;
     case MORTISE_ELIMIT:
         mortise_cel_fault(c, CEL_DEPTH);

@@ -54,8 +54,8 @@ static bool show_list(struct writer *w, const struct cel_value *v, size_t depth)
 {
     if (!put_charged_text(w, "["))
         return false;
-    for (size_t i = 0; i < mortise_cel_count(v); i++) {
-        struct cel_value item = mortise_cel_item(v, i);
+    for (size_t i = 0; i < mortise_cel_get_count(v); i++) {
+        struct cel_value item = mortise_cel_get_item(v, i);
 
         if ((i > 0 && !put_charged_text(w, ", ")) ||
             !show_value(w, &item, depth))
@@ -88,7 +88,7 @@ static bool show_key(struct writer *w, const struct cel_value *key,
     struct cel_value text;
 
     if (!show_value(w, key, 0) ||
-        !mortise_cel_copy(w->c, w->b.p + from, w->b.n - from, &text))
+        !mortise_cel_copy_text(w->c, w->b.p + from, w->b.n - from, &text))
         return false;
     w->b.n = from;
     out->key = text.u.s.p;
@@ -98,7 +98,7 @@ static bool show_key(struct writer *w, const struct cel_value *key,
 
 static bool show_map(struct writer *w, const struct cel_value *v, size_t depth)
 {
-    size_t n = mortise_cel_count(v), i = 0;
+    size_t n = mortise_cel_get_count(v), i = 0;
     struct shown *list = mortise_cel_alloc(w->c, n, sizeof *list);
     struct cel_value key;
     struct cel_cursor cur;
@@ -134,14 +134,14 @@ static bool show_number(struct writer *w, const struct cel_value *v)
 
     if (v->kind == CEL_DOUBLE && get_special_name(v->u.d) != NULL)
         return put_charged_text(w, get_special_name(v->u.d));
-    return put_charged(w, text, mortise_cel_number_text(text, v));
+    return put_charged(w, text, mortise_cel_format_number(text, v));
 }
 
 static bool show_when(struct writer *w, const struct cel_value *v)
 {
     char text[CEL_TIME_TEXT];
 
-    return put_charged(w, text, mortise_cel_when_text(text, v));
+    return put_charged(w, text, mortise_cel_format_time_value(text, v));
 }
 
 static bool show_value(struct writer *w, const struct cel_value *v,
@@ -157,7 +157,7 @@ static bool show_value(struct writer *w, const struct cel_value *v,
     case CEL_DOUBLE:
         return show_number(w, v);
     case CEL_BYTES:
-        if (!mortise_utf8_valid(v->u.s.p, v->u.s.n))
+        if (!mortise_utf8_is_valid(v->u.s.p, v->u.s.n))
             return mortise_cel_fault(w->c, CEL_NOT_UTF8);
         return put_charged(w, v->u.s.p, v->u.s.n);
     case CEL_STRING:
@@ -274,9 +274,9 @@ static bool show_real(struct writer *w, const struct clause *k,
 
     if (get_special_name(d) != NULL)
         return put_charged_text(w, get_special_name(d));
-    return put_charged(
-        w, text,
-        mortise_real_digits(text, sizeof text, d, k->letter, k->precision));
+    return put_charged(w, text,
+                       mortise_real_format_digits(text, sizeof text, d,
+                                                  k->letter, k->precision));
 }
 
 static bool show_clause(struct writer *w, const struct clause *k,
@@ -329,9 +329,9 @@ static bool format_one(struct writer *w, const char **p, const char *end,
     }
     if (!read_clause(p, end, &k))
         return mortise_cel_fault(w->c, CEL_NO_CLAUSE);
-    if (*i >= mortise_cel_count(list))
+    if (*i >= mortise_cel_get_count(list))
         return mortise_cel_fault(w->c, CEL_TOO_FEW);
-    v = mortise_cel_item(list, (*i)++);
+    v = mortise_cel_get_item(list, (*i)++);
     return show_clause(w, &k, &v);
 }
 
@@ -361,7 +361,7 @@ static bool call_format(CEL_PARAMS)
 
     mortise_buf_init(&w.b, c->arena->mem);
     ok = format_all(&w, &args[0], &args[1]) &&
-         mortise_cel_copy(c, w.b.p, w.b.n, out);
+         mortise_cel_copy_text(c, w.b.p, w.b.n, out);
     mortise_buf_finish(&w.b);
     return ok;
 }
@@ -395,8 +395,8 @@ static void check_shown(const struct cel_source *src, const struct clause *k,
 
     if (value->kinds & get_shown_kinds(k->letter))
         return;
-    mortise_cel_kinds_text(get_shown_kinds(k->letter), takes);
-    mortise_cel_kinds_text(value->kinds, is);
+    mortise_cel_format_kinds(get_shown_kinds(k->letter), takes);
+    mortise_cel_format_kinds(value->kinds, is);
     CEL_FAIL_AT(src, value, "%%%c formats %s, not %s", k->letter, takes, is);
 }
 

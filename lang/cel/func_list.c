@@ -21,7 +21,7 @@ static struct cel_list *copy_list_range(struct cel_ctx *c,
     struct cel_list *made = mortise_cel_list_new(c, to - from);
 
     for (size_t i = from; made != NULL && i < to; i++)
-        made->items[made->n++] = mortise_cel_item(list, i);
+        made->items[made->n++] = mortise_cel_get_item(list, i);
     return made;
 }
 
@@ -31,7 +31,7 @@ static bool call_slice(CEL_PARAMS)
     int64_t from = args[1].u.i, to = args[2].u.i;
     struct cel_list *made;
 
-    if (from < 0 || from > to || (uint64_t)to > mortise_cel_count(args))
+    if (from < 0 || from > to || (uint64_t)to > mortise_cel_get_count(args))
         return mortise_cel_fault(c, CEL_NO_INDEX);
     made = copy_list_range(c, args, (size_t)from, (size_t)to);
     if (made != NULL)
@@ -62,8 +62,8 @@ enum { DEPTH = 300 }; /* of lists in lists: the maximum of all values */
 static bool flatten(struct cel_ctx *c, const struct cel_value *list,
                     int64_t levels, struct cel_list *into, size_t *count)
 {
-    for (size_t i = 0; i < mortise_cel_count(list); i++) {
-        struct cel_value item = mortise_cel_item(list, i);
+    for (size_t i = 0; i < mortise_cel_get_count(list); i++) {
+        struct cel_value item = mortise_cel_get_item(list, i);
 
         if (!cel_charge(c, 1))
             return false;
@@ -146,7 +146,7 @@ static bool find_known_other(struct cel_ctx *c, struct found *f,
 
 static bool call_distinct(CEL_PARAMS)
 {
-    size_t count = mortise_cel_count(args);
+    size_t count = mortise_cel_get_count(args);
     struct cel_list *made = mortise_cel_list_new(c, count);
     struct found f = {NULL, NULL};
 
@@ -157,7 +157,7 @@ static bool call_distinct(CEL_PARAMS)
     if (f.keys == NULL)
         return false;
     for (size_t i = 0; i < count; i++) {
-        struct cel_value item = mortise_cel_item(args, i), key;
+        struct cel_value item = mortise_cel_get_item(args, i), key;
         bool known;
 
         if (!(normalize_key(&item, &key)
@@ -212,7 +212,7 @@ static bool are_comparable(struct cel_ctx *c, const struct cel_list *list)
 static bool call_sort(CEL_PARAMS)
 {
     struct cel_list *made =
-        copy_list_range(c, args, 0, mortise_cel_count(args));
+        copy_list_range(c, args, 0, mortise_cel_get_count(args));
 
     if (made == NULL || !are_comparable(c, made))
         return false;
@@ -221,16 +221,16 @@ static bool call_sort(CEL_PARAMS)
     return c->fault.kind == CEL_FINE;
 }
 
-bool mortise_cel_reversed(struct cel_ctx *c, const struct cel_value *list,
-                          struct cel_value *out)
+bool mortise_cel_reverse(struct cel_ctx *c, const struct cel_value *list,
+                         struct cel_value *out)
 {
-    size_t count = mortise_cel_count(list);
+    size_t count = mortise_cel_get_count(list);
     struct cel_list *made = mortise_cel_list_new(c, count);
 
     if (made == NULL)
         return false;
     for (; made->n < count; made->n++)
-        made->items[made->n] = mortise_cel_item(list, count - 1 - made->n);
+        made->items[made->n] = mortise_cel_get_item(list, count - 1 - made->n);
     *out = cel_list_value(made);
     return true;
 }
@@ -259,8 +259,8 @@ static bool get_sum_kind(struct cel_ctx *c, const struct cel_value *list,
     unsigned kinds = 0;
 
     *kind = CEL_INT;
-    for (size_t i = 0; i < mortise_cel_count(list); i++) {
-        uint8_t one = mortise_cel_item(list, i).kind;
+    for (size_t i = 0; i < mortise_cel_get_count(list); i++) {
+        uint8_t one = mortise_cel_get_item(list, i).kind;
 
         kinds |= BIT(one);
         if (!cel_charge(c, 1))
@@ -281,8 +281,8 @@ static bool call_sum(CEL_PARAMS)
         return false;
     if (sum.kind == CEL_DOUBLE)
         sum.u.d = 0;
-    for (size_t i = 0; i < mortise_cel_count(args); i++) {
-        struct cel_value item = mortise_cel_item(args, i);
+    for (size_t i = 0; i < mortise_cel_get_count(args); i++) {
+        struct cel_value item = mortise_cel_get_item(args, i);
 
         if (!add_to_sum(c, &sum, &item))
             return false;

@@ -41,11 +41,11 @@ static bool call_extreme(CEL_PARAMS)
         *out = *args;
         return true;
     }
-    if (mortise_cel_count(args) == 0)
+    if (mortise_cel_get_count(args) == 0)
         return mortise_cel_fault(c, CEL_EMPTY);
-    *out = mortise_cel_item(args, 0);
-    for (size_t i = 0; i < mortise_cel_count(args); i++) {
-        item = mortise_cel_item(args, i);
+    *out = mortise_cel_get_item(args, 0);
+    for (size_t i = 0; i < mortise_cel_get_count(args); i++) {
+        item = mortise_cel_get_item(args, i);
         if (!is_number_kind(out))
             *out = item; /* keep_extreme() refuses it */
         if (!keep_extreme(c, n, &item, out))
@@ -123,7 +123,7 @@ static bool call_bits(CEL_PARAMS)
     uint8_t which = n->u.call.function->which;
 
     if (args[1].kind != args[0].kind)
-        return mortise_cel_overload(c, n, args);
+        return mortise_cel_fail_overload(c, n, args);
     *out = make_bits(args, which == AND ? a & b : which == OR ? a | b : a ^ b);
     return true;
 }

@@ -191,7 +191,7 @@ static bool call_reverse(CEL_PARAMS)
     char *text;
 
     if (args->kind == CEL_LIST)
-        return mortise_cel_reversed(c, args, out);
+        return mortise_cel_reverse(c, args, out);
     if (!charge_strings(c, n, args))
         return false;
     end = p + args->u.s.n;
@@ -380,8 +380,8 @@ static bool measure(struct cel_ctx *c, const struct cel_value *list,
                     size_t *total)
 {
     *total = 0;
-    for (size_t i = 0; i < mortise_cel_count(list); i++) {
-        struct cel_value item = mortise_cel_item(list, i);
+    for (size_t i = 0; i < mortise_cel_get_count(list); i++) {
+        struct cel_value item = mortise_cel_get_item(list, i);
 
         if (item.kind != CEL_STRING)
             return mortise_cel_fault_of(c, CEL_ELEMENT, item.kind, 0);
@@ -401,14 +401,14 @@ static bool call_join(CEL_PARAMS)
 
     if (!charge_strings(c, n, args) || !measure(c, args, &total))
         return false;
-    count = mortise_cel_count(args);
+    count = mortise_cel_get_count(args);
     if (__builtin_mul_overflow(count > 0 ? count - 1 : 0, between.u.s.n, &gaps))
         return mortise_cel_fault(c, CEL_COST);
     text = to = mortise_cel_alloc(c, total + gaps, 1);
     if (text == NULL)
         return false;
     for (size_t i = 0; i < count; i++) {
-        struct cel_value item = mortise_cel_item(args, i);
+        struct cel_value item = mortise_cel_get_item(args, i);
 
         if (i > 0)
             to = append_bytes(to, between.u.s.p, between.u.s.n);

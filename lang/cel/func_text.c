@@ -23,7 +23,7 @@ static bool call_size(CEL_PARAMS)
         size = args->u.s.n;
         break;
     default: /* a list or a map */
-        size = mortise_cel_count(args);
+        size = mortise_cel_get_count(args);
     }
     *out = cel_int((int64_t)size);
     return true;
@@ -114,7 +114,7 @@ static void prepare_matches(const struct cel_source *src, struct cel_node *n)
                                p->u.constant.u.s.p, p->u.constant.u.s.n, NULL,
                                src->out->err);
     if (rv == MORTISE_EINVAL && src->where != NULL)
-        *src->where = (struct mortise_cel_where){p->offset, p->length};
+        *src->where = (struct mortise_cel_range){p->offset, p->length};
     mortise_escape_on_error(src->out, rv);
     n->u.call.regex = regex;
 }

@@ -24,14 +24,14 @@ static bool call_timestamp(CEL_PARAMS)
         break;
     case CEL_INT:
         t.s = args->u.i;
-        if (!mortise_cel_time_in_range(t))
-            return mortise_cel_cannot_convert(c, args, CEL_TIMESTAMP);
+        if (!mortise_cel_time_is_in_range(t))
+            return mortise_cel_fail_conversion(c, args, CEL_TIMESTAMP);
         break;
     default: /* a string */
         if (!cel_charge(c, args->u.s.n))
             return false;
         if (!mortise_cel_time_parse(&t, args->u.s.p, args->u.s.n))
-            return mortise_cel_cannot_convert(c, args, CEL_TIMESTAMP);
+            return mortise_cel_fail_conversion(c, args, CEL_TIMESTAMP);
     }
     *out = cel_timestamp(t);
     return true;
@@ -48,7 +48,7 @@ static bool call_duration(CEL_PARAMS)
     if (!cel_charge(c, args->u.s.n))
         return false;
     if (!mortise_cel_duration_parse(&ns, args->u.s.p, args->u.s.n))
-        return mortise_cel_cannot_convert(c, args, CEL_DURATION);
+        return mortise_cel_fail_conversion(c, args, CEL_DURATION);
     *out = cel_duration(ns);
     return true;
 }
@@ -68,7 +68,7 @@ static bool get_place_offset(struct cel_ctx *c, const struct cel_value *name,
     mortise_arena_init(&own, c->arena->mem);
     rv = mortise_zone_read(&zone, &own, name->u.s.p, name->u.s.n, NULL);
     if (rv == MORTISE_OK)
-        *offset = mortise_zone_offset(zone, at);
+        *offset = mortise_zone_get_offset(zone, at);
     mortise_arena_finish(&own);
     if (rv == MORTISE_ENOMEM)
         return mortise_cel_fault(c, CEL_MEMORY);
@@ -84,10 +84,10 @@ static bool get_offset(struct cel_ctx *c, const struct cel_node *n,
     if (n->n < 2)
         return true;
     if (n->u.call.zone != NULL) {
-        *offset = mortise_zone_offset(n->u.call.zone, args->u.time.s);
+        *offset = mortise_zone_get_offset(n->u.call.zone, args->u.time.s);
         return true;
     }
-    if (mortise_cel_time_offset(args[1].u.s.p, args[1].u.s.n, offset))
+    if (mortise_cel_time_parse_offset(args[1].u.s.p, args[1].u.s.n, offset))
         return true;
     return get_place_offset(c, &args[1], args->u.time.s, offset);
 }
@@ -101,8 +101,8 @@ static void prepare_zone(const struct cel_source *src, struct cel_node *n)
     int rv;
 
     if (name == NULL || name->op != CEL_CONST ||
-        mortise_cel_time_offset(name->u.constant.u.s.p, name->u.constant.u.s.n,
-                                &offset))
+        mortise_cel_time_parse_offset(name->u.constant.u.s.p,
+                                      name->u.constant.u.s.n, &offset))
         return;
     rv = mortise_zone_read(&zone, src->arena, name->u.constant.u.s.p,
                            name->u.constant.u.s.n, src->out->err);
@@ -110,7 +110,7 @@ static void prepare_zone(const struct cel_source *src, struct cel_node *n)
         rv = MORTISE_EINVAL;
         if (src->where != NULL)
             *src->where =
-                (struct mortise_cel_where){name->offset, name->length};
+                (struct mortise_cel_range){name->offset, name->length};
     }
     mortise_escape_on_error(src->out, rv);
     n->u.call.zone = zone;

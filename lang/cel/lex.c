@@ -112,7 +112,7 @@ static void lex_integer(struct lexer *lx)
     bool over = false;
 
     for (lx->p = digits; lx->p < lx->end; lx->p++) {
-        unsigned d = mortise_digit(*lx->p);
+        unsigned d = mortise_digit_get_value(*lx->p);
 
         if (d >= base)
             break;
@@ -166,7 +166,7 @@ static bool read_digits(struct lexer *lx, size_t n, unsigned base, uint32_t *v)
 {
     *v = 0;
     for (size_t i = 0; i < n; i++) {
-        unsigned d = mortise_digit(peek_char(lx, i));
+        unsigned d = mortise_digit_get_value(peek_char(lx, i));
 
         if (d >= base)
             return false;
@@ -262,7 +262,7 @@ static void lex_string(struct lexer *lx, struct string s, const char *from)
     s.quote = *lx->p;
     s.triple = peek_char(lx, 1) == s.quote && peek_char(lx, 2) == s.quote;
     lx->p += s.triple ? 3 : 1;
-    s.to = text = cel_room(lx->src, get_body_length(*lx, &s) + 1, 1);
+    s.to = text = cel_source_alloc(lx->src, get_body_length(*lx, &s) + 1, 1);
     lex_body(lx, &s, from);
     lx->out->kind = s.bytes ? CEL_T_BYTES : CEL_T_STRING;
     lx->out->text = (struct cel_text){text, (size_t)(s.to - text)};
@@ -300,7 +300,7 @@ static bool read_prefix(const struct lexer *lx, struct string *s, size_t *n)
 static void lex_name(struct lexer *lx, const char *from, const char *end)
 {
     size_t n = (size_t)(end - from);
-    char *name = cel_room(lx->src, n + 1, 1);
+    char *name = cel_source_alloc(lx->src, n + 1, 1);
 
     memcpy(name, from, n);
     lx->out->text = (struct cel_text){name, n};

@@ -24,7 +24,7 @@
 enum { SLOTS = 2 * CEL_HEIGHT };
 
 struct look {
-    const struct mortise_cel_look *by;
+    const struct mortise_cel_walk *by;
     const void *slots[SLOTS];
 };
 
@@ -42,7 +42,7 @@ static const void *look_at_member(struct look *l, const void *of,
                                   const struct cel_node *at, const char *name,
                                   size_t n)
 {
-    struct mortise_cel_where where = {at->offset, at->length};
+    struct mortise_cel_range where = {at->offset, at->length};
 
     if (of == NULL || memchr(name, '\0', n) != NULL)
         return NULL;
@@ -102,8 +102,8 @@ static const void *look_at_node(struct look *l, const struct cel_node *n)
     }
 }
 
-const void *mortise_cel_look(const struct mortise_cel *prog,
-                             const struct mortise_cel_look *by)
+const void *mortise_cel_walk(const struct mortise_cel *prog,
+                             const struct mortise_cel_walk *by)
 {
     struct look l = {.by = by};
 

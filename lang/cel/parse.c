@@ -54,7 +54,8 @@ static _Noreturn void fail_unexpected(struct parser *ps, const char *wanted)
         CEL_FAIL_AT(ps->src, &ps->tok, "expected %s, but the expression ends",
                     wanted);
     CEL_FAIL_AT(ps->src, &ps->tok, "expected %s, found '%.*s'", wanted,
-                (int)mortise_utf8_cut(found, ps->tok.length, 40), found);
+                (int)mortise_utf8_get_prefix_size(found, ps->tok.length, 40),
+                found);
 }
 
 static void expect_token(struct parser *ps, int op, const char *name)
@@ -117,9 +118,9 @@ static struct cel_node *make_cel_node(struct parser *ps, enum cel_op op,
                                       const struct cel_token *tok, uint32_t n,
                                       struct cel_node *const *kids)
 {
-    struct cel_node *node = cel_room(ps->src, 1, sizeof *node);
+    struct cel_node *node = cel_source_alloc(ps->src, 1, sizeof *node);
 
-    node->kids = cel_room(ps->src, n, sizeof(struct cel_node *));
+    node->kids = cel_source_alloc(ps->src, n, sizeof(struct cel_node *));
     for (uint32_t i = 0; i < n; i++) {
         node->kids[i] = kids[i];
         if (kids[i] != NULL && kids[i]->height > node->height)
@@ -140,7 +141,7 @@ static void kids_add(struct parser *ps, struct kids *k, struct cel_node *node)
         struct cel_node **old = k->p;
 
         k->cap = k->cap > 0 ? 2 * k->cap : 4;
-        k->p = cel_room(ps->src, k->cap, sizeof(struct cel_node *));
+        k->p = cel_source_alloc(ps->src, k->cap, sizeof(struct cel_node *));
         for (uint32_t i = 0; i < k->n; i++)
             k->p[i] = old[i];
     }

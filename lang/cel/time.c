@@ -16,7 +16,7 @@ enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
 static const int64_t first = -62135596800; /* 0001-01-01T00:00:00Z */
 static const int64_t last = 253402300799;  /* 9999-12-31T23:59:59Z */
 
-bool mortise_cel_time_in_range(struct cel_time t)
+bool mortise_cel_time_is_in_range(struct cel_time t)
 {
     return t.s >= first && t.s <= last && t.ns >= 0 && t.ns < CEL_SECOND;
 }
@@ -63,10 +63,10 @@ static bool read_fraction(struct text *t, int64_t *out)
 
 static unsigned get_month_days(unsigned year, unsigned month)
 {
-    int64_t next = month == 12 ? mortise_zone_days(year + 1, 1, 1)
-                               : mortise_zone_days(year, month + 1, 1);
+    int64_t next = month == 12 ? mortise_zone_date_to_days(year + 1, 1, 1)
+                               : mortise_zone_date_to_days(year, month + 1, 1);
 
-    return (unsigned)(next - mortise_zone_days(year, month, 1));
+    return (unsigned)(next - mortise_zone_date_to_days(year, month, 1));
 }
 
 /* hh:mm, as seconds. */
@@ -94,7 +94,7 @@ static bool read_offset(struct text *t, int32_t *out)
     return true;
 }
 
-bool mortise_cel_time_offset(const char *p, size_t n, int32_t *out)
+bool mortise_cel_time_parse_offset(const char *p, size_t n, int32_t *out)
 {
     struct text t = {p, p + n};
 
@@ -111,7 +111,7 @@ static bool read_date(struct text *t, int64_t *days)
         !read_fixed_digits(t, 2, &day) || month < 1 || month > 12 || day < 1 ||
         day > get_month_days(year, month))
         return false;
-    *days = mortise_zone_days(year, month, day);
+    *days = mortise_zone_date_to_days(year, month, day);
     return true;
 }
 
@@ -141,7 +141,7 @@ bool mortise_cel_time_parse(struct cel_time *out, const char *p, size_t n)
                                 !read_offset(&t, &offset)))
         return false;
     *out = (struct cel_time){days * DAY + clock - offset, (int32_t)ns};
-    return t.p == t.end && mortise_cel_time_in_range(*out);
+    return t.p == t.end && mortise_cel_time_is_in_range(*out);
 }
 
 /* The unit of a part of a duration, in nanoseconds; 0: invalid. */
@@ -230,7 +230,7 @@ static size_t put_fraction(char *out, uint32_t ns)
     return n;
 }
 
-size_t mortise_cel_time_text(char out[CEL_TIME_TEXT], struct cel_time t)
+size_t mortise_cel_time_format(char out[CEL_TIME_TEXT], struct cel_time t)
 {
     struct cel_date d = mortise_cel_time_date(t, 0);
     size_t n = (size_t)snprintf(
@@ -243,7 +243,7 @@ size_t mortise_cel_time_text(char out[CEL_TIME_TEXT], struct cel_time t)
     return n;
 }
 
-size_t mortise_cel_duration_text(char out[CEL_TIME_TEXT], int64_t ns)
+size_t mortise_cel_duration_format(char out[CEL_TIME_TEXT], int64_t ns)
 {
     uint64_t all = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
     size_t n = (size_t)snprintf(out, CEL_TIME_TEXT, "%s%llu", ns < 0 ? "-" : "",
@@ -266,7 +266,7 @@ bool mortise_cel_time_add(struct cel_time t, int64_t ns, struct cel_time *out)
         rest += rest < 0 ? CEL_SECOND : -CEL_SECOND;
     }
     out->ns = (int32_t)rest;
-    return mortise_cel_time_in_range(*out);
+    return mortise_cel_time_is_in_range(*out);
 }
 
 bool mortise_cel_time_difference(struct cel_time a, struct cel_time b,
@@ -285,9 +285,9 @@ struct cel_date mortise_cel_time_date(struct cel_time t, int32_t offset)
                          .second = of_day % 60,
                          .millisecond = (unsigned)t.ns / 1000000};
 
-    mortise_zone_date(days, &d.year, &d.month, &d.day);
+    mortise_zone_days_to_date(days, &d.year, &d.month, &d.day);
     /* 1970 began on a Thursday */
     d.weekday = (unsigned)(((days + 4) % 7 + 7) % 7);
-    d.day_of_year = (unsigned)(days - mortise_zone_days(d.year, 1, 1));
+    d.day_of_year = (unsigned)(days - mortise_zone_date_to_days(d.year, 1, 1));
     return d;
 }

@@ -127,7 +127,7 @@ static bool string_to_json(struct cel_ctx *c, const struct cel_value *v,
     return check_json_value(c,
                             v->u.s.json != NULL
                                 ? json_incref(mortise_json_unconst(v->u.s.json))
-                                : mortise_json_strn(v->u.s.p, v->u.s.n),
+                                : mortise_json_make_string(v->u.s.p, v->u.s.n),
                             out);
 }
 
@@ -173,19 +173,20 @@ static bool container_to_json(struct cel_ctx *c, const struct cel_value *v,
     return ok;
 }
 
-size_t mortise_cel_when_text(char out[CEL_TIME_TEXT], const struct cel_value *v)
+size_t mortise_cel_format_time_value(char out[CEL_TIME_TEXT],
+                                     const struct cel_value *v)
 {
-    return v->kind == CEL_TIMESTAMP ? mortise_cel_time_text(out, v->u.time)
-                                    : mortise_cel_duration_text(out, v->u.i);
+    return v->kind == CEL_TIMESTAMP ? mortise_cel_time_format(out, v->u.time)
+                                    : mortise_cel_duration_format(out, v->u.i);
 }
 
 static bool when_to_json(struct cel_ctx *c, const struct cel_value *v,
                          json_t **out)
 {
     char text[CEL_TIME_TEXT];
-    size_t n = mortise_cel_when_text(text, v);
+    size_t n = mortise_cel_format_time_value(text, v);
 
-    return check_json_value(c, mortise_json_strn(text, n), out);
+    return check_json_value(c, mortise_json_make_string(text, n), out);
 }
 
 static bool value_to_json(struct cel_ctx *c, const struct cel_value *v,
@@ -235,14 +236,14 @@ bool mortise_cel_to_json(struct cel_ctx *c, const struct cel_value *v,
 
 /* ---- lists and maps -------------------------------------------------- */
 
-size_t mortise_cel_count(const struct cel_value *v)
+size_t mortise_cel_get_count(const struct cel_value *v)
 {
     if (v->kind == CEL_LIST)
         return v->is_json ? json_array_size(v->u.json) : v->u.list->n;
     return v->is_json ? json_object_size(v->u.json) : v->u.map->n;
 }
 
-struct cel_value mortise_cel_item(const struct cel_value *list, size_t i)
+struct cel_value mortise_cel_get_item(const struct cel_value *list, size_t i)
 {
     if (list->is_json)
         return mortise_cel_from_json(json_array_get(list->u.json, i));
@@ -268,7 +269,7 @@ struct cel_list *mortise_cel_list_new(struct cel_ctx *c, size_t n)
 
 void mortise_cel_cursor_init(struct cel_cursor *cur, const struct cel_value *of)
 {
-    *cur = (struct cel_cursor){.of = of, .n = mortise_cel_count(of)};
+    *cur = (struct cel_cursor){.of = of, .n = mortise_cel_get_count(of)};
     if (of->kind == CEL_MAP && of->is_json)
         cur->it = json_object_iter(mortise_json_unconst(of->u.json));
 }
@@ -284,7 +285,7 @@ bool mortise_cel_next(struct cel_cursor *cur, struct cel_value *key,
     cur->i++;
     if (of->kind == CEL_LIST) {
         *key = cel_int((int64_t)i);
-        *value = mortise_cel_item(of, i);
+        *value = mortise_cel_get_item(of, i);
     } else if (!of->is_json) {
         *key = of->u.map->entries[i].key;
         *value = of->u.map->entries[i].value;
@@ -573,11 +574,12 @@ static bool equal_values(struct cel_ctx *c, const struct cel_value *a,
 static bool equal_lists(struct cel_ctx *c, const struct cel_value *a,
                         const struct cel_value *b, size_t depth, bool *out)
 {
-    size_t n = mortise_cel_count(a);
+    size_t n = mortise_cel_get_count(a);
 
-    *out = mortise_cel_count(b) == n;
+    *out = mortise_cel_get_count(b) == n;
     for (size_t i = 0; i < n && *out; i++) {
-        struct cel_value x = mortise_cel_item(a, i), y = mortise_cel_item(b, i);
+        struct cel_value x = mortise_cel_get_item(a, i),
+                         y = mortise_cel_get_item(b, i);
 
         if (!equal_values(c, &x, &y, depth, out))
             return false;
@@ -591,7 +593,7 @@ static bool equal_maps(struct cel_ctx *c, const struct cel_value *a,
     struct cel_value key, value, other;
     struct cel_cursor cur;
 
-    *out = mortise_cel_count(a) == mortise_cel_count(b);
+    *out = mortise_cel_get_count(a) == mortise_cel_get_count(b);
     mortise_cel_cursor_init(&cur, a);
     while (*out && mortise_cel_next(&cur, &key, &value)) {
         if (!mortise_cel_map_find(c, b, &key, out, &other))

@@ -179,8 +179,8 @@ static inline struct cel_value cel_timestamp(struct cel_time t)
 
 /* A timestamp or duration as text, as string() returns it.  Returns its
  * length. */
-size_t mortise_cel_when_text(char out[CEL_TIME_TEXT],
-                             const struct cel_value *v);
+size_t mortise_cel_format_time_value(char out[CEL_TIME_TEXT],
+                                     const struct cel_value *v);
 
 /* The name for messages: "int", "null", "timestamp". */
 const char *mortise_cel_kind_name(unsigned kind);
@@ -196,8 +196,8 @@ bool mortise_cel_compare(struct cel_ctx *c, const struct cel_value *a,
                          const struct cel_value *b, int *order);
 
 /* The number of elements of a list or entries of a map. */
-size_t mortise_cel_count(const struct cel_value *v);
-struct cel_value mortise_cel_item(const struct cel_value *list, size_t i);
+size_t mortise_cel_get_count(const struct cel_value *v);
+struct cel_value mortise_cel_get_item(const struct cel_value *list, size_t i);
 
 /* An empty list with capacity n; NULL: the fault is set. */
 struct cel_list *mortise_cel_list_new(struct cel_ctx *c, size_t n);
@@ -229,8 +229,8 @@ bool mortise_cel_map_find(struct cel_ctx *c, const struct cel_value *map,
                           struct cel_value *out);
 
 /* A number as text, as string() returns it.  Returns its length. */
-size_t mortise_cel_number_text(char out[MORTISE_REAL_TEXT],
-                               const struct cel_value *v);
+size_t mortise_cel_format_number(char out[MORTISE_REAL_TEXT],
+                                 const struct cel_value *v);
 
 /* ---- evaluating ------------------------------------------------------- */
 
@@ -242,11 +242,12 @@ struct cel_inputs {
 
 /* Evaluate.  The result borrows from the inputs, the program and the arena of
  * `c`; the cost limit is `c->left`. */
-bool mortise_cel_run(const struct mortise_cel *prog,
-                     const struct cel_inputs *in, struct cel_ctx *c,
-                     struct cel_value *out);
+bool mortise_cel_evaluate_typed(const struct mortise_cel *prog,
+                                const struct cel_inputs *in, struct cel_ctx *c,
+                                struct cel_value *out);
 /* The fault of a context as an error code, a message and a position. */
-int mortise_cel_report(const struct cel_ctx *c, struct mortise_cel_where *where,
-                       struct mortise_err *err);
+int mortise_cel_report_fault(const struct cel_ctx *c,
+                             struct mortise_cel_range *where,
+                             struct mortise_err *err);
 
 #endif

@@ -99,7 +99,7 @@ static bool has_matching_text(const struct mortise_yaml *v,
         return false;
     for (size_t i = 0; i < v->n; i++)
         if ((v->kind != MORTISE_YAML_MAP ||
-             !mortise_yaml_is_x(v->keys[i]->str)) &&
+             !mortise_yaml_is_x_key(v->keys[i]->str)) &&
             has_matching_text(v->items[i], is, dir))
             return true;
     return false;
@@ -107,10 +107,10 @@ static bool has_matching_text(const struct mortise_yaml *v,
 
 static bool has_substitution(const char *dir, const char *text)
 {
-    struct mortise_outside o;
+    struct mortise_expansion o;
 
     (void)dir;
-    return mortise_expand_next(&text, &o);
+    return mortise_expand_find_next(&text, &o);
 }
 
 /* "SCHEME:..." at the beginning, "://" or "HOST:PORT" anywhere. */
@@ -125,7 +125,7 @@ static bool is_network_address(const char *text)
         char before = at > text ? at[-1] : '\0';
 
         if (strncmp(at, "://", 3) == 0 ||
-            (mortise_digit(at[1]) < 10 && before != '\0' &&
+            (mortise_digit_get_value(at[1]) < 10 && before != '\0' &&
              strchr(SCHEME "]", before) != NULL))
             return true;
     }
@@ -181,8 +181,8 @@ static bool needs_permission(const struct mortise_deployment *d,
                            : has_matching_text(value, leads_outside, dir);
 }
 
-size_t mortise_allow_needs(const struct mortise_deployment *d,
-                           struct mortise_need needs[MORTISE_NEEDS_MAX])
+size_t mortise_allow_find_needs(const struct mortise_deployment *d,
+                                struct mortise_need needs[MORTISE_NEEDS_MAX])
 {
     static const struct {
         const char *key;
@@ -227,11 +227,11 @@ static json_t *make_digest_value(const struct mortise_yaml *written,
     json_t *out;
 
     if (!map && written->kind != MORTISE_YAML_SEQ)
-        return mortise_yaml_json(written->kind == MORTISE_YAML_STRING &&
-                                         strstr(written->str, "${file:")
-                                     ? tree
-                                     : written,
-                                 false);
+        return mortise_yaml_to_json(written->kind == MORTISE_YAML_STRING &&
+                                            strstr(written->str, "${file:")
+                                        ? tree
+                                        : written,
+                                    false);
     out = map ? json_object() : json_array();
     for (size_t i = 0; out != NULL && i < written->n; i++) {
         json_t *one = make_digest_value(written->items[i], tree->items[i]);
@@ -248,7 +248,7 @@ static int make_needs_digest(struct mortise_allowance *a,
                              const struct mortise_deployment *d)
 {
     struct mortise_need needs[MORTISE_NEEDS_MAX];
-    size_t n = mortise_allow_needs(d, needs);
+    size_t n = mortise_allow_find_needs(d, needs);
     uint8_t digest[MORTISE_DIGEST];
     json_t *all = json_object();
     int rv = all != NULL ? MORTISE_OK : MORTISE_ENOMEM;
@@ -262,7 +262,7 @@ static int make_needs_digest(struct mortise_allowance *a,
     if (rv == MORTISE_OK)
         rv = mortise_json_digest(digest, all, a->mem);
     if (rv == MORTISE_OK)
-        mortise_hex(a->digest, digest, sizeof digest);
+        mortise_hex_encode(a->digest, digest, sizeof digest);
     json_decref(all);
     return rv;
 }
@@ -290,10 +290,10 @@ static int get_record_path(const struct mortise_allowance *a,
                            char path[PATH_MAX], struct mortise_err *err)
 {
     char dir[PATH_MAX];
-    int rv = mortise_userdir_named(dir, kept_in, err);
+    int rv = mortise_userdir_get_path(dir, kept_in, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_userdir_file(path, dir, a->file, suffix, err);
+        rv = mortise_userdir_get_file_path(path, dir, a->file, suffix, err);
     return rv == MORTISE_OK ? mortise_owner_check(path, NULL, NULL, err) : rv;
 }
 
@@ -316,7 +316,7 @@ int mortise_allow_read(struct mortise_allowance *a,
         return MORTISE_OK;
     rv = read_allow_record(&a->record, a->mem, path, err);
     if (rv == MORTISE_OK &&
-        strcmp(mortise_json_text_of(a->record, "file"), a->file) != 0)
+        strcmp(mortise_json_get_text(a->record, "file"), a->file) != 0)
         mortise_json_clear_ref(&a->record);
     return rv;
 }
@@ -326,21 +326,21 @@ void mortise_allow_finish(struct mortise_allowance *a)
     mortise_json_clear_ref(&a->record);
 }
 
-bool mortise_allow_holds(const struct mortise_allowance *a)
+bool mortise_allow_is_valid(const struct mortise_allowance *a)
 {
     return a->record != NULL &&
-           strcmp(mortise_json_text_of(a->record, "digest"), a->digest) == 0;
+           strcmp(mortise_json_get_text(a->record, "digest"), a->digest) == 0;
 }
 
-bool mortise_allow_has(const struct mortise_allowance *a,
-                       const struct mortise_owner_fault *f)
+bool mortise_allow_has_fault(const struct mortise_allowance *a,
+                             const struct mortise_owner_fault *f)
 {
     const json_t *places = json_object_get(a->record, "places");
 
-    if (!mortise_allow_holds(a))
+    if (!mortise_allow_is_valid(a))
         return false;
     MORTISE_JSON_EACH (p, i, places) {
-        if (strcmp(mortise_json_text_of(p, "path"), f->path) == 0 &&
+        if (strcmp(mortise_json_get_text(p, "path"), f->path) == 0 &&
             json_integer_value(json_object_get(p, "uid")) ==
                 (json_int_t)f->uid &&
             json_integer_value(json_object_get(p, "mode")) ==
@@ -352,7 +352,7 @@ bool mortise_allow_has(const struct mortise_allowance *a,
 
 /* ---- writing ---- */
 
-json_t *mortise_allow_place(const struct mortise_owner_fault *f)
+json_t *mortise_allow_make_place(const struct mortise_owner_fault *f)
 {
     return json_pack("{s:s, s:I, s:I}", "path", f->path, "uid",
                      (json_int_t)f->uid, "mode", (json_int_t)(f->mode & 022));
@@ -364,13 +364,13 @@ int mortise_allow_write(const struct mortise_allowance *a, json_t *places,
     char dir[PATH_MAX], path[PATH_MAX];
     json_t *record = json_pack("{s:s, s:s, s:O}", "file", a->file, "digest",
                                a->digest, "places", places);
-    char *text = record != NULL ? mortise_json_text(a->mem, record) : NULL;
+    char *text = record != NULL ? mortise_json_to_text(a->mem, record) : NULL;
     int rv = text != NULL ? MORTISE_OK : mortise_nomem(err);
 
     if (rv == MORTISE_OK)
         rv = mortise_userdir_make(dir, kept_in, err);
     if (rv == MORTISE_OK)
-        rv = mortise_userdir_file(path, dir, a->file, suffix, err);
+        rv = mortise_userdir_get_file_path(path, dir, a->file, suffix, err);
     if (rv == MORTISE_OK)
         rv = mortise_file_write(path, text, strlen(text), 0600, 0, err);
     mortise_release_str(a->mem, text);
@@ -403,7 +403,7 @@ int mortise_allow_list(json_t **out, const struct mortise_mem *mem,
     *out = json_array();
     if (*out == NULL)
         return mortise_nomem(err);
-    rv = mortise_userdir_named(dir, kept_in, err);
+    rv = mortise_userdir_get_path(dir, kept_in, err);
     if (rv == MORTISE_OK)
         rv = mortise_listing_read(&l, mem, dir, suffix, err);
     if (rv != MORTISE_OK)
@@ -411,8 +411,8 @@ int mortise_allow_list(json_t **out, const struct mortise_mem *mem,
     for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++) {
         json_t *record = NULL;
 
-        rv =
-            mortise_file_path(path, sizeof path, err, "%s/%s", dir, l.names[i]);
+        rv = mortise_file_format_path(path, sizeof path, err, "%s/%s", dir,
+                                      l.names[i]);
         if (rv == MORTISE_OK)
             rv = read_allow_record(&record, mem, path, err);
         if (record != NULL && json_array_append_new(*out, record) != 0)

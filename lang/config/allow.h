@@ -19,8 +19,8 @@ struct mortise_need {
 enum { MORTISE_NEEDS_MAX = 18 };
 
 /* The keys of this deployment that need permission; returns their number. */
-size_t mortise_allow_needs(const struct mortise_deployment *d,
-                           struct mortise_need needs[MORTISE_NEEDS_MAX]);
+size_t mortise_allow_find_needs(const struct mortise_deployment *d,
+                                struct mortise_need needs[MORTISE_NEEDS_MAX]);
 
 /* The permission that this user stored for a deployment. */
 struct mortise_allowance {
@@ -41,16 +41,16 @@ int mortise_allow_read(struct mortise_allowance *a,
                        struct mortise_err *err);
 void mortise_allow_finish(struct mortise_allowance *a);
 /* Does the permission cover the current values? */
-bool mortise_allow_holds(const struct mortise_allowance *a);
+bool mortise_allow_is_valid(const struct mortise_allowance *a);
 /* Does the permission cover this owner, or this mode, of a file? */
-bool mortise_allow_has(const struct mortise_allowance *a,
-                       const struct mortise_owner_fault *f);
+bool mortise_allow_has_fault(const struct mortise_allowance *a,
+                             const struct mortise_owner_fault *f);
 /* Store a permission for the current values, and for `places`, an array
  * (borrowed). */
 int mortise_allow_write(const struct mortise_allowance *a, json_t *places,
                         struct mortise_err *err);
 /* An element of `places`, or NULL. */
-json_t *mortise_allow_place(const struct mortise_owner_fault *f);
+json_t *mortise_allow_make_place(const struct mortise_owner_fault *f);
 /* Remove the permission; MORTISE_ENOTFOUND: there is none. */
 int mortise_allow_remove(const struct mortise_allowance *a,
                          struct mortise_err *err);

@@ -26,7 +26,7 @@ static const uint64_t finished_ms = 30ull * 24 * 60 * 60 * 1000;
 
 /* ---- plugins --------------------------------------------------------- */
 
-static const char **resolve_path_list(struct mortise_config_reading *r,
+static const char **resolve_path_list(struct mortise_config_reader *r,
                                       const struct mortise_yaml *list)
 {
     const char **dirs = mortise_config_alloc(r, list->n * sizeof *dirs);
@@ -65,7 +65,7 @@ static void check_dev_dir(const struct mortise_deployment *d, const char *dir,
 static void read_dev_dirs(void *ctx, void *into,
                           const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_deployment *d = into;
 
     d->dev_dirs = resolve_path_list(r, slot->value);
@@ -77,13 +77,13 @@ static void read_dev_dirs(void *ctx, void *into,
 static void read_plugin_configs(void *ctx, void *into,
                                 const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_deployment *d = into;
     const struct mortise_yaml *map = slot->value;
 
     for (size_t i = 0; i < map->n; i++)
         if (map->items[i]->kind != MORTISE_YAML_MAP &&
-            !mortise_yaml_is_x(map->keys[i]->str))
+            !mortise_yaml_is_x_key(map->keys[i]->str))
             mortise_diag_add(r->diags, "E0203", map->items[i]->span,
                              "the config of '%s' must be a mapping, not %s",
                              map->keys[i]->str,
@@ -100,12 +100,12 @@ static const struct mortise_word isolations[] = {
 static void read_plugin_isolation(void *ctx, void *into,
                                   const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     const struct mortise_yaml *map = slot->value;
 
     (void)into;
     for (size_t i = 0; i < map->n; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str))
+        if (!mortise_yaml_is_x_key(map->keys[i]->str))
             mortise_word_find(isolations, "isolation", map->items[i], r->diags);
 }
 
@@ -167,11 +167,11 @@ MORTISE_PLACE(batch, "batch");
 static void read_batch_durability(void *ctx, void *into,
                                   const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_deployment *d = into;
 
     d->durability = MORTISE_BATCH;
-    mortise_keys_enter(slot, r, d, r->diags);
+    mortise_keys_read_slot(slot, r, d, r->diags);
 }
 
 static const struct mortise_key durability_map_keys[] = {
@@ -200,7 +200,7 @@ static const struct mortise_key durability_forms[] = {
 static void read_store_durability(void *ctx, void *into,
                                   const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_deployment *d = into;
     const struct mortise_word *word;
 
@@ -239,7 +239,7 @@ MORTISE_PLACE(retention, "retention");
 static void read_access_group(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_deployment *d = into;
     struct mortise_err why;
     int rv;
@@ -294,7 +294,7 @@ MORTISE_PLACE(store, "store");
 static void read_deployment_metadata(void *ctx, void *into,
                                      const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_deployment *d = into;
     struct mortise_metadata m;
 
@@ -325,7 +325,7 @@ static void read_guardrail_ids(void *ctx, void *into,
 static void read_executor_operation(void *ctx, void *into,
                                     const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     const char *s = slot->value->str, *slash = strchr(s, '/');
 
     (void)into;
@@ -357,8 +357,8 @@ static const struct mortise_key executors_keys[] = {
 };
 MORTISE_PLACE(executors, "executors");
 
-const char *mortise_deployment_executor(const struct mortise_deployment *d,
-                                        const char *type)
+const char *mortise_deployment_get_executor(const struct mortise_deployment *d,
+                                            const char *type)
 {
     const struct mortise_key *k = executors_keys;
     const struct mortise_key *end =
@@ -483,7 +483,7 @@ static int read_deployment_lock(struct mortise_deployment *d,
                             : rv;
 }
 
-bool mortise_deployment_lost_secrets(const struct mortise_deployment *d)
+bool mortise_deployment_has_bad_secrets(const struct mortise_deployment *d)
 {
     return d->broken && d->secrets.n == 0 &&
            mortise_keys_has_key(&mortise_deployment_place, d->tree, "secrets");
@@ -510,7 +510,7 @@ static bool has_unread_dirs(const struct mortise_deployment *d)
 static int read_deployment_file(struct mortise_deployment *d, const char *path,
                                 bool resolve, struct mortise_diags *diags)
 {
-    struct mortise_config_reading r = {.arena = &d->arena, .diags = diags};
+    struct mortise_config_reader r = {.arena = &d->arena, .diags = diags};
     size_t errors = diags->n_errors;
     struct mortise_yaml *root;
     int rv = mortise_yaml_read(&root, r.arena, path, diags);
@@ -523,7 +523,7 @@ static int read_deployment_file(struct mortise_deployment *d, const char *path,
     if (mortise_header_check(root, "Deployment", diags)) {
         d->written = root;
         d->unresolved = !resolve;
-        d->tree = root = mortise_expand(r.arena, root, resolve, diags);
+        d->tree = root = mortise_expand_tree(r.arena, root, resolve, diags);
         if (root == NULL)
             return MORTISE_ENOMEM;
         mortise_keys_read(&mortise_deployment_place, root, root->span, &r, d,
@@ -541,7 +541,7 @@ static int read_deployment_file(struct mortise_deployment *d, const char *path,
     return diags->n_errors > errors ? MORTISE_ECHECK : MORTISE_OK;
 }
 
-const char *mortise_deployment_store(const struct mortise_deployment *d)
+const char *mortise_deployment_get_store(const struct mortise_deployment *d)
 {
     return d->store_path != NULL ? d->store_path : "./.mortise";
 }
@@ -569,7 +569,7 @@ int mortise_deployment_read_partly(struct mortise_deployment **out,
     return look_at_deployment(out, mem, path, true, diags);
 }
 
-int mortise_deployment_look_unresolved(struct mortise_deployment **out,
+int mortise_deployment_read_unresolved(struct mortise_deployment **out,
                                        const struct mortise_mem *mem,
                                        const char *path,
                                        struct mortise_diags *diags)
@@ -625,9 +625,9 @@ static bool find_instance_config(const struct mortise_deployment *d,
 {
     const struct mortise_guard *g = mortise_guard_find(&d->guards, as);
     const struct mortise_model_alias *m =
-        mortise_model_of_instance(&d->models, as);
+        mortise_model_find_instance(&d->models, as);
     const struct mortise_discoverer *f =
-        mortise_discoverer_of_instance(&d->discovery, as);
+        mortise_discoverer_find(&d->discovery, as);
     bool memory = strcmp(as, MORTISE_MEMORY_INSTANCE) == 0;
 
     *config = memory      ? d->memory.config
@@ -638,8 +638,8 @@ static bool find_instance_config(const struct mortise_deployment *d,
     return memory || g != NULL || m != NULL || f != NULL;
 }
 
-bool mortise_deployment_composes(const struct mortise_deployment *d,
-                                 const char *plugin, const char *as)
+bool mortise_deployment_is_config_made(const struct mortise_deployment *d,
+                                       const char *plugin, const char *as)
 {
     const struct mortise_yaml *config;
 
@@ -655,24 +655,24 @@ static json_t *add_config_pins(const struct mortise_deployment *d,
     const struct mortise_yaml *pins = mortise_lock_discovery(&d->lock, plugin);
 
     if (pins == NULL || config == NULL ||
-        json_object_set_new(config, "pins", mortise_yaml_json(pins, false)) ==
-            0)
+        json_object_set_new(config, "pins",
+                            mortise_yaml_to_json(pins, false)) == 0)
         return config;
     json_decref(config);
     return NULL;
 }
 
-json_t *mortise_deployment_config(const struct mortise_deployment *d,
-                                  const char *plugin, const char *as)
+json_t *mortise_deployment_get_config(const struct mortise_deployment *d,
+                                      const char *plugin, const char *as)
 {
     const struct mortise_yaml *config;
 
-    if (mortise_deployment_composes(d, plugin, as))
-        return mortise_mcp_config(&d->tools.mcp, &d->lock);
+    if (mortise_deployment_is_config_made(d, plugin, as))
+        return mortise_mcp_make_config(&d->tools.mcp, &d->lock);
     if (!find_instance_config(d, as, &config))
         config = mortise_yaml_get(d->config, plugin);
     return add_config_pins(d, plugin,
-                           config != NULL ? mortise_yaml_json(config, false)
+                           config != NULL ? mortise_yaml_to_json(config, false)
                                           : json_object());
 }
 
@@ -684,12 +684,12 @@ static const char *get_text_after_prefix(const char *name, const char *prefix)
     return strncmp(name, prefix, n) == 0 ? name + n : NULL;
 }
 
-const char *mortise_deployment_plugin(const struct mortise_deployment *d,
-                                      const char *name, const char **pin)
+const char *mortise_deployment_find_plugin(const struct mortise_deployment *d,
+                                           const char *name, const char **pin)
 {
     static const char discovery[] = MORTISE_DISCOVERY_PREFIX;
     const struct mortise_discoverer *f =
-        mortise_discoverer_of_instance(&d->discovery, name);
+        mortise_discoverer_find(&d->discovery, name);
 
     if (pin != NULL)
         *pin = name;
@@ -701,7 +701,7 @@ const char *mortise_deployment_plugin(const struct mortise_deployment *d,
         return f->plugin;
     return strncmp(name, discovery, sizeof discovery - 1) == 0
                ? name + sizeof discovery - 1
-               : mortise_guard_plugin(&d->guards, name, pin);
+               : mortise_guard_find_plugin(&d->guards, name, pin);
 }
 
 static int fail_with_missing_part(const struct mortise_deployment *d,
@@ -736,8 +736,9 @@ bool mortise_deployment_is_tool(const struct mortise_deployment *d,
     return operation != NULL;
 }
 
-bool mortise_deployment_lacks(const struct mortise_deployment *d,
-                              const char *name, struct mortise_err *why)
+bool mortise_deployment_is_part_missing(const struct mortise_deployment *d,
+                                        const char *name,
+                                        struct mortise_err *why)
 {
     const char *place = get_text_after_prefix(name, MORTISE_DISCOVERY_PREFIX),
                *id = get_text_after_prefix(name, "guardrail:");
@@ -746,8 +747,8 @@ bool mortise_deployment_lacks(const struct mortise_deployment *d,
 
     if (mortise_deployment_is_tool(d, name, &tool)) {
         if (tool == NULL)
-            mortise_tool_pin_missing(&d->tool_pins, &d->tools.mcp,
-                                     get_pinned_operation(name), why);
+            mortise_tool_pin_report_missing(&d->tool_pins, &d->tools.mcp,
+                                            get_pinned_operation(name), why);
         return tool == NULL;
     }
     if (find_instance_config(d, id != NULL ? id : name, &config) &&
@@ -769,9 +770,9 @@ bool mortise_deployment_lacks(const struct mortise_deployment *d,
     return true;
 }
 
-size_t mortise_deployment_tool_pins(const struct mortise_deployment *d,
-                                    const char *plugin,
-                                    const struct mortise_tool_pin **list)
+size_t mortise_deployment_list_tool_pins(const struct mortise_deployment *d,
+                                         const char *plugin,
+                                         const struct mortise_tool_pin **list)
 {
     bool its = strcmp(plugin, d->tool_pins.plugin) == 0;
 
@@ -780,8 +781,8 @@ size_t mortise_deployment_tool_pins(const struct mortise_deployment *d,
 }
 
 const struct mortise_tool_pin *
-mortise_deployment_tool_pin(const struct mortise_deployment *d,
-                            const char *plugin, const char *operation)
+mortise_deployment_find_tool_pin(const struct mortise_deployment *d,
+                                 const char *plugin, const char *operation)
 {
     return strcmp(plugin, d->tool_pins.plugin) == 0
                ? mortise_tool_pin_find(&d->tool_pins, operation)

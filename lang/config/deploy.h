@@ -85,40 +85,41 @@ int mortise_deployment_read_partly(struct mortise_deployment **out,
                                    const char *path,
                                    struct mortise_diags *diags);
 /* The same without replacing ${...}: reads only this file and its lock. */
-int mortise_deployment_look_unresolved(struct mortise_deployment **out,
+int mortise_deployment_read_unresolved(struct mortise_deployment **out,
                                        const struct mortise_mem *mem,
                                        const char *path,
                                        struct mortise_diags *diags);
 /* Has the file a key `secrets` that could not be read? */
-bool mortise_deployment_lost_secrets(const struct mortise_deployment *d);
+bool mortise_deployment_has_bad_secrets(const struct mortise_deployment *d);
 /* The deployment without a file. */
 int mortise_deployment_default(struct mortise_deployment **out,
                                const struct mortise_mem *mem);
 void mortise_deployment_free(struct mortise_deployment *d);
 /* The path of the store: the key's value, or ./.mortise. */
-const char *mortise_deployment_store(const struct mortise_deployment *d);
+const char *mortise_deployment_get_store(const struct mortise_deployment *d);
 /* The configuration of a plugin as JSON, a new reference; {} if there is none.
  * `as` is the id of the guardrail, or the instance of the model or the
- * discovery; "" for the plugin itself.  If mortise_deployment_composes(), the
+ * discovery; "" for the plugin itself.  If mortise_deployment_is_config_made(), the
  * configuration is made by Mortise and is no part of the file.  Its references
  * to secrets are then for the plugin to ask with: do not replace them. */
-json_t *mortise_deployment_config(const struct mortise_deployment *d,
-                                  const char *plugin, const char *as);
-bool mortise_deployment_composes(const struct mortise_deployment *d,
-                                 const char *plugin, const char *as);
+json_t *mortise_deployment_get_config(const struct mortise_deployment *d,
+                                      const char *plugin, const char *as);
+bool mortise_deployment_is_config_made(const struct mortise_deployment *d,
+                                       const char *plugin, const char *as);
 /* The plugin for a name in a graph's `plugins`: the name itself, or the plugin
  * that the deployment has for a guardrail, the memory, a discovery plugin or a
  * tool. *pin (or NULL) is the name under which a run pins it. */
-const char *mortise_deployment_plugin(const struct mortise_deployment *d,
-                                      const char *name, const char **pin);
+const char *mortise_deployment_find_plugin(const struct mortise_deployment *d,
+                                           const char *name, const char **pin);
 /* Is the plugin of such a name missing because the deployment no longer has the
  * part that the name refers to? *why then contains the remedy. */
-bool mortise_deployment_lacks(const struct mortise_deployment *d,
-                              const char *name, struct mortise_err *why);
+bool mortise_deployment_is_part_missing(const struct mortise_deployment *d,
+                                        const char *name,
+                                        struct mortise_err *why);
 /* PLUGIN/OPERATION that `executors` sets for nodes of this type; NULL: the
  * default, or the type has none. */
-const char *mortise_deployment_executor(const struct mortise_deployment *d,
-                                        const char *type);
+const char *mortise_deployment_get_executor(const struct mortise_deployment *d,
+                                            const char *type);
 /* Is it the name under which runs pin a tool's definition? *tool is the
  * definition in the lock file; NULL: none. */
 bool mortise_deployment_is_tool(const struct mortise_deployment *d,
@@ -126,12 +127,12 @@ bool mortise_deployment_is_tool(const struct mortise_deployment *d,
                                 const struct mortise_tool_pin **tool);
 /* The plugin's operation in the lock file, or NULL. */
 const struct mortise_tool_pin *
-mortise_deployment_tool_pin(const struct mortise_deployment *d,
-                            const char *plugin, const char *operation);
+mortise_deployment_find_tool_pin(const struct mortise_deployment *d,
+                                 const char *plugin, const char *operation);
 /* All of its operations, sorted; returns their number. */
-size_t mortise_deployment_tool_pins(const struct mortise_deployment *d,
-                                    const char *plugin,
-                                    const struct mortise_tool_pin **list);
+size_t mortise_deployment_list_tool_pins(const struct mortise_deployment *d,
+                                         const char *plugin,
+                                         const struct mortise_tool_pin **list);
 
 /* The keys of the file. */
 extern const struct mortise_place mortise_deployment_place;

@@ -26,7 +26,7 @@
 
 #include "core/json/value.h"
 
-json_t *mortise_whole_path(const char *path)
+json_t *mortise_json_absolute_path(const char *path)
 {
     char found[PATH_MAX], here[PATH_MAX / 2], made[2 * PATH_MAX];
 
@@ -43,7 +43,8 @@ static json_t *make_absolute_list(const char *const *paths, size_t n)
     json_t *list = json_array();
 
     for (size_t i = 0; list != NULL && i < n; i++) {
-        if (json_array_append_new(list, mortise_whole_path(paths[i])) == 0)
+        if (json_array_append_new(list, mortise_json_absolute_path(paths[i])) ==
+            0)
             continue;
         mortise_json_clear_ref(&list);
     }
@@ -81,8 +82,9 @@ static json_t *make_trust_value(const struct mortise_deployment *d,
     static const char *const but[] = {"dir", NULL};
 
     return json_pack("{s:o, s:o}", "dir",
-                     d->trust_dir != NULL ? mortise_whole_path(d->trust_dir)
-                                          : json_null(),
+                     d->trust_dir != NULL
+                         ? mortise_json_absolute_path(d->trust_dir)
+                         : json_null(),
                      "rest", copy_other_members(tree, "trust", but));
 }
 
@@ -119,7 +121,7 @@ static json_t *make_limits_value(const struct mortise_deployment *d)
 /* The absolute path of a program, or the name that is searched in PATH. */
 static json_t *make_program_value(const char *path)
 {
-    return strchr(path, '/') != NULL ? mortise_whole_path(path)
+    return strchr(path, '/') != NULL ? mortise_json_absolute_path(path)
                                      : json_string(path);
 }
 
@@ -138,8 +140,8 @@ static json_t *make_server_value(const struct mortise_mcp_server *s,
         "{s:o, s:o, s:o, s:o, s:o, s:b, s:s?, s:I, s:s, s:I, s:I, s:o, s:o}",
         "program", p->path != NULL ? make_program_value(p->path) : json_null(),
         "words", words, "dir",
-        p->path != NULL ? mortise_whole_path(p->dir) : json_null(), "read",
-        make_absolute_list(p->read.list, p->read.n), "write",
+        p->path != NULL ? mortise_json_absolute_path(p->dir) : json_null(),
+        "read", make_absolute_list(p->read.list, p->read.n), "write",
         make_absolute_list(p->write.list, p->write.n), "online", p->online,
         "user", p->user, "memory", (json_int_t)p->memory, "protocol",
         s->protocol, "timeout", (json_int_t)s->timeout_ms, "hold",
@@ -186,7 +188,8 @@ static json_t *make_secrets_value(const struct mortise_deployment *d,
         if (p->kind != MORTISE_PROVIDER_FILE ||
             json_object_set_new(
                 out, p->name,
-                json_pack("{s:o}", "file", mortise_whole_path(p->text))) == 0)
+                json_pack("{s:o}", "file",
+                          mortise_json_absolute_path(p->text))) == 0)
             continue;
         mortise_json_clear_ref(&out);
     }
@@ -200,14 +203,15 @@ static int add_lock_values(json_t *all, const struct mortise_deployment *d)
         mortise_yaml_get(d->lock.tree, "discovery");
 
     if (d->lock.n_discovery > 0 &&
-        json_object_set_new(all, "found", mortise_yaml_json(found, false)) != 0)
+        json_object_set_new(all, "found", mortise_yaml_to_json(found, false)) !=
+            0)
         return -1;
     return d->lock.n == 0
                ? 0
                : json_object_set_new(
                      all, "lock",
-                     mortise_yaml_json(mortise_yaml_get(d->lock.tree, "mcp"),
-                                       false));
+                     mortise_yaml_to_json(mortise_yaml_get(d->lock.tree, "mcp"),
+                                          false));
 }
 
 int mortise_deployment_digest(uint8_t out[MORTISE_DIGEST],
@@ -215,7 +219,7 @@ int mortise_deployment_digest(uint8_t out[MORTISE_DIGEST],
                               const struct mortise_mem *mem)
 {
     json_t *all =
-        d->tree != NULL ? mortise_yaml_json(d->tree, true) : json_object();
+        d->tree != NULL ? mortise_yaml_to_json(d->tree, true) : json_object();
     json_t *held = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o}", "plugins", make_plugins_value(d, all),
         "trust", make_trust_value(d, all), "store", make_store_value(d, all),

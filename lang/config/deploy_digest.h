@@ -13,6 +13,6 @@ int mortise_deployment_digest(uint8_t out[MORTISE_DIGEST],
 
 /* The absolute path, with links resolved if the file exists.  A new reference;
  * NULL: memory ran out. */
-json_t *mortise_whole_path(const char *path);
+json_t *mortise_json_absolute_path(const char *path);
 
 #endif

@@ -44,7 +44,7 @@ static const struct mortise_key one_forms[] = {
 };
 
 /* The name of the instance, from its index in the list. */
-static const char *make_discovery_instance(struct mortise_config_reading *r,
+static const char *make_discovery_instance(struct mortise_config_reader *r,
                                            size_t place)
 {
     size_t size = sizeof MORTISE_DISCOVERY_PREFIX + 20;
@@ -55,7 +55,7 @@ static const char *make_discovery_instance(struct mortise_config_reading *r,
     return name;
 }
 
-static void read_discovery_entry(struct mortise_config_reading *r,
+static void read_discovery_entry(struct mortise_config_reader *r,
                                  struct mortise_discoverer *d, size_t place,
                                  const struct mortise_yaml *value)
 {
@@ -70,7 +70,7 @@ static void read_discovery_entry(struct mortise_config_reading *r,
     }
 }
 
-static void check_duplicate_entry(struct mortise_config_reading *r,
+static void check_duplicate_entry(struct mortise_config_reader *r,
                                   const struct mortise_discoverers *all,
                                   const struct mortise_discoverer *d)
 {
@@ -91,7 +91,7 @@ static void check_duplicate_entry(struct mortise_config_reading *r,
 static void read_discovery_plugins(void *ctx, void *into,
                                    const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_discoverers *all = into;
     const struct mortise_yaml *value = slot->value;
     struct mortise_discoverer *list =
@@ -125,8 +125,8 @@ const struct mortise_place mortise_discoverers_place = {
     MORTISE_PLACE_OF("discovery", keys)};
 
 const struct mortise_discoverer *
-mortise_discoverer_of_instance(const struct mortise_discoverers *all,
-                               const char *instance)
+mortise_discoverer_find(const struct mortise_discoverers *all,
+                        const char *instance)
 {
     for (size_t i = 0; instance[0] != '\0' && i < all->n; i++)
         if (strcmp(all->list[i].instance, instance) == 0)

@@ -31,7 +31,7 @@ extern const struct mortise_place mortise_discoverers_place;
 
 /* The entry with this instance; NULL: none. */
 const struct mortise_discoverer *
-mortise_discoverer_of_instance(const struct mortise_discoverers *all,
-                               const char *instance);
+mortise_discoverer_find(const struct mortise_discoverers *all,
+                        const char *instance);
 
 #endif

@@ -46,18 +46,18 @@ static void read_guard_entry(struct mortise_guard *g,
 {
     g->id = key->str;
     g->plugin = "";
-    mortise_header_name(key, "the id of a guardrail", diags);
+    mortise_header_check_name(key, "the id of a guardrail", diags);
     mortise_keys_read(&mortise_guard_place, value, key->span, NULL, g, diags);
 }
 
 void mortise_guards_read(struct mortise_guards *out,
                          const struct mortise_yaml *map,
-                         struct mortise_config_reading *r)
+                         struct mortise_config_reader *r)
 {
     struct mortise_guard *list = mortise_config_alloc(r, map->n * sizeof *list);
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str))
+        if (!mortise_yaml_is_x_key(map->keys[i]->str))
             read_guard_entry(&list[out->n++], map->keys[i], map->items[i],
                              r->diags);
     out->list = list;
@@ -72,8 +72,8 @@ mortise_guard_find(const struct mortise_guards *guards, const char *id)
     return NULL;
 }
 
-const char *mortise_guard_plugin(const struct mortise_guards *guards,
-                                 const char *name, const char **pin)
+const char *mortise_guard_find_plugin(const struct mortise_guards *guards,
+                                      const char *name, const char **pin)
 {
     static const char guardrail[] = "guardrail:";
     const char *id = name + sizeof guardrail - 1, *none;

@@ -21,7 +21,7 @@ extern const struct mortise_place mortise_guard_place;
 
 void mortise_guards_read(struct mortise_guards *out,
                          const struct mortise_yaml *map,
-                         struct mortise_config_reading *r);
+                         struct mortise_config_reader *r);
 /* NULL: there is no such id, so it is the name of a plugin. */
 const struct mortise_guard *
 mortise_guard_find(const struct mortise_guards *guards, const char *id);
@@ -30,7 +30,7 @@ mortise_guard_find(const struct mortise_guards *guards, const char *id);
  * for the id is detected as a change.  A guardrail that is a plugin's name is
  * pinned like the plugin. *pin (may be NULL) gets the pinned name.  Results are
  * borrowed from the arguments. */
-const char *mortise_guard_plugin(const struct mortise_guards *guards,
-                                 const char *name, const char **pin);
+const char *mortise_guard_find_plugin(const struct mortise_guards *guards,
+                                      const char *name, const char **pin);
 
 #endif

@@ -104,7 +104,7 @@ static bool append_env_value(struct expander *x, const struct hole *h,
     }
     if (!x->resolve)
         return false;
-    if (value == NULL || !mortise_utf8_valid(value, strlen(value))) {
+    if (value == NULL || !mortise_utf8_is_valid(value, strlen(value))) {
         mortise_diag_add(x->diags, "E0601", get_hole_span(h),
                          "environment variable %s is not %s", name,
                          value == NULL ? "set" : "UTF-8");
@@ -124,8 +124,8 @@ static const char *append_file_text(const char *path, struct mortise_buf *b)
     bool bad;
 
     if (fd < 0)
-        return errno == MORTISE_NO_FILE ? "it is not a regular file"
-                                        : "it cannot be opened";
+        return errno == MORTISE_ERRNO_NOT_REGULAR ? "it is not a regular file"
+                                                  : "it cannot be opened";
     if (f == NULL) {
         close(fd);
         return "it cannot be opened";
@@ -140,7 +140,7 @@ static const char *append_file_text(const char *path, struct mortise_buf *b)
     if (b->n - start > MAX_FILE)
         return "it is larger than 1 MiB";
     if (b->n > start && (memchr(b->p + start, '\0', b->n - start) != NULL ||
-                         !mortise_utf8_valid(b->p + start, b->n - start)))
+                         !mortise_utf8_is_valid(b->p + start, b->n - start)))
         return "it is not valid UTF-8";
     return NULL;
 }
@@ -301,8 +301,8 @@ static struct mortise_yaml *expand_value(struct expander *x,
         return expand_string(x, v);
     out = copy_yaml_node(x, v);
     for (size_t i = 0; out != NULL && i < v->n; i++) {
-        bool ignored =
-            v->kind == MORTISE_YAML_MAP && mortise_yaml_is_x(v->keys[i]->str);
+        bool ignored = v->kind == MORTISE_YAML_MAP &&
+                       mortise_yaml_is_x_key(v->keys[i]->str);
 
         out->items[i] = ignored ? v->items[i] : expand_value(x, v->items[i]);
         if (out->items[i] == NULL)
@@ -311,9 +311,10 @@ static struct mortise_yaml *expand_value(struct expander *x,
     return out;
 }
 
-struct mortise_yaml *mortise_expand(struct mortise_arena *a,
-                                    struct mortise_yaml *root, bool resolve,
-                                    struct mortise_diags *diags)
+struct mortise_yaml *mortise_expand_tree(struct mortise_arena *a,
+                                         struct mortise_yaml *root,
+                                         bool resolve,
+                                         struct mortise_diags *diags)
 {
     struct expander x = {a, diags, resolve};
 
@@ -335,7 +336,7 @@ static bool is_env_unset(const char *name, size_t n)
     return is_empty_value(getenv(room));
 }
 
-bool mortise_expand_next(const char **p, struct mortise_outside *out)
+bool mortise_expand_find_next(const char **p, struct mortise_expansion *out)
 {
     const char *from = find_next_hole(*p, NULL), *end, *name_end;
 

@@ -9,12 +9,13 @@
  * the old tree.  Without `resolve`, neither the environment nor files are read:
  * each ${...} remains as written, or becomes its default.  Findings go to
  * `diags`; then do not use the tree.  NULL: memory ran out. */
-struct mortise_yaml *mortise_expand(struct mortise_arena *a,
-                                    struct mortise_yaml *root, bool resolve,
-                                    struct mortise_diags *diags);
+struct mortise_yaml *mortise_expand_tree(struct mortise_arena *a,
+                                         struct mortise_yaml *root,
+                                         bool resolve,
+                                         struct mortise_diags *diags);
 
 /* A ${...} of a string. */
-struct mortise_outside {
+struct mortise_expansion {
     bool file;        /* ${file:...}; otherwise ${env:...} */
     bool by_default;  /* the default was used */
     const char *name; /* n bytes of the string */
@@ -22,8 +23,8 @@ struct mortise_outside {
 };
 
 /* Find the next ${...} at or after *p, and advance *p; false: no more.  Only
- * for strings that mortise_expand() accepted. */
-bool mortise_expand_next(const char **p, struct mortise_outside *out);
+ * for strings that mortise_expand_tree() accepted. */
+bool mortise_expand_find_next(const char **p, struct mortise_expansion *out);
 
 /* A path relative to the file of `at`.  NULL: memory ran out. */
 const char *mortise_expand_path(struct mortise_arena *a,

@@ -51,15 +51,15 @@ static int check_store_faults(const struct mortise_settings *s,
     struct shared x = {.fault = fault, .ud = ud};
     struct stat st;
 
-    if (!mortise_settings_shares(s) || stat(s->store, &st) != 0)
+    if (!mortise_settings_is_shared(s) || stat(s->store, &st) != 0)
         return mortise_owner_check(s->store, fault, ud, err);
     x.owner = st.st_uid;
     return mortise_owner_check(s->store, is_allowed_owner, &x, err);
 }
 
-int mortise_guarded_faults(const struct mortise_settings *s,
-                           mortise_owner_fault_fn *fault, void *ud,
-                           struct mortise_err *err)
+int mortise_guarded_report_faults(const struct mortise_settings *s,
+                                  mortise_owner_fault_fn *fault, void *ud,
+                                  struct mortise_err *err)
 {
     const struct mortise_deployment *d = s->deployment;
     int rv = d->path != NULL ? mortise_owner_check(d->path, fault, ud, err)
@@ -68,11 +68,11 @@ int mortise_guarded_faults(const struct mortise_settings *s,
     if (rv == MORTISE_OK && d->lock.path != NULL)
         rv = mortise_owner_check(d->lock.path, fault, ud, err);
     for (size_t i = 0; rv == MORTISE_OK && i < d->n_plugin_dirs; i++)
-        rv = mortise_owner_check_inside(d->plugin_dirs[i], fault, ud, err);
+        rv = mortise_owner_check_dir(d->plugin_dirs[i], fault, ud, err);
     for (size_t i = 0; rv == MORTISE_OK && i < d->n_dev_dirs; i++)
-        rv = mortise_owner_check_inside(d->dev_dirs[i], fault, ud, err);
+        rv = mortise_owner_check_dir(d->dev_dirs[i], fault, ud, err);
     if (rv == MORTISE_OK && d->trust_dir != NULL)
-        rv = mortise_owner_check_inside(d->trust_dir, fault, ud, err);
+        rv = mortise_owner_check_dir(d->trust_dir, fault, ud, err);
     return rv == MORTISE_OK ? check_store_faults(s, fault, ud, err) : rv;
 }
 
@@ -91,7 +91,7 @@ static bool is_fault_allowed(void *ud, const struct mortise_owner_fault *f)
 
     j->of_store =
         realpath(j->store, store) != NULL && strcmp(store, f->path) == 0;
-    return mortise_allow_has(j->allowance, f);
+    return mortise_allow_has_fault(j->allowance, f);
 }
 
 /* "plugins.dev (line 7), secrets (line 12)" */
@@ -117,10 +117,10 @@ static int check_permission(const struct mortise_settings *s,
                             struct mortise_span *span, struct mortise_err *err)
 {
     struct mortise_need needs[MORTISE_NEEDS_MAX];
-    size_t n = mortise_allow_needs(s->deployment, needs);
+    size_t n = mortise_allow_find_needs(s->deployment, needs);
     char keys[KEYS_TEXT];
 
-    if (n == 0 || mortise_allow_holds(a))
+    if (n == 0 || mortise_allow_is_valid(a))
         return MORTISE_OK;
     *span = needs[0].value->span;
     print_need_keys(keys, needs, n);
@@ -156,14 +156,14 @@ static int read_permission(struct word *w, const struct mortise_mem *mem,
     *w = (struct word){.needed = false};
     mortise_diags_init(&quiet, mem);
     rv = resolve ? mortise_deployment_read_partly(&d, mem, path, &quiet)
-                 : mortise_deployment_look_unresolved(&d, mem, path, &quiet);
+                 : mortise_deployment_read_unresolved(&d, mem, path, &quiet);
     mortise_diags_finish(&quiet);
     if (d == NULL)
         return rv == MORTISE_ENOMEM ? mortise_nomem(err) : MORTISE_OK;
-    w->needed = mortise_allow_needs(d, needs) > 0;
+    w->needed = mortise_allow_find_needs(d, needs) > 0;
     rv = mortise_allow_read(&a, d, err);
     w->said = a.record != NULL;
-    w->holds = mortise_allow_holds(&a);
+    w->holds = mortise_allow_is_valid(&a);
     mortise_allow_finish(&a);
     mortise_deployment_free(d);
     return rv;
@@ -202,7 +202,7 @@ static int check_default_store_link(const struct mortise_settings *s,
 {
     struct stat st;
 
-    if (s->store_said || s->deployment->store_path != NULL ||
+    if (s->store_given || s->deployment->store_path != NULL ||
         lstat(s->store, &st) != 0 || !S_ISLNK(st.st_mode))
         return MORTISE_OK;
     return mortise_fail(
@@ -225,7 +225,7 @@ static int check_trusted_settings(const struct mortise_settings *s,
     if (rv == MORTISE_OK)
         rv = check_default_store_link(s, err);
     if (rv == MORTISE_OK) {
-        rv = mortise_guarded_faults(s, is_fault_allowed, &j, err);
+        rv = mortise_guarded_report_faults(s, is_fault_allowed, &j, err);
         if (rv == MORTISE_EDENIED && !j.of_store)
             suggest_allow_command(&a, err);
     }
@@ -248,7 +248,7 @@ int mortise_guarded_check(const struct mortise_settings *s, unsigned how,
     rv = check_trusted_settings(s, how, &span, &why);
     if (rv == MORTISE_OK)
         return rv;
-    if ((how & MORTISE_SETTINGS_LOOK) == 0 || rv == MORTISE_ENOMEM)
+    if ((how & MORTISE_SETTINGS_READ_ONLY) == 0 || rv == MORTISE_ENOMEM)
         return mortise_fail(err, rv, "%s", why.msg);
     if (tree != NULL)
         mortise_diag_add(diags, "W0820", span, "%s", why.msg);

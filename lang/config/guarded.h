@@ -7,7 +7,7 @@
 #include "lang/config/settings.h"
 
 /* MORTISE_EDENIED, with the command that solves the problem.  With
- * MORTISE_SETTINGS_LOOK it is a finding instead of an error. */
+ * MORTISE_SETTINGS_READ_ONLY it is a finding instead of an error. */
 int mortise_guarded_check(const struct mortise_settings *s, unsigned how,
                           struct mortise_diags *diags, struct mortise_err *err);
 
@@ -18,8 +18,8 @@ int mortise_guarded_may_resolve(const struct mortise_mem *mem, const char *path,
 
 /* Report every file of the deployment, itself included, that others own or may
  * write. */
-int mortise_guarded_faults(const struct mortise_settings *s,
-                           mortise_owner_fault_fn *fault, void *ud,
-                           struct mortise_err *err);
+int mortise_guarded_report_faults(const struct mortise_settings *s,
+                                  mortise_owner_fault_fn *fault, void *ud,
+                                  struct mortise_err *err);
 
 #endif

@@ -67,7 +67,7 @@ static bool has_subdirectory(const char *in, const char *name)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-void mortise_home(char home[MORTISE_HOME_MAX])
+void mortise_home_get_dir(char home[MORTISE_HOME_MAX])
 {
     static const char *const around[] = {"", "/mortise", "/../lib/mortise"};
     char own[PATH_MAX];
@@ -82,7 +82,7 @@ void mortise_home(char home[MORTISE_HOME_MAX])
     snprintf(home, MORTISE_HOME_MAX, "%s", MORTISE_LIBDIR);
 }
 
-void mortise_home_data(char dir[MORTISE_HOME_MAX], const char *name)
+void mortise_home_get_data_dir(char dir[MORTISE_HOME_MAX], const char *name)
 {
     static const char *const around[] = {"", "/../share/mortise"};
     char own[PATH_MAX];

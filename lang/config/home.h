@@ -9,8 +9,8 @@ enum { MORTISE_HOME_MAX = PATH_MAX + 64 };
 
 /* The directory with the bundled plugins, their trust (`plugins`, `trust.d`)
  * and mortise-worker. */
-void mortise_home(char home[MORTISE_HOME_MAX]);
+void mortise_home_get_dir(char home[MORTISE_HOME_MAX]);
 /* The directory of data of this name: "templates". */
-void mortise_home_data(char dir[MORTISE_HOME_MAX], const char *name);
+void mortise_home_get_data_dir(char dir[MORTISE_HOME_MAX], const char *name);
 
 #endif

@@ -157,7 +157,7 @@ static void read_server_program(void *ctx, void *into,
 {
     struct reading *r = ctx;
 
-    mortise_keys_enter(slot, r, into, r->diags);
+    mortise_keys_read_slot(slot, r, into, r->diags);
 }
 
 static const struct mortise_key server_keys[] = {
@@ -257,10 +257,10 @@ int mortise_lock_path(char out[PATH_MAX], const char *deployment,
         size_t k = strlen(suffixes[i]);
 
         if (n > k && strcmp(deployment + n - k, suffixes[i]) == 0)
-            return mortise_file_path(out, PATH_MAX, err, "%.*s.lock",
-                                     (int)(n - k), deployment);
+            return mortise_file_format_path(out, PATH_MAX, err, "%.*s.lock",
+                                            (int)(n - k), deployment);
     }
-    return mortise_file_path(out, PATH_MAX, err, "%s.lock", deployment);
+    return mortise_file_format_path(out, PATH_MAX, err, "%s.lock", deployment);
 }
 
 /* Read a parsed file into `out`. */
@@ -322,9 +322,9 @@ mortise_lock_tool(const struct mortise_lock_server *server, const char *tool)
 
 /* ---- changes ------------------------------------------------------------- */
 
-json_t *mortise_lock_json(const struct mortise_lock *lock)
+json_t *mortise_lock_to_json(const struct mortise_lock *lock)
 {
-    return lock->tree != NULL ? mortise_yaml_json(lock->tree, false)
+    return lock->tree != NULL ? mortise_yaml_to_json(lock->tree, false)
                               : json_pack("{s:s, s:s, s:{}}", "apiVersion",
                                           "mortise/v1", "kind", "Lock", "mcp");
 }
@@ -382,8 +382,9 @@ int mortise_lock_set(json_t *lock, const char *server, json_t *section,
                                 err);
 }
 
-int mortise_lock_set_found(json_t *lock, const char *plugin, const char *key,
-                           json_t *digest, struct mortise_err *err)
+int mortise_lock_set_discovery(json_t *lock, const char *plugin,
+                               const char *key, json_t *digest,
+                               struct mortise_err *err)
 {
     json_t *all = get_or_add_object(lock, "discovery");
     int rv = set_or_remove_member(
@@ -572,8 +573,9 @@ static int check_tool_names(const json_t *list, struct mortise_err *err)
     return rv;
 }
 
-int mortise_lock_section(json_t **out, json_t *odd, const json_t *listed,
-                         const struct mortise_mem *mem, struct mortise_err *err)
+int mortise_lock_make_section(json_t **out, json_t *odd, const json_t *listed,
+                              const struct mortise_mem *mem,
+                              struct mortise_err *err)
 {
     const json_t *list = json_object_get(listed, "tools");
     json_t *section = json_object(), *tools = json_object();

@@ -65,21 +65,22 @@ mortise_lock_tool(const struct mortise_lock_server *server, const char *tool);
 
 /* The whole file as JSON, which can be changed: a new reference, without
  * servers if there is no file.  NULL: memory ran out. */
-json_t *mortise_lock_json(const struct mortise_lock *lock);
+json_t *mortise_lock_to_json(const struct mortise_lock *lock);
 /* Make the section of a server from its answer to mcp/list: a new reference.
  * Tools that no lock file can have (invalid name or schema) are left out and
  * added to the array `odd`: {tool, why}.  MORTISE_EINVAL: the answer is
  * invalid, or has a tool twice. */
-int mortise_lock_section(json_t **out, json_t *odd, const json_t *listed,
-                         const struct mortise_mem *mem,
-                         struct mortise_err *err);
+int mortise_lock_make_section(json_t **out, json_t *odd, const json_t *listed,
+                              const struct mortise_mem *mem,
+                              struct mortise_err *err);
 /* Set the section of a server, or remove it (NULL); borrowed.
  * MORTISE_ENOMEM. */
 int mortise_lock_set(json_t *lock, const char *server, json_t *section,
                      struct mortise_err *err);
 /* The same for an entry of a discovery plugin. */
-int mortise_lock_set_found(json_t *lock, const char *plugin, const char *key,
-                           json_t *digest, struct mortise_err *err);
+int mortise_lock_set_discovery(json_t *lock, const char *plugin,
+                               const char *key, json_t *digest,
+                               struct mortise_err *err);
 /* Write the file atomically, with sorted keys.  MORTISE_EINVAL, with the first
  * finding: mortise_lock_read() would refuse the text. */
 int mortise_lock_write(const char *path, const json_t *lock,

@@ -45,7 +45,7 @@ enum { TIMEOUT_MS = 60000, HOLD_MS = 5 * 60000 };
 #define SMALL  "abcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
 
-static struct mortise_diag *add_mcp_error(struct mortise_config_reading *r,
+static struct mortise_diag *add_mcp_error(struct mortise_config_reader *r,
                                           const struct mortise_yaml *at,
                                           const char *what, const char *why)
 {
@@ -56,7 +56,7 @@ static struct mortise_diag *add_mcp_error(struct mortise_config_reading *r,
 /* ---- lists --------------------------------------------------------------- */
 
 /* A list of non-empty strings; the list may be empty. */
-static bool check_string_list(struct mortise_config_reading *r,
+static bool check_string_list(struct mortise_config_reader *r,
                               const struct mortise_slot *slot)
 {
     const struct mortise_yaml *list = slot->value;
@@ -107,7 +107,7 @@ MORTISE_PLACE(fs, "fs");
 static void read_sandbox_net(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_program *p = into;
     const struct mortise_yaml *list = slot->value;
     struct mortise_diag *d;
@@ -146,16 +146,17 @@ MORTISE_PLACE(sandbox, "sandbox");
 
 /* ---- texts, which may end with a secret (4) ------------------------------ */
 
-static void check_secret_reference(struct mortise_config_reading *r,
+static void check_secret_reference(struct mortise_config_reader *r,
                                    const struct mortise_yaml *at)
 {
-    if (mortise_secret_has_ref(at->str) && mortise_secret_name(at->str) == NULL)
+    if (mortise_secret_has_ref(at->str) &&
+        mortise_secret_get_name(at->str) == NULL)
         mortise_diag_add(r->diags, "E0604", at->span,
                          "write a reference to a secret as secret://NAME, "
                          "as the whole text or after its last space");
 }
 
-static bool check_text_value(struct mortise_config_reading *r,
+static bool check_text_value(struct mortise_config_reader *r,
                              const struct mortise_yaml *name,
                              const struct mortise_yaml *v)
 {
@@ -168,7 +169,7 @@ static bool check_text_value(struct mortise_config_reading *r,
     return false;
 }
 
-static struct mortise_mcp_texts read_text_map(struct mortise_config_reading *r,
+static struct mortise_mcp_texts read_text_map(struct mortise_config_reader *r,
                                               const struct mortise_yaml *map)
 {
     struct mortise_mcp_text *list =
@@ -178,7 +179,7 @@ static struct mortise_mcp_texts read_text_map(struct mortise_config_reading *r,
     for (size_t i = 0; list != NULL && i < map->n; i++) {
         const struct mortise_yaml *name = map->keys[i], *v = map->items[i];
 
-        if (mortise_yaml_is_x(name->str) || !check_text_value(r, name, v))
+        if (mortise_yaml_is_x_key(name->str) || !check_text_value(r, name, v))
             continue;
         check_secret_reference(r, v);
         list[n++] = (struct mortise_mcp_text){name->str, v->str, v};
@@ -193,7 +194,7 @@ static struct mortise_mcp_texts read_text_map(struct mortise_config_reading *r,
 static void read_mcp_command(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_mcp_server *s = into;
     const struct mortise_yaml *list = slot->value;
     const char **args = mortise_config_alloc(r, list->n * sizeof *args);
@@ -211,7 +212,7 @@ static void read_mcp_command(void *ctx, void *into,
 
 static void read_mcp_env(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_mcp_server *s = into;
     const struct mortise_yaml *map = slot->value;
 
@@ -232,10 +233,10 @@ static void read_mcp_dir(void *ctx, void *into, const struct mortise_slot *slot)
 static void read_mcp_sandbox(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_mcp_server *s = into;
 
-    mortise_keys_enter(slot, r, &s->program, r->diags);
+    mortise_keys_read_slot(slot, r, &s->program, r->diags);
 }
 
 /* ---- remote servers ------------------------------------------------------ */
@@ -272,7 +273,7 @@ bool mortise_mcp_is_url(const char *url)
 }
 
 /* The message does not quote the value, which may contain a secret. */
-static void check_mcp_url(struct mortise_config_reading *r, const char *key,
+static void check_mcp_url(struct mortise_config_reader *r, const char *key,
                           const struct mortise_yaml *at)
 {
     if (!mortise_mcp_is_url(at->str))
@@ -318,7 +319,7 @@ static bool is_protocol_header(const char *name)
     return strncasecmp(name, "mcp-param-", 10) == 0;
 }
 
-static void check_mcp_header(struct mortise_config_reading *r,
+static void check_mcp_header(struct mortise_config_reader *r,
                              const struct mortise_yaml *map, size_t i)
 {
     const struct mortise_yaml *name = map->keys[i];
@@ -338,13 +339,13 @@ static void check_mcp_header(struct mortise_config_reading *r,
 static void read_mcp_headers(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_mcp_server *s = into;
     const struct mortise_yaml *map = slot->value;
 
     s->headers = read_text_map(r, map);
     for (size_t i = 0; i < map->n; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str))
+        if (!mortise_yaml_is_x_key(map->keys[i]->str))
             check_mcp_header(r, map, i);
 }
 
@@ -359,9 +360,9 @@ static const struct mortise_word grants[] = {
 static void read_auth_client_secret(void *ctx, void *into,
                                     const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_mcp_auth *a = into;
-    const char *name = mortise_secret_name(slot->value->str);
+    const char *name = mortise_secret_get_name(slot->value->str);
 
     a->client_secret = slot->value;
     if (name == NULL || name != slot->value->str + strlen("secret://"))
@@ -416,7 +417,7 @@ static const struct mortise_key auth_keys[] = {
 };
 MORTISE_PLACE(auth, "auth");
 
-static void check_mcp_auth(struct mortise_config_reading *r,
+static void check_mcp_auth(struct mortise_config_reader *r,
                            const struct mortise_mcp_server *s)
 {
     const struct mortise_mcp_auth *a = &s->auth;
@@ -439,11 +440,11 @@ static void check_mcp_auth(struct mortise_config_reading *r,
 static void read_mcp_auth(void *ctx, void *into,
                           const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_mcp_server *s = into;
 
     s->auth.at = slot->name;
-    mortise_keys_enter(slot, r, &s->auth, r->diags);
+    mortise_keys_read_slot(slot, r, &s->auth, r->diags);
     if (slot->value->kind == MORTISE_YAML_MAP)
         check_mcp_auth(r, s);
 }
@@ -486,11 +487,11 @@ MORTISE_PLACE(sampling, "sampling");
 static void read_mcp_sampling(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_mcp_server *s = into;
 
     s->sampling.at = mortise_yaml_get(slot->value, "model");
-    mortise_keys_enter(slot, r, &s->sampling, r->diags);
+    mortise_keys_read_slot(slot, r, &s->sampling, r->diags);
 }
 
 static void check_sampling_model(const struct mortise_mcp_sampling *s,
@@ -500,7 +501,7 @@ static void check_sampling_model(const struct mortise_mcp_sampling *s,
     struct mortise_err why;
 
     if (s->alias != NULL &&
-        mortise_model_need(models, s->alias, &why) != MORTISE_OK)
+        mortise_model_check(models, s->alias, &why) != MORTISE_OK)
         mortise_diag_add(diags, "E0610", s->at->span, "%s", why.msg);
 }
 
@@ -599,7 +600,7 @@ static bool is_server_name(const char *name)
 }
 
 /* (1) */
-static void check_transport_keys(struct mortise_config_reading *r,
+static void check_transport_keys(struct mortise_config_reader *r,
                                  const struct mortise_mcp_server *s,
                                  const struct mortise_yaml *map)
 {
@@ -620,7 +621,7 @@ static void check_transport_keys(struct mortise_config_reading *r,
     }
 }
 
-static void check_mcp_server(struct mortise_config_reading *r,
+static void check_mcp_server(struct mortise_config_reader *r,
                              const struct mortise_mcp_server *s,
                              const struct mortise_yaml *map)
 {
@@ -634,7 +635,7 @@ static void check_mcp_server(struct mortise_config_reading *r,
                               : "has neither 'command' nor 'url'");
 }
 
-static void read_mcp_server(struct mortise_config_reading *r,
+static void read_mcp_server(struct mortise_config_reader *r,
                             struct mortise_mcp_server *s,
                             const struct mortise_yaml *key,
                             const struct mortise_yaml *value)
@@ -664,13 +665,13 @@ static void read_mcp_server(struct mortise_config_reading *r,
 
 void mortise_mcp_read(struct mortise_mcp_servers *out,
                       const struct mortise_yaml *map,
-                      struct mortise_config_reading *r)
+                      struct mortise_config_reader *r)
 {
     struct mortise_mcp_server *list =
         mortise_config_alloc(r, map->n * sizeof *list);
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str))
+        if (!mortise_yaml_is_x_key(map->keys[i]->str))
             read_mcp_server(r, &list[out->n++], map->keys[i], map->items[i]);
     out->list = list;
 }
@@ -681,7 +682,7 @@ static void check_known_secret(const struct mortise_yaml *at,
                                const struct mortise_providers *secrets,
                                struct mortise_diags *diags)
 {
-    const char *name = mortise_secret_name(at->str);
+    const char *name = mortise_secret_get_name(at->str);
 
     if (name != NULL && mortise_provider_find(secrets, name) == NULL)
         mortise_diag_add(diags, "E0605", at->span,
@@ -725,7 +726,7 @@ static int fail_with_unknown_server(const struct mortise_mcp_servers *servers,
 
     for (; n < servers->n && n < sizeof names / sizeof names[0]; n++)
         names[n] = servers->list[n].name;
-    near = mortise_nearest(name, names, n);
+    near = mortise_nearest_find(name, names, n);
     return mortise_fail(
         err, MORTISE_ENOTFOUND,
         "tools.mcp of the deployment has no server '%.64s'%s%s%s", name,
@@ -733,9 +734,10 @@ static int fail_with_unknown_server(const struct mortise_mcp_servers *servers,
         near != NULL ? "'?" : "");
 }
 
-int mortise_mcp_program(const struct mortise_mcp_servers *servers,
-                        const char *server, const struct mortise_program **out,
-                        struct mortise_err *err)
+int mortise_mcp_find_program(const struct mortise_mcp_servers *servers,
+                             const char *server,
+                             const struct mortise_program **out,
+                             struct mortise_err *err)
 {
     const struct mortise_mcp_server *s = mortise_mcp_find(servers, server);
 
@@ -751,7 +753,7 @@ int mortise_mcp_program(const struct mortise_mcp_servers *servers,
     return MORTISE_OK;
 }
 
-bool mortise_mcp_runs_programs(const struct mortise_mcp_servers *servers)
+bool mortise_mcp_has_programs(const struct mortise_mcp_servers *servers)
 {
     for (size_t i = 0; i < servers->n; i++)
         if (servers->list[i].program.path != NULL)

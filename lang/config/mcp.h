@@ -73,7 +73,7 @@ extern const struct mortise_place mortise_mcp_server_place;
 
 void mortise_mcp_read(struct mortise_mcp_servers *out,
                       const struct mortise_yaml *map,
-                      struct mortise_config_reading *r);
+                      struct mortise_config_reader *r);
 /* Is the URL allowed for a server: https without a user name or password, or
  * http to this machine? */
 bool mortise_mcp_is_url(const char *url);
@@ -90,10 +90,11 @@ mortise_mcp_find(const struct mortise_mcp_servers *servers, const char *name);
 /* The program of a local server.  MORTISE_ENOTFOUND, with a suggestion:
  * there is no such server, or it is remote. mortise_mcp_find() has its
  * environment. */
-int mortise_mcp_program(const struct mortise_mcp_servers *servers,
-                        const char *server, const struct mortise_program **out,
-                        struct mortise_err *err);
+int mortise_mcp_find_program(const struct mortise_mcp_servers *servers,
+                             const char *server,
+                             const struct mortise_program **out,
+                             struct mortise_err *err);
 /* Is any server a local program? */
-bool mortise_mcp_runs_programs(const struct mortise_mcp_servers *servers);
+bool mortise_mcp_has_programs(const struct mortise_mcp_servers *servers);
 
 #endif

@@ -42,7 +42,7 @@ static void add_unique_text(struct composing *c, json_t *list, const char *text)
 
 static void add_used_secret(struct composing *c, const char *text)
 {
-    const char *name = mortise_secret_name(text);
+    const char *name = mortise_secret_get_name(text);
 
     if (name != NULL)
         add_unique_text(c, c->secrets, name);
@@ -70,8 +70,8 @@ static void add_server_headers(struct composing *c, json_t *to,
         const struct mortise_mcp_text *h = &headers->list[i];
 
         set_composed_text(
-            c, mortise_secret_name(h->value) != NULL ? secret : plain, h->name,
-            h->value);
+            c, mortise_secret_get_name(h->value) != NULL ? secret : plain,
+            h->name, h->value);
         add_used_secret(c, h->value);
     }
     set_composed_member(c, to, "headers", plain);
@@ -93,10 +93,10 @@ static void add_server_auth(struct composing *c, json_t *to,
     }
     if (a->scopes != NULL)
         set_composed_member(c, auth, "scopes",
-                            mortise_yaml_json(a->scopes, false));
+                            mortise_yaml_to_json(a->scopes, false));
     if (a->issuers != NULL)
         set_composed_member(c, auth, "issuers",
-                            mortise_yaml_json(a->issuers, false));
+                            mortise_yaml_to_json(a->issuers, false));
     for (size_t i = 0; a->issuers != NULL && i < a->issuers->n; i++)
         add_unique_text(c, c->places, a->issuers->items[i]->str);
     set_composed_member(c, to, "auth", auth);
@@ -148,7 +148,7 @@ static json_t *make_file_uri(const char *path)
 
 static json_t *make_root(const char *path)
 {
-    json_t *whole = mortise_whole_path(path), *out;
+    json_t *whole = mortise_json_absolute_path(path), *out;
     const char *text = whole != NULL ? json_string_value(whole) : "";
     const char *slash = strrchr(text, '/');
 
@@ -202,8 +202,8 @@ static json_t *make_server_config(struct composing *c,
     return out;
 }
 
-json_t *mortise_mcp_config(const struct mortise_mcp_servers *servers,
-                           const struct mortise_lock *lock)
+json_t *mortise_mcp_make_config(const struct mortise_mcp_servers *servers,
+                                const struct mortise_lock *lock)
 {
     struct composing c = {json_array(), json_array(), 0};
     json_t *all = json_object(), *out;

@@ -7,7 +7,7 @@
 #include "lang/config/mcp.h"
 
 /* A new reference; NULL: memory ran out. */
-json_t *mortise_mcp_config(const struct mortise_mcp_servers *servers,
-                           const struct mortise_lock *lock);
+json_t *mortise_mcp_make_config(const struct mortise_mcp_servers *servers,
+                                const struct mortise_lock *lock);
 
 #endif

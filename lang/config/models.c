@@ -39,7 +39,7 @@ static void read_model_provider(void *ctx, void *into,
     m->at = slot->value;
 }
 
-enum mortise_tier mortise_tier_of(double complexity)
+enum mortise_tier mortise_tier_choose(double complexity)
 {
     if (isnan(complexity))
         return MORTISE_TIER_STANDARD;
@@ -65,7 +65,7 @@ static void read_model_price(void *ctx, void *into,
 {
     (void)ctx;
     (void)into;
-    *(double *)slot->field = mortise_yaml_number(slot->value);
+    *(double *)slot->field = mortise_yaml_get_number(slot->value);
 }
 
 #define PRICE(word, field, words)                                              \
@@ -134,7 +134,7 @@ const struct mortise_place mortise_model_place = {
 
 /* The keys of the provider, in order, as a map. */
 static const struct mortise_yaml *
-make_provider_config(struct mortise_config_reading *r,
+make_provider_config(struct mortise_config_reader *r,
                      const struct mortise_yaml *map)
 {
     struct mortise_yaml **names =
@@ -147,19 +147,20 @@ make_provider_config(struct mortise_config_reading *r,
     for (size_t i = 0; names != NULL && items != NULL && i < map->n; i++) {
         const char *name = map->keys[i]->str;
 
-        if (mortise_place_row(&mortise_model_place, name) != NULL ||
-            mortise_yaml_is_x(name))
+        if (mortise_place_find_key(&mortise_model_place, name) != NULL ||
+            mortise_yaml_is_x_key(name))
             continue;
         names[n] = map->keys[i];
         items[n++] = map->items[i];
     }
     if (names != NULL && items != NULL)
-        config = mortise_yaml_mapping(r->arena, map->span, names, items, n);
+        config =
+            mortise_yaml_make_mapping(r->arena, map->span, names, items, n);
     r->nomem |= config == NULL;
     return config;
 }
 
-static const char *make_model_instance(struct mortise_config_reading *r,
+static const char *make_model_instance(struct mortise_config_reader *r,
                                        const char *alias)
 {
     size_t size = sizeof prefix + strlen(alias);
@@ -177,7 +178,7 @@ static bool has_model_tiers(const struct mortise_model_alias *m)
 
 /* Report a missing key, and suggest a key of the provider that may be a
  * misspelling of it. */
-static void report_missing_model_key(struct mortise_config_reading *r,
+static void report_missing_model_key(struct mortise_config_reader *r,
                                      const char *needed,
                                      const struct mortise_yaml *map)
 {
@@ -192,7 +193,7 @@ static void report_missing_model_key(struct mortise_config_reading *r,
 }
 
 /* An entry has either a model or tiers. */
-static void check_alias_keys(struct mortise_config_reading *r,
+static void check_alias_keys(struct mortise_config_reader *r,
                              const struct mortise_model_alias *m,
                              const struct mortise_yaml *map)
 {
@@ -211,7 +212,7 @@ static void check_alias_keys(struct mortise_config_reading *r,
             report_missing_model_key(r, needed[i], map);
 }
 
-static void read_model_alias(struct mortise_config_reading *r,
+static void read_model_alias(struct mortise_config_reader *r,
                              struct mortise_model_alias *m,
                              const struct mortise_yaml *key,
                              const struct mortise_yaml *value)
@@ -220,7 +221,7 @@ static void read_model_alias(struct mortise_config_reading *r,
     m->provider = m->model = "";
     m->at = key;
     m->price = (struct mortise_price){NAN, NAN, NAN, NAN};
-    mortise_header_name(key, "the alias of a model", r->diags);
+    mortise_header_check_name(key, "the alias of a model", r->diags);
     mortise_keys_read(&mortise_model_place, value, key->span, r, m, r->diags);
     check_alias_keys(r, m, value);
     m->instance = make_model_instance(r, m->alias);
@@ -248,13 +249,13 @@ static void check_model_tiers(const struct mortise_models *models,
 
 void mortise_models_read(struct mortise_models *out,
                          const struct mortise_yaml *map,
-                         struct mortise_config_reading *r)
+                         struct mortise_config_reader *r)
 {
     struct mortise_model_alias *list =
         mortise_config_alloc(r, map->n * sizeof *list);
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str))
+        if (!mortise_yaml_is_x_key(map->keys[i]->str))
             read_model_alias(r, &list[out->n++], map->keys[i], map->items[i]);
     out->list = list;
     for (size_t i = 0; list != NULL && i < out->n; i++)
@@ -271,20 +272,20 @@ mortise_model_find(const struct mortise_models *models, const char *alias)
 }
 
 const struct mortise_model_alias *
-mortise_model_for(const struct mortise_models *models, const char *alias,
-                  double complexity)
+mortise_model_choose(const struct mortise_models *models, const char *alias,
+                     double complexity)
 {
     const struct mortise_model_alias *m = mortise_model_find(models, alias);
 
     return m != NULL && has_model_tiers(m)
                ? mortise_model_find(
-                     models,
-                     mortise_tier_pick(m->tiers, mortise_tier_of(complexity)))
+                     models, mortise_tier_pick(m->tiers,
+                                               mortise_tier_choose(complexity)))
                : m;
 }
 
-int mortise_model_need(const struct mortise_models *models, const char *alias,
-                       struct mortise_err *why)
+int mortise_model_check(const struct mortise_models *models, const char *alias,
+                        struct mortise_err *why)
 {
     const char *aliases[64], *near;
     size_t n = 0;
@@ -293,7 +294,7 @@ int mortise_model_need(const struct mortise_models *models, const char *alias,
         return MORTISE_OK;
     for (; n < models->n && n < sizeof aliases / sizeof aliases[0]; n++)
         aliases[n] = models->list[n].alias;
-    near = mortise_nearest(alias, aliases, n);
+    near = mortise_nearest_find(alias, aliases, n);
     if (near != NULL)
         return mortise_fail(
             why, MORTISE_ENOTFOUND,
@@ -308,10 +309,9 @@ int mortise_model_need(const struct mortise_models *models, const char *alias,
                              : "a Deployment file, such as mortise.yaml");
 }
 
-size_t
-mortise_models_behind(const struct mortise_models *models,
-                      const struct mortise_model_alias *m,
-                      const struct mortise_model_alias *out[MORTISE_N_TIERS])
+size_t mortise_models_list_targets(
+    const struct mortise_models *models, const struct mortise_model_alias *m,
+    const struct mortise_model_alias *out[MORTISE_N_TIERS])
 {
     size_t n = 0;
 
@@ -328,8 +328,8 @@ mortise_models_behind(const struct mortise_models *models,
 }
 
 const struct mortise_model_alias *
-mortise_model_of_instance(const struct mortise_models *models,
-                          const char *instance)
+mortise_model_find_instance(const struct mortise_models *models,
+                            const char *instance)
 {
     return strncmp(instance, prefix, sizeof prefix - 1) == 0
                ? mortise_model_find(models, instance + sizeof prefix - 1)
@@ -341,8 +341,9 @@ static double get_price_or_default(double price, double otherwise)
     return isnan(price) ? otherwise : price;
 }
 
-bool mortise_model_cost(const struct mortise_model_alias *m,
-                        const struct mortise_usage *used, uint64_t *nano)
+bool mortise_model_compute_cost(const struct mortise_model_alias *m,
+                                const struct mortise_usage *used,
+                                uint64_t *nano)
 {
     const struct mortise_price *p = &m->price;
     double input = (double)used->amount[MORTISE_USED_INPUT];
@@ -362,7 +363,7 @@ bool mortise_model_cost(const struct mortise_model_alias *m,
                   get_price_or_default(p->output, 0);
     dollars /= 1e6;
     *nano = dollars < (double)MORTISE_USAGE_MAX / MORTISE_NANO
-                ? mortise_usd_nano(dollars)
+                ? mortise_usd_to_nano(dollars)
                 : MORTISE_USAGE_MAX;
     return true;
 }

@@ -21,7 +21,7 @@ enum mortise_tier {
     MORTISE_N_TIERS
 };
 /* NAN: not set, which is standard. */
-enum mortise_tier mortise_tier_of(double complexity);
+enum mortise_tier mortise_tier_choose(double complexity);
 /* Choose from aliases by tier, of which some are NULL: this tier's, else the
  * next higher, else the next lower one; NULL if there are none. */
 const char *mortise_tier_pick(const char *const tiers[MORTISE_N_TIERS],
@@ -50,31 +50,31 @@ extern const struct mortise_place mortise_model_place;
 
 void mortise_models_read(struct mortise_models *out,
                          const struct mortise_yaml *map,
-                         struct mortise_config_reading *r);
+                         struct mortise_config_reader *r);
 /* Find an alias; NULL: there is none. */
 const struct mortise_model_alias *
 mortise_model_find(const struct mortise_models *models, const char *alias);
 /* The same for a task of this complexity (NAN: not set): if the alias has
  * tiers, returns the alias of the tier. */
 const struct mortise_model_alias *
-mortise_model_for(const struct mortise_models *models, const char *alias,
-                  double complexity);
+mortise_model_choose(const struct mortise_models *models, const char *alias,
+                     double complexity);
 /* MORTISE_OK, or MORTISE_ENOTFOUND with a suggestion or with the key to
  * write. */
-int mortise_model_need(const struct mortise_models *models, const char *alias,
-                       struct mortise_err *why);
+int mortise_model_check(const struct mortise_models *models, const char *alias,
+                        struct mortise_err *why);
 /* The aliases that can answer for `m`: itself, or its tiers; returns their
  * number. */
-size_t
-mortise_models_behind(const struct mortise_models *models,
-                      const struct mortise_model_alias *m,
-                      const struct mortise_model_alias *out[MORTISE_N_TIERS]);
+size_t mortise_models_list_targets(
+    const struct mortise_models *models, const struct mortise_model_alias *m,
+    const struct mortise_model_alias *out[MORTISE_N_TIERS]);
 const struct mortise_model_alias *
-mortise_model_of_instance(const struct mortise_models *models,
-                          const char *instance);
+mortise_model_find_instance(const struct mortise_models *models,
+                            const char *instance);
 
 /* The cost of the usage in nano-dollars, rounded; false: there is no price. */
-bool mortise_model_cost(const struct mortise_model_alias *m,
-                        const struct mortise_usage *used, uint64_t *nano);
+bool mortise_model_compute_cost(const struct mortise_model_alias *m,
+                                const struct mortise_usage *used,
+                                uint64_t *nano);
 
 #endif

@@ -69,8 +69,8 @@ static void check_write_path(const struct checking *c, const char *write)
     (void)(check_own_path(c, write, d->path, "the deployment file", false) ||
            (lock[0] != '\0' &&
             check_own_path(c, write, lock, "the lock file", false)) ||
-           check_own_path(c, write, mortise_deployment_store(d), "the store",
-                          true) ||
+           check_own_path(c, write, mortise_deployment_get_store(d),
+                          "the store", true) ||
            check_own_path(c, write, d->trust_dir, "the trusted keys", true) ||
            check_own_dirs(c, write, d->plugin_dirs, d->n_plugin_dirs) ||
            check_own_dirs(c, write, d->dev_dirs, d->n_dev_dirs));

@@ -31,7 +31,7 @@ static bool is_graph_pattern(const char *pattern)
 static void read_tool_patterns(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     const struct mortise_yaml *list = slot->value;
 
     (void)into;
@@ -176,8 +176,9 @@ enum mortise_judgement mortise_policy_judge_call(const struct mortise_policy *p,
     return MORTISE_DENY;
 }
 
-int mortise_policy_denied(const char *tool, const struct mortise_yaml *by,
-                          struct mortise_err *why)
+int mortise_policy_report_denial(const char *tool,
+                                 const struct mortise_yaml *by,
+                                 struct mortise_err *why)
 {
     if (by == NULL)
         return mortise_fail(

@@ -45,7 +45,8 @@ mortise_policy_judge_call(const struct mortise_policy *p, const char *plugin,
 
 /* MORTISE_EDENIED, with a message about the scalar that denies the name (NULL:
  * the name is invalid). */
-int mortise_policy_denied(const char *tool, const struct mortise_yaml *by,
-                          struct mortise_err *why);
+int mortise_policy_report_denial(const char *tool,
+                                 const struct mortise_yaml *by,
+                                 struct mortise_err *why);
 
 #endif

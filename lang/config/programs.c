@@ -26,7 +26,7 @@
 static void read_program_path(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
 
     (void)into;
     *(const char **)slot->field = mortise_config_path(r, slot->value);
@@ -38,7 +38,7 @@ static void read_program_path(void *ctx, void *into,
 static void read_program_file(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     const char *path = mortise_config_path(r, slot->value);
     size_t size = path != NULL ? strlen(path) + sizeof "./" : 0;
     char *beside;
@@ -64,7 +64,7 @@ static void read_program_paths(void *ctx, void *into,
 static void read_program_args(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_program *p = into;
     const struct mortise_yaml *list = slot->value;
     const char **args = mortise_config_alloc(r, list->n * sizeof *args);
@@ -78,11 +78,11 @@ static void read_program_args(void *ctx, void *into,
 void mortise_program_read_user(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_program *p = into;
     struct mortise_err why;
-    int rv = mortise_user_to_run_as(r->arena->mem, slot->value->str, &p->uid,
-                                    &p->gid, &why);
+    int rv = mortise_user_find_for_run(r->arena->mem, slot->value->str, &p->uid,
+                                       &p->gid, &why);
 
     r->nomem |= rv == MORTISE_ENOMEM;
     if (rv == MORTISE_OK)
@@ -142,13 +142,13 @@ static const struct mortise_key keys[] = {
 const struct mortise_place mortise_program_place = {
     MORTISE_PLACE_OF("a program", keys)};
 
-static void read_program_entry(struct mortise_config_reading *r,
+static void read_program_entry(struct mortise_config_reader *r,
                                struct mortise_program *p,
                                const struct mortise_yaml *key,
                                const struct mortise_yaml *value)
 {
     p->name = key->str;
-    mortise_header_name(key, "the name of a program", r->diags);
+    mortise_header_check_name(key, "the name of a program", r->diags);
     mortise_keys_read(&mortise_program_place, value, key->span, r, p, r->diags);
     if (p->reads && p->write.n > 0)
         mortise_diag_add(
@@ -160,13 +160,13 @@ static void read_program_entry(struct mortise_config_reading *r,
 
 void mortise_programs_read(struct mortise_programs *out,
                            const struct mortise_yaml *map,
-                           struct mortise_config_reading *r)
+                           struct mortise_config_reader *r)
 {
     struct mortise_program *list =
         mortise_config_alloc(r, map->n * sizeof *list);
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str))
+        if (!mortise_yaml_is_x_key(map->keys[i]->str))
             read_program_entry(r, &list[out->n++], map->keys[i], map->items[i]);
     out->list = list;
 }
@@ -186,7 +186,7 @@ int mortise_program_find(const struct mortise_programs *programs,
     *out = NULL;
     for (; n < programs->n && n < sizeof names / sizeof names[0]; n++)
         names[n] = programs->list[n].name;
-    near = mortise_nearest(name, names, n);
+    near = mortise_nearest_find(name, names, n);
     if (near != NULL)
         return mortise_fail(
             why, MORTISE_ENOTFOUND,
@@ -199,8 +199,8 @@ int mortise_program_find(const struct mortise_programs *programs,
         name, name);
 }
 
-int mortise_program_only_reads(const struct mortise_program *program,
-                               struct mortise_err *why)
+int mortise_program_check_read_only(const struct mortise_program *program,
+                                    struct mortise_err *why)
 {
     return program->reads
                ? MORTISE_OK

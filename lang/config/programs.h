@@ -33,7 +33,7 @@ extern const struct mortise_place mortise_program_place;
 
 void mortise_programs_read(struct mortise_programs *out,
                            const struct mortise_yaml *map,
-                           struct mortise_config_reading *r);
+                           struct mortise_config_reader *r);
 /* Reads `user` of a struct mortise_program. */
 void mortise_program_read_user(void *ctx, void *into,
                                const struct mortise_slot *slot);
@@ -43,7 +43,7 @@ int mortise_program_find(const struct mortise_programs *programs,
                          struct mortise_err *why);
 
 /* MORTISE_OK, or MORTISE_EDENIED: it is not declared to change nothing. */
-int mortise_program_only_reads(const struct mortise_program *program,
-                               struct mortise_err *why);
+int mortise_program_check_read_only(const struct mortise_program *program,
+                                    struct mortise_err *why);
 
 #endif

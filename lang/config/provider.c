@@ -23,7 +23,7 @@ static void set_provider(void *into, enum mortise_provider_kind kind,
 static void read_env_provider(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
 
     if (strchr(slot->value->str, '=') != NULL)
         mortise_diag_add(r->diags, "E0606", slot->value->span,
@@ -44,7 +44,7 @@ static void read_file_provider(void *ctx, void *into,
 static void read_exec_provider(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
     struct mortise_provider *p = into;
     const struct mortise_yaml *list = slot->value;
     const char **argv = mortise_config_alloc(r, (list->n + 1) * sizeof *argv);
@@ -62,7 +62,7 @@ static void read_exec_provider(void *ctx, void *into,
 static void read_creds_provider(void *ctx, void *into,
                                 const struct mortise_slot *slot)
 {
-    struct mortise_config_reading *r = ctx;
+    struct mortise_config_reader *r = ctx;
 
     if (strchr(slot->value->str, '/') != NULL || slot->value->str[0] == '.')
         mortise_diag_add(r->diags, "E0606", slot->value->span,
@@ -93,7 +93,7 @@ static const struct mortise_key keys[] = {
 const struct mortise_place mortise_provider_place = {
     MORTISE_PLACE_OF("a secret", keys)};
 
-static void read_secret_entry(struct mortise_config_reading *r,
+static void read_secret_entry(struct mortise_config_reader *r,
                               struct mortise_provider *p,
                               const struct mortise_yaml *key,
                               const struct mortise_yaml *value)
@@ -115,13 +115,13 @@ static void read_secret_entry(struct mortise_config_reading *r,
 
 void mortise_providers_read(struct mortise_providers *out,
                             const struct mortise_yaml *map,
-                            struct mortise_config_reading *r)
+                            struct mortise_config_reader *r)
 {
     struct mortise_provider *list =
         mortise_config_alloc(r, map->n * sizeof *list);
 
     for (size_t i = 0; list != NULL && i < map->n; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str))
+        if (!mortise_yaml_is_x_key(map->keys[i]->str))
             read_secret_entry(r, &list[out->n++], map->keys[i], map->items[i]);
     out->list = list;
 }

@@ -30,7 +30,7 @@ extern const struct mortise_place mortise_provider_place;
 
 void mortise_providers_read(struct mortise_providers *out,
                             const struct mortise_yaml *map,
-                            struct mortise_config_reading *r);
+                            struct mortise_config_reader *r);
 /* NULL: there is no secret with this name. */
 const struct mortise_provider *
 mortise_provider_find(const struct mortise_providers *providers,

@@ -3,7 +3,7 @@
 
 #include "lang/config/expand.h"
 
-void *mortise_config_alloc(struct mortise_config_reading *r, size_t size)
+void *mortise_config_alloc(struct mortise_config_reader *r, size_t size)
 {
     void *p = mortise_arena_alloc(r->arena, size);
 
@@ -11,7 +11,7 @@ void *mortise_config_alloc(struct mortise_config_reading *r, size_t size)
     return p;
 }
 
-const char *mortise_config_path(struct mortise_config_reading *r,
+const char *mortise_config_path(struct mortise_config_reader *r,
                                 const struct mortise_yaml *at)
 {
     const char *path = mortise_expand_path(r->arena, at);
@@ -20,7 +20,7 @@ const char *mortise_config_path(struct mortise_config_reading *r,
     return path;
 }
 
-struct mortise_paths mortise_config_paths(struct mortise_config_reading *r,
+struct mortise_paths mortise_config_paths(struct mortise_config_reader *r,
                                           const struct mortise_yaml *list)
 {
     const char **paths = mortise_config_alloc(r, list->n * sizeof *paths);

@@ -5,7 +5,7 @@
 
 #include "lang/yaml/tree.h"
 
-struct mortise_config_reading {
+struct mortise_config_reader {
     struct mortise_arena *arena; /* the deployment's */
     struct mortise_diags *diags;
     bool nomem; /* memory ran out */
@@ -17,12 +17,12 @@ struct mortise_paths { /* resolved against the file's directory */
 };
 
 /* Memory from the arena; NULL: memory ran out, and `nomem` is set. */
-void *mortise_config_alloc(struct mortise_config_reading *r, size_t size);
+void *mortise_config_alloc(struct mortise_config_reader *r, size_t size);
 /* A path relative to the file. */
-const char *mortise_config_path(struct mortise_config_reading *r,
+const char *mortise_config_path(struct mortise_config_reader *r,
                                 const struct mortise_yaml *at);
 /* A list of paths; empty if memory ran out. */
-struct mortise_paths mortise_config_paths(struct mortise_config_reading *r,
+struct mortise_paths mortise_config_paths(struct mortise_config_reader *r,
                                           const struct mortise_yaml *list);
 
 #endif

@@ -26,7 +26,7 @@ static int find_directories(struct mortise_settings *s, struct mortise_err *err)
     const char *plugins, *trust;
     char home[MORTISE_HOME_MAX];
 
-    mortise_home(home);
+    mortise_home_get_dir(home);
     plugins = make_home_path(s, home, "plugins");
     trust = make_home_path(s, home, "trust.d");
     s->worker = make_home_path(s, home, "mortise-worker");
@@ -59,10 +59,10 @@ static int read_unresolved_deployment(struct mortise_settings *s,
     struct mortise_diags quiet;
     int rv;
 
-    if ((how & MORTISE_SETTINGS_LOOK) != 0) {
-        rv = mortise_deployment_look_unresolved(&s->deployment, mem, path,
+    if ((how & MORTISE_SETTINGS_READ_ONLY) != 0) {
+        rv = mortise_deployment_read_unresolved(&s->deployment, mem, path,
                                                 diags);
-        if (rv != MORTISE_ECHECK || (how & MORTISE_SETTINGS_BROKEN) != 0)
+        if (rv != MORTISE_ECHECK || (how & MORTISE_SETTINGS_ALLOW_BROKEN) != 0)
             return rv;
         mortise_deployment_free(s->deployment);
         s->deployment = NULL;
@@ -70,7 +70,7 @@ static int read_unresolved_deployment(struct mortise_settings *s,
     }
     /* it will be refused, so drop its other findings */
     mortise_diags_init(&quiet, mem);
-    rv = mortise_deployment_look_unresolved(&s->deployment, mem, path, &quiet);
+    rv = mortise_deployment_read_unresolved(&s->deployment, mem, path, &quiet);
     mortise_diags_finish(&quiet);
     return rv == MORTISE_ECHECK && s->deployment != NULL ? MORTISE_OK : rv;
 }
@@ -92,7 +92,7 @@ static int read_deployment_or_default(struct mortise_settings *s,
         return rv;
     if (!resolve)
         return read_unresolved_deployment(s, mem, path, how, diags);
-    return (how & MORTISE_SETTINGS_BROKEN) != 0
+    return (how & MORTISE_SETTINGS_ALLOW_BROKEN) != 0
                ? mortise_deployment_read_partly(&s->deployment, mem, path,
                                                 diags)
                : mortise_deployment_read(&s->deployment, mem, path, diags);
@@ -106,9 +106,9 @@ static int find_paths(struct mortise_settings *s, const char *store,
 
     if (rv != MORTISE_OK)
         return rv;
-    s->store_said = store != NULL;
+    s->store_given = store != NULL;
     if (store == NULL)
-        store = mortise_deployment_store(s->deployment);
+        store = mortise_deployment_get_store(s->deployment);
     s->store = mortise_arena_strdup(&s->arena, store);
     return s->store != NULL ? MORTISE_OK : mortise_nomem(err);
 }
@@ -141,7 +141,7 @@ int mortise_settings_open(struct mortise_settings *s,
     return rv;
 }
 
-unsigned mortise_settings_how(uint32_t flags)
+unsigned mortise_settings_get_flags(uint32_t flags)
 {
     return (flags & MORTISE_OPEN_FOUND) != 0 ? MORTISE_SETTINGS_FOUND : 0;
 }

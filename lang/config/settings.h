@@ -18,7 +18,7 @@ struct mortise_settings {
     const char *trust_dirs[2];
     size_t n_trust_dirs;
     const char *store;  /* path of the store */
-    bool store_said;    /* the caller set it, not the deployment */
+    bool store_given;   /* the caller set it, not the deployment */
     const char *worker; /* the bundled mortise-worker */
 };
 
@@ -27,11 +27,11 @@ enum {
      * have it (allow.h). */
     MORTISE_SETTINGS_FOUND = 1 << 0,
     /* Nothing is executed or written: refusals become findings. */
-    MORTISE_SETTINGS_LOOK = 1 << 1,
+    MORTISE_SETTINGS_READ_ONLY = 1 << 1,
     /* With MORTISE_ECHECK, the settings may be open with the readable parts
      * of the deployment: for callers that look for more findings and use
      * nothing. */
-    MORTISE_SETTINGS_BROKEN = 1 << 2
+    MORTISE_SETTINGS_ALLOW_BROKEN = 1 << 2
 };
 
 /* `path` NULL: without a Deployment file; `store` NULL: the deployment's.
@@ -43,12 +43,12 @@ int mortise_settings_open(struct mortise_settings *s,
                           struct mortise_diags *diags, struct mortise_err *err);
 /* Is the store shared with a group by the deployment (store.access)?  A store
  * that the caller set is not. */
-static inline bool mortise_settings_shares(const struct mortise_settings *s)
+static inline bool mortise_settings_is_shared(const struct mortise_settings *s)
 {
-    return s->deployment->access != NULL && !s->store_said;
+    return s->deployment->access != NULL && !s->store_given;
 }
 /* The flags for mortise_options.flags. */
-unsigned mortise_settings_how(uint32_t flags);
+unsigned mortise_settings_get_flags(uint32_t flags);
 void mortise_settings_close(struct mortise_settings *s); /* zeroed is fine */
 
 #endif

@@ -145,12 +145,13 @@ static const char *find_similar_tool(const struct mortise_tool_pins *pins,
 
     for (; n < pins->n && n < sizeof names / sizeof names[0]; n++)
         names[n] = pins->list[n].operation;
-    return mortise_nearest(operation, names, n);
+    return mortise_nearest_find(operation, names, n);
 }
 
-int mortise_tool_pin_missing(const struct mortise_tool_pins *pins,
-                             const struct mortise_mcp_servers *servers,
-                             const char *operation, struct mortise_err *err)
+int mortise_tool_pin_report_missing(const struct mortise_tool_pins *pins,
+                                    const struct mortise_mcp_servers *servers,
+                                    const char *operation,
+                                    struct mortise_err *err)
 {
     char server[MORTISE_MCP_NAME + 1];
     size_t n = strcspn(operation, "/");
@@ -165,7 +166,7 @@ int mortise_tool_pin_missing(const struct mortise_tool_pins *pins,
                             "'%s/%s'?",
                             pins->plugin, operation, pins->plugin, near);
     if (mortise_mcp_find(servers, server) == NULL)
-        return mortise_mcp_program(servers, server, &program, err);
+        return mortise_mcp_find_program(servers, server, &program, err);
     return mortise_fail(err, MORTISE_ENOTFOUND,
                         "tool '%s/%.200s' is not pinned; `mortise mcp pin %s` "
                         "pins the current tools of the server",
@@ -176,7 +177,7 @@ int mortise_tool_pin_missing(const struct mortise_tool_pins *pins,
 
 static json_t *make_tool_schema(const struct mortise_yaml *node)
 {
-    json_t *schema = mortise_yaml_json(node, false);
+    json_t *schema = mortise_yaml_to_json(node, false);
 
     if (schema == NULL)
         return NULL;
@@ -223,12 +224,12 @@ static int compile_tool_schema(struct mortise_schema **out,
                                const struct mortise_tool_pin *pin,
                                const char *what, struct mortise_err *err)
 {
-    static const struct mortise_schema_world world = {
+    static const struct mortise_schema_options world = {
         .patterns = MORTISE_PATTERNS_FOREIGN};
     struct mortise_err why;
     char where[256] = "";
-    int rv = json != NULL ? mortise_schema_compile_in(out, a, json, &world,
-                                                      where, sizeof where, &why)
+    int rv = json != NULL ? mortise_schema_compile_with(
+                                out, a, json, &world, where, sizeof where, &why)
                           : MORTISE_ENOMEM;
 
     json_decref(json);
@@ -243,10 +244,10 @@ static int compile_tool_schema(struct mortise_schema **out,
                         where[0] != '\0' ? ", at " : "", where, why.msg);
 }
 
-int mortise_tool_pin_schemas(struct mortise_pinned_schemas *out,
-                             struct mortise_arena *a,
-                             const struct mortise_tool_pin *pin,
-                             struct mortise_err *err)
+int mortise_tool_pin_compile_schemas(struct mortise_pinned_schemas *out,
+                                     struct mortise_arena *a,
+                                     const struct mortise_tool_pin *pin,
+                                     struct mortise_err *err)
 {
     int rv;
 

@@ -37,9 +37,10 @@ const struct mortise_tool_pin *
 mortise_tool_pin_find(const struct mortise_tool_pins *pins,
                       const char *operation);
 /* MORTISE_ENOTFOUND, with a suggestion and the remedy. */
-int mortise_tool_pin_missing(const struct mortise_tool_pins *pins,
-                             const struct mortise_mcp_servers *servers,
-                             const char *operation, struct mortise_err *err);
+int mortise_tool_pin_report_missing(const struct mortise_tool_pins *pins,
+                                    const struct mortise_mcp_servers *servers,
+                                    const char *operation,
+                                    struct mortise_err *err);
 
 /* The schemas of a call's input and output. */
 struct mortise_pinned_schemas {
@@ -48,9 +49,9 @@ struct mortise_pinned_schemas {
 
 /* Compile into the arena; its owner finishes both, even after an error.
  * MORTISE_EINVAL: the server's schema is invalid. */
-int mortise_tool_pin_schemas(struct mortise_pinned_schemas *out,
-                             struct mortise_arena *a,
-                             const struct mortise_tool_pin *pin,
-                             struct mortise_err *err);
+int mortise_tool_pin_compile_schemas(struct mortise_pinned_schemas *out,
+                                     struct mortise_arena *a,
+                                     const struct mortise_tool_pin *pin,
+                                     struct mortise_err *err);
 
 #endif

@@ -2,7 +2,7 @@
  *
  *   (1) All formats print every edge of the one list g->edges, so that the
  *       picture shows everything that can happen.
- *   (2) An edge has the same label in all formats (mortise_picture_label).
+ *   (2) An edge has the same label in all formats (mortise_picture_print_label).
  *   (3) Nested graphs are drawn after their outer graph (text) or inside it
  *       (the other formats).  Loops and maps have frames if the format has
  *       frames.
@@ -14,14 +14,15 @@
 
 #include "core/base/utf8.h"
 
-const char *mortise_picture_name(const struct mortise_graph *g, uint32_t node)
+const char *mortise_picture_get_node_name(const struct mortise_graph *g,
+                                          uint32_t node)
 {
     return node == MORTISE_START ? "START"
            : node == MORTISE_END ? "END"
                                  : g->nodes[node].id;
 }
 
-const char *mortise_ran_name(enum mortise_ran ran)
+const char *mortise_ran_name(enum mortise_ran_state ran)
 {
     static const char *const names[] = {"",     "running", "waiting",
                                         "done", "failed",  "skipped"};
@@ -71,11 +72,12 @@ static void print_replaced_edges(struct mortise_buf *b,
 {
     for (uint32_t i = p->first; i < p->end; i++)
         mortise_buf_printf(b, "%s%s", i > p->first ? " or " : "",
-                           mortise_picture_name(g, g->edges[i].to));
+                           mortise_picture_get_node_name(g, g->edges[i].to));
 }
 
-void mortise_picture_label(struct mortise_buf *b, const struct mortise_graph *g,
-                           const struct mortise_edge *e)
+void mortise_picture_print_label(struct mortise_buf *b,
+                                 const struct mortise_graph *g,
+                                 const struct mortise_edge *e)
 {
     static const char *const words[] = {
         [MORTISE_EDGE_STATIC] = "",
@@ -177,7 +179,8 @@ static void print_region_nodes(struct mortise_buf *b,
 static void print_dot_name(struct mortise_buf *b, const struct mortise_graph *g,
                            const char *path, uint32_t node)
 {
-    mortise_buf_printf(b, "\"%s%s\"", path, mortise_picture_name(g, node));
+    mortise_buf_printf(b, "\"%s%s\"", path,
+                       mortise_picture_get_node_name(g, node));
 }
 
 static void print_dot_graph(struct mortise_buf *b,
@@ -200,7 +203,7 @@ static void print_dot_nested(struct mortise_buf *b,
         return;
     mortise_buf_printf(b, "subgraph \"cluster_%s\" {\nlabel=\"%s: graph ",
                        deeper, n->id);
-    mortise_buf_escaped(b, n->sub->name, strlen(n->sub->name));
+    mortise_buf_put_escaped(b, n->sub->name, strlen(n->sub->name));
     mortise_buf_puts(b, "\"\n");
     print_dot_graph(b, &inner, deeper);
     mortise_buf_puts(b, "}\n");
@@ -217,7 +220,7 @@ static void print_dot_node(struct mortise_buf *b,
     static const char *const colors[] = {"",          "lightblue", "gold",
                                          "palegreen", "salmon",    "lightgrey"};
     const struct mortise_node *n = &p->graph->nodes[node];
-    enum mortise_ran ran =
+    enum mortise_ran_state ran =
         p->overlay != NULL ? p->overlay[node].ran : MORTISE_RAN_NOT;
 
     print_dot_name(b, p->graph, path, node);
@@ -258,7 +261,7 @@ print_edge_label(struct mortise_buf *b, const struct mortise_graph *g,
     struct mortise_buf label;
 
     mortise_buf_init(&label, b->mem);
-    mortise_picture_label(&label, g, e);
+    mortise_picture_print_label(&label, g, e);
     if (label.n > 0) {
         mortise_buf_puts(b, before);
         put(b, label.p, label.n);
@@ -274,7 +277,7 @@ static void print_dot_edge(struct mortise_buf *b, const struct mortise_graph *g,
     print_dot_name(b, g, path, e->from);
     mortise_buf_puts(b, " -> ");
     print_dot_name(b, g, path, e->to);
-    print_edge_label(b, g, e, " [label=\"", mortise_buf_escaped, "\"]");
+    print_edge_label(b, g, e, " [label=\"", mortise_buf_put_escaped, "\"]");
     mortise_buf_puts(b, "\n");
 }
 
@@ -303,10 +306,11 @@ static void print_dot_graph(struct mortise_buf *b,
         print_dot_edge(b, g, &g->edges[i], path);
 }
 
-void mortise_picture_dot(struct mortise_buf *b, const struct mortise_picture *p)
+void mortise_picture_print_dot(struct mortise_buf *b,
+                               const struct mortise_picture *p)
 {
     mortise_buf_puts(b, "digraph \"");
-    mortise_buf_escaped(b, p->graph->name, strlen(p->graph->name));
+    mortise_buf_put_escaped(b, p->graph->name, strlen(p->graph->name));
     mortise_buf_puts(b, "\" {\nnode [shape=box]\n");
     print_dot_graph(b, p, "");
     mortise_buf_puts(b, "}\n");
@@ -368,7 +372,7 @@ static void print_mermaid_node(struct mortise_buf *b,
                                const char *path)
 {
     const struct mortise_node *n = &p->graph->nodes[node];
-    enum mortise_ran ran =
+    enum mortise_ran_state ran =
         p->overlay != NULL ? p->overlay[node].ran : MORTISE_RAN_NOT;
 
     print_mermaid_name(b, path, node);
@@ -423,8 +427,8 @@ static void print_mermaid_graph(struct mortise_buf *b,
         print_mermaid_edge(b, g, &g->edges[i], path);
 }
 
-void mortise_picture_mermaid(struct mortise_buf *b,
-                             const struct mortise_picture *p)
+void mortise_picture_print_mermaid(struct mortise_buf *b,
+                                   const struct mortise_picture *p)
 {
     mortise_buf_puts(b, "flowchart TD\n");
     print_mermaid_graph(b, p, "n");
@@ -446,11 +450,12 @@ static void print_text_edge(struct mortise_buf *b,
 
     mortise_buf_puts(b, "  ");
     if (from)
-        mortise_buf_printf(b, "%s ", mortise_picture_name(p->graph, e->from));
+        mortise_buf_printf(b, "%s ",
+                           mortise_picture_get_node_name(p->graph, e->from));
     mortise_buf_printf(b, "%s %s  ", p->ascii ? "->" : "\u2192",
-                       mortise_picture_name(p->graph, e->to));
+                       mortise_picture_get_node_name(p->graph, e->to));
     before = b->n;
-    mortise_picture_label(b, p->graph, e);
+    mortise_picture_print_label(b, p->graph, e);
     if (b->n == before && !b->failed)
         b->n -= 2;
     mortise_buf_puts(b, "\n");
@@ -522,12 +527,12 @@ static void print_edge_legend(struct mortise_buf *b,
     }
 }
 
-void mortise_picture_text(struct mortise_buf *b,
-                          const struct mortise_picture *p)
+void mortise_picture_print_text(struct mortise_buf *b,
+                                const struct mortise_picture *p)
 {
     const struct mortise_graph *g = p->graph;
 
-    if (mortise_picture_sketch(b, p))
+    if (mortise_picture_print_sketch(b, p))
         print_edge_legend(b, p);
     else
         print_text_list(b, p);
@@ -539,6 +544,6 @@ void mortise_picture_text(struct mortise_buf *b,
         inner = mortise_picture_nested(p, &g->nodes[i]);
         mortise_buf_printf(b, "\n%s: graph %s\n", g->nodes[i].id,
                            g->nodes[i].sub->name);
-        mortise_picture_text(b, &inner);
+        mortise_picture_print_text(b, &inner);
     }
 }

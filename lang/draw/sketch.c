@@ -509,7 +509,7 @@ static bool print_box_line(const struct sketch *s, const struct item *it,
             continue;
         mortise_buf_puts(b, e->to != MORTISE_END ? (ascii ? "^ " : "\u21ba ")
                                                  : (ascii ? "> " : "\u2192 "));
-        mortise_buf_puts(b, mortise_picture_name(g, e->to));
+        mortise_buf_puts(b, mortise_picture_get_node_name(g, e->to));
         return true;
     }
     return false;
@@ -830,8 +830,8 @@ static bool make_sketch(struct mortise_buf *b, const struct mortise_picture *p,
     return !s.failed;
 }
 
-bool mortise_picture_sketch(struct mortise_buf *b,
-                            const struct mortise_picture *p)
+bool mortise_picture_print_sketch(struct mortise_buf *b,
+                                  const struct mortise_picture *p)
 {
     return p->graph->n_nodes <= NODES_MAX &&
            (make_sketch(b, p, false) || make_sketch(b, p, true));

@@ -39,7 +39,7 @@ static int disk_read(void *ud, const char *path, struct mortise_buf *text,
         return mortise_syserr(why, errno, "open");
     if (!S_ISREG(st.st_mode))
         return mortise_fail(why, MORTISE_EINVAL, "not a regular file");
-    errnum = mortise_text_slurp(at, text);
+    errnum = mortise_text_read_file(at, text);
     if (errnum != 0)
         return mortise_syserr(why, errnum, "read");
     return text->failed ? mortise_nomem(why) : MORTISE_OK;
@@ -78,8 +78,8 @@ static int disk_list(void *ud, const char *dir,
 }
 
 struct mortise_catalog
-mortise_disk_catalog(const struct mortise_catalog *catalog,
-                     struct mortise_graph_files *files, const char *cwd)
+mortise_disk_catalog_make(const struct mortise_catalog *catalog,
+                          struct mortise_graph_files *files, const char *cwd)
 {
     struct mortise_catalog with = *catalog;
 

@@ -8,7 +8,7 @@
  * to the directory `cwd` (borrowed; NULL: the current directory of the
  * process). */
 struct mortise_catalog
-mortise_disk_catalog(const struct mortise_catalog *catalog,
-                     struct mortise_graph_files *files, const char *cwd);
+mortise_disk_catalog_make(const struct mortise_catalog *catalog,
+                          struct mortise_graph_files *files, const char *cwd);
 
 #endif

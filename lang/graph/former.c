@@ -20,7 +20,8 @@
 /* No file of a graph can have this name. */
 static const char mark[] = ":former";
 
-size_t mortise_graph_own_sources(const struct mortise_source *files, size_t n)
+size_t mortise_graph_count_own_sources(const struct mortise_source *files,
+                                       size_t n)
 {
     size_t own = 0;
 
@@ -29,7 +30,7 @@ size_t mortise_graph_own_sources(const struct mortise_source *files, size_t n)
     return own;
 }
 
-struct mortise_graph *mortise_graph_origin(struct mortise_graph *g)
+struct mortise_graph *mortise_graph_get_first(struct mortise_graph *g)
 {
     while (g->former != NULL)
         g = g->former;
@@ -69,20 +70,21 @@ static void combine_former_digest(struct mortise_graph *g,
     struct mortise_hasher h;
 
     mortise_hasher_init(&h);
-    mortise_hasher_str(&h, mark);
-    mortise_hasher_field(&h, g->digest, sizeof g->digest);
-    mortise_hasher_field(&h, former->digest, sizeof former->digest);
+    mortise_hasher_add_str(&h, mark);
+    mortise_hasher_add_field(&h, g->digest, sizeof g->digest);
+    mortise_hasher_add_field(&h, former->digest, sizeof former->digest);
     mortise_hasher_final(&h, g->digest);
 }
 
-int mortise_graph_follow(struct mortise_graph *g, struct mortise_graph *former,
-                         struct mortise_err *err)
+int mortise_graph_set_predecessor(struct mortise_graph *g,
+                                  struct mortise_graph *former,
+                                  struct mortise_err *err)
 {
-    if (count_former_graphs(former) >= MORTISE_MAX_FORMERS)
+    if (count_former_graphs(former) >= MORTISE_PREDECESSORS_MAX)
         return mortise_fail(err, MORTISE_ELIMIT,
                             "a run can be steered at most %d times, and this "
                             "run reached the limit",
-                            MORTISE_MAX_FORMERS);
+                            MORTISE_PREDECESSORS_MAX);
     if (append_former_sources(g, former) != MORTISE_OK)
         return mortise_nomem(err);
     combine_former_digest(g, former);

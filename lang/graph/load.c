@@ -29,7 +29,7 @@ static int compare_name_strings(const void *a, const void *b)
 /* The names, sorted and without duplicates. *n is their number, before with
  * duplicates, then without. */
 static const char **make_unique_list(struct mortise_loader *ld,
-                                     const struct mortise_named *named,
+                                     const struct mortise_shared_name *named,
                                      size_t *n)
 {
     const char **names = mortise_load_alloc(ld, *n * sizeof *names);
@@ -56,11 +56,11 @@ static void list_used_plugins(struct mortise_loader *ld)
 /* Check a graph after its keys were read: edges, expressions, and the whole. */
 static void check_whole_graph(struct mortise_loader *ld)
 {
-    ld->doubtful = mortise_check_doubts(ld) > 0;
+    ld->doubtful = mortise_check_count_doubts(ld) > 0;
     if (!ld->doubtful)
         mortise_load_merge_edges(ld);
     if (!ld->nomem)
-        mortise_load_link(ld);
+        mortise_load_link_out_edges(ld);
     if (!ld->nomem && !ld->doubtful) {
         mortise_check_personas(ld);
         mortise_check_capabilities(ld);
@@ -70,14 +70,14 @@ static void check_whole_graph(struct mortise_loader *ld)
         mortise_load_bodies(ld);
     if (!ld->nomem)
         mortise_load_expressions(ld);
-    if (!ld->nomem && !ld->doubtful && mortise_check_doubts(ld) == 0)
+    if (!ld->nomem && !ld->doubtful && mortise_check_count_doubts(ld) == 0)
         mortise_check_names(ld);
     if (!ld->nomem)
         mortise_check_structure(ld);
     if (!ld->nomem && !mortise_load_is_pinned(ld) &&
-        mortise_load_errors(ld) == 0)
+        mortise_load_count_errors(ld) == 0)
         mortise_check_unfilled(ld);
-    mortise_node_finish_choices(ld);
+    mortise_node_copy_choices(ld);
 }
 
 static void read_graph_file(struct mortise_loader *ld)
@@ -94,7 +94,7 @@ static void read_graph_file(struct mortise_loader *ld)
         check_whole_graph(ld);
     if (!ld->nomem)
         list_used_plugins(ld);
-    if (!ld->nomem && mortise_load_errors(ld) == 0)
+    if (!ld->nomem && mortise_load_count_errors(ld) == 0)
         mortise_load_digest(ld, g->content, g->tree);
     memcpy(g->digest, g->content, sizeof g->digest);
     if (!ld->nomem)
@@ -110,7 +110,7 @@ static int load_tree(struct mortise_loader *ld, const struct mortise_yaml *root)
     mortise_load_finish(ld);
     if (ld->nomem || ld->diags->failed)
         return MORTISE_ENOMEM;
-    return mortise_load_errors(ld) > 0 ? MORTISE_ECHECK : MORTISE_OK;
+    return mortise_load_count_errors(ld) > 0 ? MORTISE_ECHECK : MORTISE_OK;
 }
 
 static int fail_with_errors(struct mortise_err *err, int rv, const char *path,
@@ -149,7 +149,7 @@ static int load_graph_text_or_tree(struct mortise_graph **out,
                                 .diags = diags,
                                 .first_diag = diags->n,
                                 .left_out_before =
-                                    mortise_diags_errors_left_out(diags),
+                                    mortise_diags_count_lost_errors(diags),
                                 .errors_before = diags->n_errors};
     int rv;
 
@@ -167,7 +167,7 @@ static int load_graph_text_or_tree(struct mortise_graph **out,
         return MORTISE_OK;
     }
     mortise_graph_unref(ld.g);
-    return fail_with_errors(err, rv, path, mortise_load_errors(&ld));
+    return fail_with_errors(err, rv, path, mortise_load_count_errors(&ld));
 }
 
 int mortise_graph_load(struct mortise_graph **out,

@@ -8,7 +8,7 @@
 static int pinned_read(void *ud, const char *path, struct mortise_buf *text,
                        struct mortise_err *why)
 {
-    const struct mortise_pinned *p = ud;
+    const struct mortise_pinned_graph *p = ud;
 
     for (size_t i = 0; i < p->n; i++) {
         if (strcmp(p->files[i].path, path) != 0)
@@ -25,7 +25,7 @@ static int pinned_list(void *ud, const char *dir,
                        int (*fn)(void *into, const char *path), void *into,
                        struct mortise_err *why)
 {
-    const struct mortise_pinned *p = ud;
+    const struct mortise_pinned_graph *p = ud;
     int rv = MORTISE_OK;
 
     (void)dir;
@@ -35,7 +35,8 @@ static int pinned_list(void *ud, const char *dir,
     return rv;
 }
 
-struct mortise_graph_files mortise_pinned_files(const struct mortise_pinned *p)
+struct mortise_graph_files
+mortise_pinned_graph_get_files(const struct mortise_pinned_graph *p)
 {
     return (struct mortise_graph_files){
         .ud = (void *)(uintptr_t)p, .read = pinned_read, .list = pinned_list};

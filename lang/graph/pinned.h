@@ -6,13 +6,14 @@
 #include "core/model/catalog.h"
 
 /* The graph's own file comes first; borrowed. */
-struct mortise_pinned {
+struct mortise_pinned_graph {
     const struct mortise_source *files;
     size_t n;
 };
 
 /* Files that are read from these sources only.  This does not mark the graph as
  * the one of a run (`pinned`).  Borrows `p`. */
-struct mortise_graph_files mortise_pinned_files(const struct mortise_pinned *p);
+struct mortise_graph_files
+mortise_pinned_graph_get_files(const struct mortise_pinned_graph *p);
 
 #endif

@@ -51,7 +51,7 @@ enum {
 enum aspect { IS_MADE = 1, IS_GONE, IS_MOVED, ITS_NEEDS, ITS_ROLE, ITS_TOOLS };
 
 struct said {
-    struct mortise_hashed link; /* by path */
+    struct mortise_table_entry link; /* by path */
     const char *path;
     enum aspect what;
     struct mortise_span at;
@@ -65,7 +65,7 @@ struct removed {
 };
 
 struct diff {
-    const struct mortise_steered *of;
+    const struct mortise_steer_target *of;
     struct mortise_arena *a;
     struct mortise_diags *diags;
     const struct mortise_yaml *root; /* the current graph */
@@ -128,9 +128,9 @@ static const struct mortise_yaml *
 make_items_map(struct diff *d, const struct items *from, struct mortise_span at)
 {
     struct mortise_yaml *map =
-        d->nomem
-            ? NULL
-            : mortise_yaml_mapping(d->a, at, from->keys, from->items, from->n);
+        d->nomem ? NULL
+                 : mortise_yaml_make_mapping(d->a, at, from->keys, from->items,
+                                             from->n);
 
     d->nomem |= map == NULL;
     return map;
@@ -387,7 +387,7 @@ static void report_unknown_target(struct diff *d, const struct mortise_yaml *at,
         return;
     for (size_t i = 0; i < nodes->n; i++)
         ids[i] = nodes->keys[i]->str;
-    near = mortise_nearest(id, ids, nodes->n);
+    near = mortise_nearest_find(id, ids, nodes->n);
     if (near != NULL)
         mortise_diag_help(d->diags, f, "did you mean '%.*s%s'?",
                           (int)(strlen(at->str) - strlen(id)), at->str, near);
@@ -495,13 +495,13 @@ static bool are_contradictory(enum aspect now, enum aspect before)
 /* The last statement about the path; NULL: none. */
 static struct said *find_statement(const struct diff *d, const char *path)
 {
-    struct mortise_hashed *e =
+    struct mortise_table_entry *e =
         mortise_table_find(&d->said, mortise_hash_strs(path, ""));
 
     while (e != NULL &&
-           strcmp(MORTISE_OF(e, struct said, link)->path, path) != 0)
+           strcmp(MORTISE_CONTAINER_OF(e, struct said, link)->path, path) != 0)
         e = mortise_table_find_next(e);
-    return e != NULL ? MORTISE_OF(e, struct said, link) : NULL;
+    return e != NULL ? MORTISE_CONTAINER_OF(e, struct said, link) : NULL;
 }
 
 /* False after a finding. */
@@ -607,7 +607,7 @@ static bool read_operation_keys(struct diff *d, const struct mortise_slot *slot,
 {
     size_t errors = d->diags->n_errors;
 
-    mortise_keys_enter(slot, d, o, d->diags);
+    mortise_keys_read_slot(slot, d, o, d->diags);
     return d->diags->n_errors == errors && !d->diags->failed;
 }
 
@@ -1141,7 +1141,7 @@ static void apply_all_operations(struct diff *d,
 
 int mortise_steer_apply(const struct mortise_yaml **out, json_t **ops,
                         struct mortise_arena *a,
-                        const struct mortise_steered *of, const char *path,
+                        const struct mortise_steer_target *of, const char *path,
                         const char *text_of, size_t n,
                         struct mortise_diags *diags, struct mortise_err *err)
 {
@@ -1160,7 +1160,7 @@ int mortise_steer_apply(const struct mortise_yaml **out, json_t **ops,
         return mortise_nomem(err);
     if (diags->n_errors > errors)
         return mortise_fail(err, MORTISE_ECHECK, "%s has errors", path);
-    *ops = mortise_yaml_json(list, false);
+    *ops = mortise_yaml_to_json(list, false);
     if (*ops == NULL)
         return mortise_nomem(err);
     *out = d.root;

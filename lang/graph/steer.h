@@ -5,10 +5,10 @@
 #include "core/model/graph.h"
 
 /* The run that a diff applies to. */
-struct mortise_steered {
+struct mortise_steer_target {
     const struct mortise_graph *graph;
     /* Has the node at this path begun or ended?  Returns text that follows the
-     * node's name in a message, or NULL (mortise_run_begun()). */
+     * node's name in a message, or NULL (mortise_run_get_node_progress()). */
     const char *(*begun)(void *ud, const char *path);
     void *ud;
 };
@@ -21,7 +21,7 @@ struct mortise_steered {
  * MORTISE_ECHECK: there are findings; both results are NULL. */
 int mortise_steer_apply(const struct mortise_yaml **out, json_t **operations,
                         struct mortise_arena *a,
-                        const struct mortise_steered *of, const char *path,
+                        const struct mortise_steer_target *of, const char *path,
                         const char *text, size_t n, struct mortise_diags *diags,
                         struct mortise_err *err);
 

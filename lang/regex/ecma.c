@@ -93,8 +93,10 @@ struct reader {
     uint32_t n_open;
 };
 
-#define REFUSE(r, at, ...) mortise_pattern_refuse(&(r)->p, at, __VA_ARGS__)
-#define EXCEED(r, at, ...) mortise_pattern_exceed(&(r)->p, at, __VA_ARGS__)
+#define REFUSE(r, at, ...)                                                     \
+    mortise_pattern_fail_invalid(&(r)->p, at, __VA_ARGS__)
+#define EXCEED(r, at, ...)                                                     \
+    mortise_pattern_fail_unsupported(&(r)->p, at, __VA_ARGS__)
 
 static struct group *get_ecma_group(struct reader *r)
 {
@@ -228,7 +230,7 @@ static void put_ecma_reference(struct reader *r, const char *at,
                "each round of a repetition resets that group, which is not "
                "supported");
     if (r->p.for_re2)
-        mortise_pattern_beyond_re2(&r->p);
+        mortise_pattern_fail_re2(&r->p);
     for (uint32_t i = 0; i < r->n_open && c->skippable; i++)
         if (r->open[i].before < number && r->open[i].suspect == NULL)
             r->open[i].suspect = at;
@@ -310,7 +312,7 @@ static uint32_t read_braced_unicode(struct reader *r, const char *at)
     uint32_t c = 0, d;
     const char *from = ++r->p.p;
 
-    while (c <= 0x10FFFF && mortise_pattern_digits(&r->p, 1, 16, &d))
+    while (c <= 0x10FFFF && mortise_pattern_read_digits(&r->p, 1, 16, &d))
         c = c * 16 + d;
     if (c > 0x10FFFF)
         REFUSE(r, at, "the last character is \\u{10FFFF}");
@@ -328,13 +330,13 @@ static uint32_t read_unicode_escape(struct reader *r, const char *at)
 
     if (peek_ecma(r, 0) == '{')
         return read_braced_unicode(r, at);
-    if (!mortise_pattern_digits(&r->p, 4, 16, &c))
+    if (!mortise_pattern_read_digits(&r->p, 4, 16, &c))
         REFUSE(r, at, "\\u needs four hexadecimal digits, or digits in braces");
     back = r->p.p;
-    if (c < 0xD800 || c > 0xDBFF || !mortise_pattern_at(&r->p, "\\u"))
+    if (c < 0xD800 || c > 0xDBFF || !mortise_pattern_is_next(&r->p, "\\u"))
         return c;
     r->p.p += 2;
-    if (mortise_pattern_digits(&r->p, 4, 16, &low) && low >= 0xDC00 &&
+    if (mortise_pattern_read_digits(&r->p, 4, 16, &low) && low >= 0xDC00 &&
         low <= 0xDFFF)
         return 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
     r->p.p = back;
@@ -367,7 +369,7 @@ static uint32_t read_ecma_character(struct reader *r, const char *at, char c)
     if (c == '0' && (peek_ecma(r, 0) < '0' || peek_ecma(r, 0) > '9'))
         return 0;
     if (c == 'x') {
-        if (!mortise_pattern_digits(&r->p, 2, 16, &hex))
+        if (!mortise_pattern_read_digits(&r->p, 2, 16, &hex))
             REFUSE(r, at,
                    "\\x needs two hexadecimal digits; write \\u{...} for more");
         return hex;
@@ -419,8 +421,8 @@ static const char *find_valued_property(const char *name, size_t n_name,
             continue;
         *kind = kinds[i].kind;
         if (i < 2)
-            return mortise_property_category(value, n_value, true);
-        return mortise_property_script(value, n_value, true) ? value : NULL;
+            return mortise_property_find_category(value, n_value, true);
+        return mortise_property_is_script(value, n_value, true) ? value : NULL;
     }
     return NULL;
 }
@@ -428,23 +430,23 @@ static const char *find_valued_property(const char *name, size_t n_name,
 /* PCRE2's name for \p{NAME}; NULL: none. */
 static const char *find_lone_property(const char *name, size_t n)
 {
-    const char *found = mortise_property_category(name, n, true);
+    const char *found = mortise_property_find_category(name, n, true);
 
     if (found != NULL)
         return found;
     return n == 8 && memcmp(name, "Assigned", n) == 0
                ? "^Cn"
-               : mortise_property_binary(name, n);
+               : mortise_property_find_binary(name, n);
 }
 
 static _Noreturn void refuse_ecma_property(struct reader *r, const char *at,
                                            const char *name, size_t n)
 {
-    if (mortise_property_script(name, n, true))
+    if (mortise_property_is_script(name, n, true))
         REFUSE(r, at, "\\p{%.*s} is a script: write \\p{Script=%.*s}", (int)n,
                name, (int)n, name);
     REFUSE(r, at, "Unicode has no property '%.*s'",
-           (int)mortise_utf8_cut(name, n, 60), name);
+           (int)mortise_utf8_get_prefix_size(name, n, 60), name);
 }
 
 /* After \p or \P. */
@@ -473,8 +475,8 @@ static void put_ecma_property(struct reader *r, const char *at, bool inverse)
     }
     n = equals != NULL && found == equals + 1 ? (size_t)(close - found)
                                               : strlen(found);
-    if (r->p.for_re2 && !mortise_property_in_re2(kind, found, n))
-        mortise_pattern_beyond_re2(&r->p);
+    if (r->p.for_re2 && !mortise_property_is_in_re2(kind, found, n))
+        mortise_pattern_fail_re2(&r->p);
     mortise_pattern_put_property(&r->p, inverse, kind, found, n);
     r->p.p = close + 1;
 }
@@ -601,7 +603,7 @@ static _Noreturn void refuse_ecma_group(struct reader *r, const char *at)
 {
     for (size_t i = 0; i < sizeof foreign_groups / sizeof foreign_groups[0];
          i++)
-        if (mortise_pattern_at(&r->p, foreign_groups[i].text))
+        if (mortise_pattern_is_next(&r->p, foreign_groups[i].text))
             REFUSE(r, at, "%s is not supported: %s", foreign_groups[i].text,
                    foreign_groups[i].instead);
     REFUSE(r, at, "only : = ! <= <! and <name> are allowed after (?");
@@ -632,17 +634,17 @@ static void open_ecma_group(struct reader *r)
     const char *at = r->p.p;
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (!mortise_pattern_at(&r->p, kinds[i].text))
+        if (!mortise_pattern_is_next(&r->p, kinds[i].text))
             continue;
         if (kinds[i].look && r->p.for_re2)
-            mortise_pattern_beyond_re2(&r->p);
+            mortise_pattern_fail_re2(&r->p);
         r->p.p += strlen(kinds[i].text);
         r->behind += kinds[i].behind;
         put_ecma_text(r, kinds[i].text);
         push_ecma_group(r, (struct group){.at = at, .look = kinds[i].look});
         return;
     }
-    if (!is_capture_start(at, r->p.end) || mortise_pattern_at(&r->p, "(*"))
+    if (!is_capture_start(at, r->p.end) || mortise_pattern_is_next(&r->p, "(*"))
         refuse_ecma_group(r, at);
     push_ecma_group(r, (struct group){.at = at, .captures = true});
     r->n_begun++;
@@ -712,7 +714,7 @@ static bool read_ecma_repeat(struct reader *r, struct mortise_repeat *n,
                  {'+', {1, MORTISE_PATTERN_MANY}},
                  {'?', {0, 1}}};
     const char *at = r->p.p;
-    bool found = mortise_pattern_counted(&r->p, true, n);
+    bool found = mortise_pattern_read_repeat(&r->p, true, n);
 
     for (size_t i = 0; i < sizeof signs / sizeof signs[0] && !found; i++) {
         if (at == r->p.end || *at != signs[i].sign)
@@ -784,7 +786,7 @@ static void read_ecma_escape(struct reader *r)
     r->p.p += 2;
     if (c == 'b' || c == 'B') {
         if (c == 'B' && r->p.for_re2)
-            mortise_pattern_beyond_re2(&r->p);
+            mortise_pattern_fail_re2(&r->p);
         put_ecma_text(r, c == 'b' ? "\\b" : "\\B");
         return;
     }
@@ -804,7 +806,7 @@ static void read_ecma_escape(struct reader *r)
         put_ecma_set(r, at, c);
         mortise_pattern_close_class(&r->p);
     } else {
-        mortise_pattern_put(&r->p, read_ecma_character(r, at, c));
+        mortise_pattern_put_char(&r->p, read_ecma_character(r, at, c));
     }
     finish_ecma_atom(r, true, NULL);
 }
@@ -903,7 +905,7 @@ static void read_ecma_term(struct reader *r)
         if (c == '.')
             put_ecma_dot(r);
         else
-            mortise_pattern_put(&r->p, mortise_pattern_read_char(&r->p));
+            mortise_pattern_put_char(&r->p, mortise_pattern_read_char(&r->p));
         r->p.p += c == '.';
         finish_ecma_atom(r, true, NULL);
     }

@@ -45,8 +45,8 @@ static _Noreturn void escape_with_message(struct mortise_pattern *p,
                      mortise_utf8_count(p->text, (size_t)(at - p->text)) + 1));
 }
 
-void mortise_pattern_refuse(struct mortise_pattern *p, const char *at,
-                            const char *fmt, ...)
+void mortise_pattern_fail_invalid(struct mortise_pattern *p, const char *at,
+                                  const char *fmt, ...)
 {
     va_list ap;
 
@@ -54,8 +54,8 @@ void mortise_pattern_refuse(struct mortise_pattern *p, const char *at,
     escape_with_message(p, at, "not a regular expression of ", "", fmt, ap);
 }
 
-void mortise_pattern_exceed(struct mortise_pattern *p, const char *at,
-                            const char *fmt, ...)
+void mortise_pattern_fail_unsupported(struct mortise_pattern *p, const char *at,
+                                      const char *fmt, ...)
 {
     va_list ap;
 
@@ -64,7 +64,7 @@ void mortise_pattern_exceed(struct mortise_pattern *p, const char *at,
                         " that this build does not support", fmt, ap);
 }
 
-void mortise_pattern_beyond_re2(struct mortise_pattern *p)
+void mortise_pattern_fail_re2(struct mortise_pattern *p)
 {
     mortise_escape(&p->escape, mortise_fail(p->escape.err, MORTISE_EUNAVAILABLE,
                                             "RE2 cannot express it"));
@@ -76,16 +76,16 @@ void mortise_pattern_check_text(struct mortise_pattern *p)
     size_t n;
 
     if (p->end - p->text > MORTISE_PATTERN_BYTES)
-        mortise_pattern_exceed(p, p->text, "it is longer than %d bytes",
-                               MORTISE_PATTERN_BYTES);
+        mortise_pattern_fail_unsupported(
+            p, p->text, "it is longer than %d bytes", MORTISE_PATTERN_BYTES);
     for (const char *at = p->text; at < p->end; at += n) {
         n = mortise_utf8_decode(at, p->end, &c);
         if (n == 0)
-            mortise_pattern_refuse(p, at, "this byte is not valid UTF-8");
+            mortise_pattern_fail_invalid(p, at, "this byte is not valid UTF-8");
     }
 }
 
-bool mortise_pattern_at(const struct mortise_pattern *p, const char *text)
+bool mortise_pattern_is_next(const struct mortise_pattern *p, const char *text)
 {
     size_t n = strlen(text);
 
@@ -100,12 +100,12 @@ uint32_t mortise_pattern_read_char(struct mortise_pattern *p)
     return c;
 }
 
-bool mortise_pattern_digits(struct mortise_pattern *p, size_t n, unsigned base,
-                            uint32_t *value)
+bool mortise_pattern_read_digits(struct mortise_pattern *p, size_t n,
+                                 unsigned base, uint32_t *value)
 {
     *value = 0;
     for (size_t i = 0; i < n; i++) {
-        unsigned d = mortise_digit(mortise_pattern_peek(p, i));
+        unsigned d = mortise_digit_get_value(mortise_pattern_peek(p, i));
 
         if (d >= base)
             return false;
@@ -136,8 +136,8 @@ static const char *read_repeat_count(const char *at, const char *end,
     return at;
 }
 
-bool mortise_pattern_counted(struct mortise_pattern *p, bool zeroes,
-                             struct mortise_repeat *out)
+bool mortise_pattern_read_repeat(struct mortise_pattern *p, bool zeroes,
+                                 struct mortise_repeat *out)
 {
     const char *at;
 
@@ -224,7 +224,7 @@ static bool is_surrogate(uint32_t c)
 
 #define ALL_CHARACTERS "\\x{0}-\\x{10ffff}"
 
-void mortise_pattern_put(struct mortise_pattern *p, uint32_t c)
+void mortise_pattern_put_char(struct mortise_pattern *p, uint32_t c)
 {
     p->weight.places++;
     add_range_weight(p, c);

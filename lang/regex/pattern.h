@@ -36,40 +36,40 @@ struct mortise_pattern {
 
 /* RE2 cannot express the construct, but PCRE2 can: escape with
  * MORTISE_EUNAVAILABLE. */
-_Noreturn void mortise_pattern_beyond_re2(struct mortise_pattern *p);
+_Noreturn void mortise_pattern_fail_re2(struct mortise_pattern *p);
 
 /* The pattern is invalid in its standard, at `at`: escape. */
-_Noreturn void mortise_pattern_refuse(struct mortise_pattern *p, const char *at,
-                                      const char *fmt, ...)
-    MORTISE_PRINTF(3, 4);
+_Noreturn void mortise_pattern_fail_invalid(struct mortise_pattern *p,
+                                            const char *at, const char *fmt,
+                                            ...) MORTISE_PRINTF(3, 4);
 /* The pattern is valid, but not supported: escape. */
-_Noreturn void mortise_pattern_exceed(struct mortise_pattern *p, const char *at,
-                                      const char *fmt, ...)
-    MORTISE_PRINTF(3, 4);
+_Noreturn void mortise_pattern_fail_unsupported(struct mortise_pattern *p,
+                                                const char *at, const char *fmt,
+                                                ...) MORTISE_PRINTF(3, 4);
 /* Check first that the text is UTF-8 and not too long. */
 void mortise_pattern_check_text(struct mortise_pattern *p);
 
-/* The byte so many bytes ahead, NUL at the end. mortise_pattern_at(): does this
+/* The byte so many bytes ahead, NUL at the end. mortise_pattern_is_next(): does this
  * text come next? */
 static inline char mortise_pattern_peek(const struct mortise_pattern *p,
                                         size_t ahead)
 {
     return (size_t)(p->end - p->p) > ahead ? p->p[ahead] : '\0';
 }
-bool mortise_pattern_at(const struct mortise_pattern *p, const char *text);
+bool mortise_pattern_is_next(const struct mortise_pattern *p, const char *text);
 /* Read the next character; there must be one. */
 uint32_t mortise_pattern_read_char(struct mortise_pattern *p);
 /* Read exactly n digits of a base; false: they are missing. */
-bool mortise_pattern_digits(struct mortise_pattern *p, size_t n, unsigned base,
-                            uint32_t *value);
+bool mortise_pattern_read_digits(struct mortise_pattern *p, size_t n,
+                                 unsigned base, uint32_t *value);
 
 /* Read one of {n} {n,} {n,m}; false, without reading anything: there is none.
  * Numbers beyond 32 bits become MANY - 1, a missing m becomes MANY. */
 struct mortise_repeat {
     uint32_t min, max;
 };
-bool mortise_pattern_counted(struct mortise_pattern *p, bool zeroes,
-                             struct mortise_repeat *out);
+bool mortise_pattern_read_repeat(struct mortise_pattern *p, bool zeroes,
+                                 struct mortise_repeat *out);
 /* Repeat the output since the weight was `before`. */
 void mortise_pattern_put_repeat(struct mortise_pattern *p,
                                 struct mortise_weight before,
@@ -77,7 +77,7 @@ void mortise_pattern_put_repeat(struct mortise_pattern *p,
 
 /* A character as an atom.  A surrogate, which no text contains, never
  * matches. */
-void mortise_pattern_put(struct mortise_pattern *p, uint32_t c);
+void mortise_pattern_put_char(struct mortise_pattern *p, uint32_t c);
 /* A class as an atom: its members are written between these two calls.  A class
  * without members never matches; its inverse is any character. */
 void mortise_pattern_open_class(struct mortise_pattern *p, bool inverse);
@@ -107,15 +107,15 @@ void mortise_pattern_put_ascii(struct mortise_pattern *p,
 
 /* PCRE2's name of a general category, from its short name, or (`long_names`)
  * from any of its names; NULL: none. */
-const char *mortise_property_category(const char *name, size_t n,
-                                      bool long_names);
+const char *mortise_property_find_category(const char *name, size_t n,
+                                           bool long_names);
 /* Is it Unicode's exact name of a script, long or (`short_names`) short?  PCRE2
  * ignores case and underscores. */
-bool mortise_property_script(const char *name, size_t n, bool short_names);
+bool mortise_property_is_script(const char *name, size_t n, bool short_names);
 /* PCRE2's name of a binary property of ECMA-262; NULL: none. */
-const char *mortise_property_binary(const char *name, size_t n);
+const char *mortise_property_find_binary(const char *name, size_t n);
 /* Does RE2 have the property with this name of PCRE2, with the same meaning?
  * `kind` is "", "sc:" or "scx:". */
-bool mortise_property_in_re2(const char *kind, const char *name, size_t n);
+bool mortise_property_is_in_re2(const char *kind, const char *name, size_t n);
 
 #endif

@@ -360,15 +360,15 @@ static const char *find_short_category(const char *name, size_t n)
     return NULL;
 }
 
-const char *mortise_property_category(const char *name, size_t n,
-                                      bool long_names)
+const char *mortise_property_find_category(const char *name, size_t n,
+                                           bool long_names)
 {
     const char *found = find_short_category(name, n);
 
     return found != NULL || !long_names ? found : FIND(categories, name, n);
 }
 
-bool mortise_property_script(const char *name, size_t n, bool short_names)
+bool mortise_property_is_script(const char *name, size_t n, bool short_names)
 {
     for (size_t i = 0; i < sizeof scripts / sizeof scripts[0]; i++)
         if (equals_property_name(scripts[i].name, name, n) ||
@@ -377,19 +377,19 @@ bool mortise_property_script(const char *name, size_t n, bool short_names)
     return false;
 }
 
-const char *mortise_property_binary(const char *name, size_t n)
+const char *mortise_property_find_binary(const char *name, size_t n)
 {
     return FIND(binaries, name, n);
 }
 
 /* In RE2, C does not include Cn, and scripts have only their long names. */
-bool mortise_property_in_re2(const char *kind, const char *name, size_t n)
+bool mortise_property_is_in_re2(const char *kind, const char *name, size_t n)
 {
     static const char *const lacks[] = {"C", "Cn", "Cs"};
 
     if (*kind != '\0')
         return strcmp(kind, "sc:") == 0 &&
-               mortise_property_script(name, n, false);
+               mortise_property_is_script(name, n, false);
     for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++)
         if (equals_property_name(lacks[i], name, n))
             return false;

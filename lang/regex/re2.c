@@ -50,8 +50,10 @@ struct reader {
     uint32_t n_open;
 };
 
-#define REFUSE(r, at, ...) mortise_pattern_refuse(&(r)->p, at, __VA_ARGS__)
-#define EXCEED(r, at, ...) mortise_pattern_exceed(&(r)->p, at, __VA_ARGS__)
+#define REFUSE(r, at, ...)                                                     \
+    mortise_pattern_fail_invalid(&(r)->p, at, __VA_ARGS__)
+#define EXCEED(r, at, ...)                                                     \
+    mortise_pattern_fail_unsupported(&(r)->p, at, __VA_ARGS__)
 
 static struct group *get_re2_group(struct reader *r)
 {
@@ -86,7 +88,7 @@ static bool read_re2_repeat(struct reader *r, struct mortise_repeat *n)
         r->p.p++;
         return true;
     }
-    return mortise_pattern_counted(&r->p, false, n);
+    return mortise_pattern_read_repeat(&r->p, false, n);
 }
 
 /* The number of copies; * + ? make none. */
@@ -187,13 +189,13 @@ static uint32_t read_hex_escape(struct reader *r, const char *at)
     const char *from;
 
     if (peek_re2(r, 0) != '{') {
-        if (!mortise_pattern_digits(&r->p, 2, 16, &c))
+        if (!mortise_pattern_read_digits(&r->p, 2, 16, &c))
             REFUSE(r, at,
                    "\\x needs two hexadecimal digits, or digits in braces");
         return c;
     }
     from = ++r->p.p;
-    while (c <= 0x10FFFF && mortise_pattern_digits(&r->p, 1, 16, &d))
+    while (c <= 0x10FFFF && mortise_pattern_read_digits(&r->p, 1, 16, &d))
         c = c * 16 + d;
     if (c > 0x10FFFF || r->p.p == from || peek_re2(r, 0) != '}')
         REFUSE(
@@ -211,7 +213,7 @@ static uint32_t read_octal_escape(struct reader *r, const char *at)
 
     if (peek_re2(r, 0) != '0' && (next < '0' || next > '7'))
         refuse_re2_escape(r, at); /* it is a backreference */
-    for (int i = 0; i < 3 && mortise_pattern_digits(&r->p, 1, 8, &d); i++)
+    for (int i = 0; i < 3 && mortise_pattern_read_digits(&r->p, 1, 8, &d); i++)
         c = c * 8 + d;
     return c;
 }
@@ -264,7 +266,7 @@ static bool put_posix_class(struct reader *r)
     const char *at = r->p.p, *name = at + 2, *end;
     bool inverse;
 
-    if (!mortise_pattern_at(&r->p, "[:"))
+    if (!mortise_pattern_is_next(&r->p, "[:"))
         return false;
     end = memmem(name, (size_t)(r->p.end - name), ":]", 2);
     if (end == NULL)
@@ -280,7 +282,8 @@ static bool put_posix_class(struct reader *r)
         return true;
     }
     REFUSE(r, at, "unknown class [:%.*s:]",
-           (int)mortise_utf8_cut(name, (size_t)(end - name), 40), name);
+           (int)mortise_utf8_get_prefix_size(name, (size_t)(end - name), 40),
+           name);
 }
 
 /* After \p or \P. */
@@ -298,17 +301,19 @@ static void put_re2_property(struct reader *r, const char *at, bool inverse)
         inverse = !inverse;
         name++;
     }
-    found = mortise_property_category(name, (size_t)(end - name), false);
+    found = mortise_property_find_category(name, (size_t)(end - name), false);
     if (found == NULL && end - name == 3 && memcmp(name, "Any", 3) == 0)
         found = "Any";
     if (found == NULL &&
-        mortise_property_script(name, (size_t)(end - name), false))
+        mortise_property_is_script(name, (size_t)(end - name), false))
         found = name;
     if (found == NULL)
-        REFUSE(r, at,
-               "RE2 has no property '%.*s': use a script, or the short name of "
-               "a general category",
-               (int)mortise_utf8_cut(name, (size_t)(end - name), 60), name);
+        REFUSE(
+            r, at,
+            "RE2 has no property '%.*s': use a script, or the short name of "
+            "a general category",
+            (int)mortise_utf8_get_prefix_size(name, (size_t)(end - name), 60),
+            name);
     mortise_pattern_put_property(&r->p, inverse, "", found,
                                  (size_t)(end - name));
 }
@@ -413,7 +418,7 @@ static _Noreturn void refuse_re2_group(struct reader *r, const char *at)
     r->p.p = at;
     for (size_t i = 0; i < sizeof foreign_groups / sizeof foreign_groups[0];
          i++)
-        if (mortise_pattern_at(&r->p, foreign_groups[i].text))
+        if (mortise_pattern_is_next(&r->p, foreign_groups[i].text))
             REFUSE(r, at, "%s is not supported: %s", foreign_groups[i].text,
                    foreign_groups[i].instead);
     REFUSE(r, at,
@@ -493,13 +498,13 @@ static void open_re2_group(struct reader *r)
 {
     const char *at = r->p.p;
 
-    if (mortise_pattern_at(&r->p, "(?P<") ||
-        (mortise_pattern_at(&r->p, "(?<") && peek_re2(r, 3) != '=' &&
+    if (mortise_pattern_is_next(&r->p, "(?P<") ||
+        (mortise_pattern_is_next(&r->p, "(?<") && peek_re2(r, 3) != '=' &&
          peek_re2(r, 3) != '!')) {
         r->p.p += peek_re2(r, 2) == 'P' ? 4 : 3;
         read_re2_name(r, at);
         push_re2_group(r, at, r->flags);
-    } else if (mortise_pattern_at(&r->p, "(?")) {
+    } else if (mortise_pattern_is_next(&r->p, "(?")) {
         r->p.p += 2;
         read_re2_flags(r, at);
     } else {
@@ -537,9 +542,9 @@ static void read_quoted_text(struct reader *r)
 {
     const char *from = r->p.p += 2;
 
-    while (r->p.p < r->p.end && !mortise_pattern_at(&r->p, "\\E")) {
+    while (r->p.p < r->p.end && !mortise_pattern_is_next(&r->p, "\\E")) {
         r->before = r->p.weight;
-        mortise_pattern_put(&r->p, mortise_pattern_read_char(&r->p));
+        mortise_pattern_put_char(&r->p, mortise_pattern_read_char(&r->p));
     }
     if (r->p.p == r->p.end)
         return;
@@ -574,7 +579,7 @@ static void read_re2_escape(struct reader *r)
         mortise_pattern_close_class(&r->p);
     } else {
         r->p.p++;
-        mortise_pattern_put(&r->p, read_re2_character(r, at));
+        mortise_pattern_put_char(&r->p, read_re2_character(r, at));
     }
     finish_re2_atom(r, 1);
 }
@@ -624,7 +629,7 @@ static void read_re2_term(struct reader *r)
         read_re2_class(r);
         finish_re2_atom(r, 1);
     } else if (!refuse_leading_repeat(r)) {
-        mortise_pattern_put(&r->p, mortise_pattern_read_char(&r->p));
+        mortise_pattern_put_char(&r->p, mortise_pattern_read_char(&r->p));
         finish_re2_atom(r, 1);
     }
 }

@@ -128,7 +128,7 @@ static void print_rule_place(const struct judge *j,
     const char *at = rule;
 
     out[0] = '\0';
-    mortise_schema_spell_rule(rule, sizeof rule, s, keyword);
+    mortise_schema_format_rule(rule, sizeof rule, s, keyword);
     if (s->whole->place != NULL && (rule[0] == '/' || rule[0] == '\0')) {
         s->whole->place(s->whole->origin, rule, place, sizeof place);
         at = place;
@@ -163,7 +163,8 @@ static bool add_schema_finding(struct judge *j, const struct mortise_schema *s,
     va_start(ap, fmt);
     vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
-    words[mortise_utf8_cut(words, strlen(words), sizeof words - 2)] = '\0';
+    words[mortise_utf8_get_prefix_size(words, strlen(words),
+                                       sizeof words - 2)] = '\0';
     print_rule_place(j, s, keyword, rule, sizeof rule);
     return fail_judge(j, mortise_fail(j->err, MORTISE_EINVAL, "%s%s%s%s%s",
                                       at[0] != '\0' ? "at " : "", at,
@@ -401,7 +402,7 @@ static bool judge_enum(JUDGED)
 
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        int d = mortise_json_order(v, s->choices[mid]);
+        int d = mortise_json_compare(v, s->choices[mid]);
 
         if (d == 0)
             return true;
@@ -415,7 +416,7 @@ static bool judge_enum(JUDGED)
 
 static bool judge_const(JUDGED)
 {
-    if (mortise_json_order(v, s->rest->constant) == 0)
+    if (mortise_json_compare(v, s->rest->constant) == 0)
         return true;
     if (j->quiet > 0)
         return fail_judge(j, MORTISE_EINVAL);
@@ -425,22 +426,23 @@ static bool judge_const(JUDGED)
 
 static bool judge_number(JUDGED)
 {
-    const struct schema_rest *r = s->rest;
+    const struct schema_rare_keywords *r = s->rest;
     const struct {
         const json_t *bound;
         const char *keyword, *words;
         bool breaks;
     } rules[] = {
         {r->minimum, "minimum", "is less than the minimum",
-         r->minimum != NULL && mortise_json_order(v, r->minimum) < 0},
+         r->minimum != NULL && mortise_json_compare(v, r->minimum) < 0},
         {r->maximum, "maximum", "is greater than the maximum",
-         r->maximum != NULL && mortise_json_order(v, r->maximum) > 0},
+         r->maximum != NULL && mortise_json_compare(v, r->maximum) > 0},
         {r->above, "exclusiveMinimum", "is not greater than",
-         r->above != NULL && mortise_json_order(v, r->above) <= 0},
+         r->above != NULL && mortise_json_compare(v, r->above) <= 0},
         {r->below, "exclusiveMaximum", "is not less than",
-         r->below != NULL && mortise_json_order(v, r->below) >= 0},
+         r->below != NULL && mortise_json_compare(v, r->below) >= 0},
         {r->multiple_of, "multipleOf", "is not a multiple of",
-         r->multiple_of != NULL && !mortise_json_multiple(v, r->multiple_of)},
+         r->multiple_of != NULL &&
+             !mortise_json_is_multiple(v, r->multiple_of)},
     };
 
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
@@ -470,10 +472,10 @@ static bool judge_count(struct judge *j, const struct mortise_schema *s,
     return true;
 }
 
-int mortise_schema_matches(const struct mortise_schema *s,
-                           const struct schema_pattern *p, const char *text,
-                           size_t n, uint64_t *left, bool *found,
-                           struct mortise_err *err)
+int mortise_schema_match_pattern(const struct mortise_schema *s,
+                                 const struct schema_pattern *p,
+                                 const char *text, size_t n, uint64_t *left,
+                                 bool *found, struct mortise_err *err)
 {
     int rv = mortise_regex_search(p->regex, text, n, left, s->whole->mem, found,
                                   err);
@@ -491,7 +493,8 @@ static bool search_pattern(struct judge *j, const struct mortise_schema *s,
                            const struct schema_pattern *p, const char *text,
                            size_t n, bool *found)
 {
-    int rv = mortise_schema_matches(s, p, text, n, j->left, found, j->err);
+    int rv =
+        mortise_schema_match_pattern(s, p, text, n, j->left, found, j->err);
 
     return rv == MORTISE_OK || fail_judge(j, rv);
 }
@@ -499,7 +502,7 @@ static bool search_pattern(struct judge *j, const struct mortise_schema *s,
 static bool judge_string(JUDGED)
 {
     static const char *const keywords[2] = {"minLength", "maxLength"};
-    const struct schema_rest *r = s->rest;
+    const struct schema_rare_keywords *r = s->rest;
     const char *text = json_string_value(v);
     size_t n = json_string_length(v);
     bool found;
@@ -538,7 +541,8 @@ static bool judge_array_items(JUDGED, struct marks *marks)
 
 /* Count all fitting items, or stop when the result is known and no marks are
  * needed. */
-static bool count_contained_items(struct judge *j, const struct schema_rest *r,
+static bool count_contained_items(struct judge *j,
+                                  const struct schema_rare_keywords *r,
                                   const json_t *v, struct marks *marks,
                                   size_t *hits)
 {
@@ -560,7 +564,7 @@ static bool count_contained_items(struct judge *j, const struct schema_rest *r,
 
 static bool judge_contains_keyword(JUDGED, struct marks *marks)
 {
-    const struct schema_rest *r = s->rest;
+    const struct schema_rare_keywords *r = s->rest;
     size_t hits = 0;
 
     if (is_partly_unknown(j, v)) {
@@ -590,7 +594,8 @@ static bool judge_unique(JUDGED)
     size_t first, second;
     bool found;
 
-    if (mortise_json_repeated(v, j->mem, &found, &first, &second) != MORTISE_OK)
+    if (mortise_json_find_repeated(v, j->mem, &found, &first, &second) !=
+        MORTISE_OK)
         return fail_judge(j, mortise_nomem(j->err));
     return !found ||
            add_schema_finding(j, s, "uniqueItems", spot,
@@ -601,7 +606,7 @@ static bool judge_unique(JUDGED)
 static bool judge_array(JUDGED, struct marks *marks)
 {
     static const char *const keywords[2] = {"minItems", "maxItems"};
-    const struct schema_rest *r = s->rest;
+    const struct schema_rare_keywords *r = s->rest;
 
     return judge_count(j, s, spot, json_array_size(v), r->min_items,
                        r->max_items, keywords, "item") &&
@@ -614,7 +619,7 @@ static bool judge_array(JUDGED, struct marks *marks)
 /* ---- objects --------------------------------------------------------- */
 
 const struct mortise_schema *
-mortise_schema_listed(const struct mortise_schema *s, const char *name)
+mortise_schema_find_property(const struct mortise_schema *s, const char *name)
 {
     size_t low = 0, high = s->n_members;
 
@@ -644,7 +649,7 @@ static bool report_unknown_member(struct judge *j,
 
     if (j->quiet > 0)
         return fail_judge(j, MORTISE_EINVAL);
-    near = mortise_schema_nearest(s, name);
+    near = mortise_schema_find_nearest(s, name);
     return add_schema_finding(j, s, keyword, spot,
                               near != NULL
                                   ? "unknown member '%s', did you mean '%s'?"
@@ -674,7 +679,8 @@ static bool judge_object_member(struct judge *j, const struct mortise_schema *s,
                                 const json_t *v, const struct spot *at,
                                 bool *known)
 {
-    const struct mortise_schema *part = mortise_schema_listed(s, at->key);
+    const struct mortise_schema *part =
+        mortise_schema_find_property(s, at->key);
 
     *known = part != NULL;
     if ((part != NULL && !judge_value(j, part, v, at, NULL)) ||
@@ -743,8 +749,8 @@ static bool judge_property_names(JUDGED)
 
     for (void *it = json_object_iter(object); it != NULL && good;
          it = json_object_iter_next(object, it)) {
-        json_t *name = mortise_json_strn(json_object_iter_key(it),
-                                         json_object_iter_key_len(it));
+        json_t *name = mortise_json_make_string(json_object_iter_key(it),
+                                                json_object_iter_key_len(it));
         bool fits;
 
         if (name == NULL)
@@ -779,7 +785,7 @@ static bool judge_dependent_required(JUDGED)
 static bool judge_object(JUDGED)
 {
     static const char *const keywords[2] = {"minProperties", "maxProperties"};
-    const struct schema_rest *r = s->rest;
+    const struct schema_rare_keywords *r = s->rest;
 
     return judge_count(j, s, spot, json_object_size(v), r->min_members,
                        r->max_members, keywords, "member") &&
@@ -831,7 +837,7 @@ static bool is_plausible_branch(struct judge *j, const struct mortise_schema *s,
 
     MORTISE_JSON_MEMBERS (name, one, v) {
         const struct mortise_schema *m =
-            mortise_schema_member_within(s, name, j->left);
+            mortise_schema_get_member_limited(s, name, j->left);
         static const struct spot nowhere;
 
         if (yes && m != NULL &&
@@ -941,7 +947,7 @@ static bool judge_all_of(JUDGED, struct marks *marks)
 
 static bool judge_dependents(JUDGED, struct marks *marks)
 {
-    const struct schema_rest *r = s->rest;
+    const struct schema_rare_keywords *r = s->rest;
 
     count_small_steps(j, r->n_dependents);
     for (size_t i = 0; i < r->n_dependents; i++)
@@ -953,7 +959,7 @@ static bool judge_dependents(JUDGED, struct marks *marks)
 
 static bool judge_subschemas(JUDGED, struct marks *marks)
 {
-    const struct schema_rest *r = s->rest;
+    const struct schema_rare_keywords *r = s->rest;
 
     return (r->ref.target == NULL || judge_ref(j, &r->ref, v, spot, marks)) &&
            (r->dynamic_ref.target == NULL ||
@@ -1115,15 +1121,16 @@ static int check_value_by_schema(const struct mortise_schema *s,
     return judge_value(&j, s, value, &root, NULL) ? MORTISE_OK : j.rv;
 }
 
-int mortise_schema_judge(const struct mortise_schema *s, const json_t *value,
-                         uint64_t *left, struct mortise_err *err)
+int mortise_schema_check_limited(const struct mortise_schema *s,
+                                 const json_t *value, uint64_t *left,
+                                 struct mortise_err *err)
 {
     return check_value_by_schema(s, value, NULL, left, err);
 }
 
-int mortise_schema_check_within(const struct mortise_schema *s,
-                                const json_t *value, uint64_t limit,
-                                struct mortise_err *err)
+int mortise_schema_check_with_limit(const struct mortise_schema *s,
+                                    const json_t *value, uint64_t limit,
+                                    struct mortise_err *err)
 {
     uint64_t left = limit != 0 ? limit : MORTISE_COST;
 

@@ -51,8 +51,8 @@ static void print_place(struct mortise_pointer *p, struct schema_place place)
         mortise_pointer_push_index(p, place.index);
 }
 
-void mortise_schema_spell_place(char *out, size_t size,
-                                struct schema_place place)
+void mortise_schema_format_place(char *out, size_t size,
+                                 struct schema_place place)
 {
     struct mortise_pointer p;
 
@@ -60,9 +60,9 @@ void mortise_schema_spell_place(char *out, size_t size,
     print_place(&p, place);
 }
 
-void mortise_schema_spell_rule(char *out, size_t size,
-                               const struct mortise_schema *s,
-                               const char *keyword)
+void mortise_schema_format_rule(char *out, size_t size,
+                                const struct mortise_schema *s,
+                                const char *keyword)
 {
     const struct mortise_schema *root = s;
     struct mortise_pointer p;
@@ -78,7 +78,7 @@ void mortise_schema_spell_rule(char *out, size_t size,
         mortise_pointer_push(&p, keyword);
 }
 
-void mortise_schema_refuse(struct schema_compiler *c, const char *fmt, ...)
+void mortise_schema_fail(struct schema_compiler *c, const char *fmt, ...)
 {
     va_list ap;
 
@@ -94,20 +94,20 @@ static void report_wrong_part(struct schema_compiler *c, int rv)
 
     if (c->n_wrong++ == 0)
         c->first_wrong = rv;
-    mortise_schema_spell_place(where, sizeof where, c->at);
+    mortise_schema_format_place(where, sizeof where, c->at);
     c->world->wrong(c->world->ctx, where, rv, c->escape->err->msg);
 }
 
-void mortise_schema_fault(struct schema_compiler *c, int rv)
+void mortise_schema_report(struct schema_compiler *c, int rv)
 {
     if (c->world->wrong == NULL || rv == MORTISE_ENOMEM ||
-        c->n_wrong == MORTISE_SCHEMA_WRONG)
+        c->n_wrong == MORTISE_SCHEMA_ERRORS_MAX)
         mortise_escape(c->escape, rv);
     report_wrong_part(c, rv);
 }
 
-bool mortise_schema_try(struct schema_compiler *c, void (*body)(void *),
-                        void *arg)
+bool mortise_schema_try_part(struct schema_compiler *c, void (*body)(void *),
+                             void *arg)
 {
     struct mortise_escape *outer = c->escape, inner = {.err = outer->err};
     size_t depth = c->depth;
@@ -123,7 +123,7 @@ bool mortise_schema_try(struct schema_compiler *c, void (*body)(void *),
     if (rv == MORTISE_OK)
         return true;
     c->depth = depth;
-    mortise_schema_fault(c, rv);
+    mortise_schema_report(c, rv);
     return false;
 }
 
@@ -159,8 +159,9 @@ static void grow_map(struct schema_compiler *c)
     mortise_release(c->mem, old.map, old.cap_map * sizeof *old.map);
 }
 
-struct mortise_schema *mortise_schema_of_json(const struct schema_compiler *c,
-                                              const json_t *json)
+struct mortise_schema *
+mortise_schema_find_compiled(const struct schema_compiler *c,
+                             const json_t *json)
 {
     return c->cap_map > 0 ? c->map[find_map_slot(c, json)].schema : NULL;
 }
@@ -183,8 +184,8 @@ static void add_schema_to_map(struct schema_compiler *c,
 void mortise_schema_count_name(struct schema_compiler *c)
 {
     if (++c->n_names > MORTISE_SCHEMA_NAMES)
-        mortise_schema_refuse(c, "more than %d parts of the schema have a name",
-                              MORTISE_SCHEMA_NAMES);
+        mortise_schema_fail(c, "more than %d parts of the schema have a name",
+                            MORTISE_SCHEMA_NAMES);
 }
 
 /* ---- resources ------------------------------------------------------- */
@@ -212,9 +213,9 @@ static void start_resource(struct schema_compiler *c, struct mortise_schema *s,
     while (r != NULL && strcmp(r->uri, uri) != 0)
         r = r->next;
     if (r != NULL && r->root != NULL)
-        mortise_schema_refuse(c, "two schemas are named %s", uri);
+        mortise_schema_fail(c, "two schemas are named %s", uri);
     mortise_schema_count_name(c);
-    mortise_schema_need_rest(c, s)->is_resource = true;
+    mortise_schema_get_rare_keywords(c, s)->is_resource = true;
     s->resource = new_resource(c, uri, s->resource->vocabularies);
 }
 
@@ -224,9 +225,9 @@ static void read_schema_id(struct schema_compiler *c, struct mortise_schema *s,
     const char *text = json_string_value(id);
 
     if (text == NULL)
-        mortise_schema_refuse(c, "expected a string");
+        mortise_schema_fail(c, "expected a string");
     if (strcspn(text, "#") + 1 < strlen(text))
-        mortise_schema_refuse(c, "'$id' cannot have a fragment: use '$anchor'");
+        mortise_schema_fail(c, "'$id' cannot have a fragment: use '$anchor'");
     start_resource(c, s, text);
 }
 
@@ -284,7 +285,7 @@ static unsigned read_dialect(struct schema_compiler *c, const json_t *dialect)
     json_t *list;
 
     if (uri == NULL)
-        mortise_schema_refuse(c, "expected a string");
+        mortise_schema_fail(c, "expected a string");
     if (strcmp(uri, DRAFT "schema") == 0 || strcmp(uri, DRAFT "schema#") == 0)
         return SCHEMA_ALL;
     meta = mortise_schema_find_document(c, uri);
@@ -312,7 +313,7 @@ static void read_schema_head(struct schema_compiler *c,
         return;
     c->at.keyword = "$schema";
     if (s->resource->root != s)
-        mortise_schema_refuse(
+        mortise_schema_fail(
             c, "'$schema' must be at the start of a schema, with its '$id'");
     s->resource->vocabularies = read_dialect(c, dialect);
 }
@@ -369,13 +370,13 @@ static void read_schema_object(struct schema_compiler *c,
     struct part part = {c, s, NULL, NULL};
 
     add_schema_to_map(c, s);
-    if (!mortise_schema_try(c, try_schema_head, &part))
+    if (!mortise_schema_try_part(c, try_schema_head, &part))
         return;
     MORTISE_JSON_MEMBERS (keyword, value, json) {
         c->at = (struct schema_place){.up = s, .keyword = keyword};
         part.keyword = keyword;
         part.value = value;
-        mortise_schema_try(c, try_schema_keyword, &part);
+        mortise_schema_try_part(c, try_schema_keyword, &part);
     }
     narrow_types_by_values(s);
 }
@@ -387,7 +388,7 @@ static void report_non_schema(struct schema_compiler *c,
     add_schema_to_map(c, s);
     mortise_fail(c->escape->err, MORTISE_EINVAL,
                  "a schema must be an object, true or false");
-    mortise_schema_fault(c, MORTISE_EINVAL);
+    mortise_schema_report(c, MORTISE_EINVAL);
 }
 
 struct mortise_schema *
@@ -406,7 +407,7 @@ mortise_schema_compile_at(struct schema_compiler *c, json_t *json,
     c->at = place;
     if (json_is_object(json)) {
         if (c->depth++ == MORTISE_JSON_DEPTH)
-            mortise_schema_refuse(c, "the schema is nested too deeply");
+            mortise_schema_fail(c, "the schema is nested too deeply");
         read_schema_object(c, s, json);
         c->depth--;
     } else if (!json_is_boolean(json)) {
@@ -466,7 +467,7 @@ static unsigned intersect_any_kinds(const struct schema_list *list,
 
 static void set_schema_kinds(struct mortise_schema *s)
 {
-    const struct schema_rest *r = s->rest;
+    const struct schema_rare_keywords *r = s->rest;
 
     s->kinds = s->types;
     if (r == NULL)
@@ -510,14 +511,14 @@ static void finish_target_schema(struct schema_compiler *c,
         finish_schema(c, to);
     c->at = place;
     if (to->mark == ACTIVE)
-        mortise_schema_refuse(
-            c, "this schema refers to itself for the same value");
+        mortise_schema_fail(c,
+                            "this schema refers to itself for the same value");
     if (to->mark >= *height)
         *height = (unsigned char)(to->mark + 1);
     if (c->depth + *height > MORTISE_SCHEMA_CHAIN)
-        mortise_schema_refuse(
-            c, "more than %d nested schemas check the same value",
-            MORTISE_SCHEMA_CHAIN);
+        mortise_schema_fail(c,
+                            "more than %d nested schemas check the same value",
+                            MORTISE_SCHEMA_CHAIN);
 }
 
 static void finish_subschema(struct schema_compiler *c,
@@ -540,7 +541,7 @@ static void finish_rest_schemas(struct schema_compiler *c,
 {
     struct schema_place ref = {.up = s, .keyword = "$ref"},
                         dynamic = {.up = s, .keyword = "$dynamicRef"};
-    struct schema_rest *r = s->rest;
+    struct schema_rare_keywords *r = s->rest;
 
     finish_target_schema(c, ref, r->ref.target, height);
     finish_target_schema(c, dynamic, r->dynamic_ref.target, height);
@@ -580,10 +581,10 @@ static void compile_whole_schema(void *arg)
     struct schema_compiler *c = arg;
 
     c->whole = mortise_schema_alloc(c, 1, sizeof *c->whole);
-    *c->whole = (struct schema_whole){.mem = c->mem,
-                                      .json = json_incref(c->json),
-                                      .place = c->world->place,
-                                      .origin = c->world->origin};
+    *c->whole = (struct schema_shared){.mem = c->mem,
+                                       .json = json_incref(c->json),
+                                       .place = c->world->place,
+                                       .origin = c->world->origin};
     c->root = mortise_schema_compile_at(c, c->json, (struct schema_place){0},
                                         new_resource(c, "", SCHEMA_ALL));
     mortise_schema_resolve(c);
@@ -594,18 +595,18 @@ static void compile_whole_schema(void *arg)
             finish_schema(c, s);
 }
 
-static void free_whole_schema(struct schema_whole *w)
+static void free_whole_schema(struct schema_shared *w)
 {
     for (struct schema_document *d = w->documents; d != NULL; d = d->next)
         json_decref(d->json);
     json_decref(w->json);
 }
 
-int mortise_schema_compile_in(struct mortise_schema **out,
-                              struct mortise_arena *a, json_t *json,
-                              const struct mortise_schema_world *world,
-                              char *where, size_t where_size,
-                              struct mortise_err *err)
+int mortise_schema_compile_with(struct mortise_schema **out,
+                                struct mortise_arena *a, json_t *json,
+                                const struct mortise_schema_options *world,
+                                char *where, size_t where_size,
+                                struct mortise_err *err)
 {
     struct mortise_escape escape = {.err = err};
     struct schema_compiler c = {.escape = &escape,
@@ -624,7 +625,7 @@ int mortise_schema_compile_in(struct mortise_schema **out,
         report_wrong_part(&c, rv);
     if (rv == MORTISE_OK)
         c.at = (struct schema_place){0};
-    mortise_schema_spell_place(where, where_size, c.at);
+    mortise_schema_format_place(where, where_size, c.at);
     mortise_release(c.mem, c.map, c.cap_map * sizeof *c.map);
     if (rv != MORTISE_OK && c.whole != NULL)
         free_whole_schema(c.whole);
@@ -636,10 +637,10 @@ int mortise_schema_compile(struct mortise_schema **out, struct mortise_arena *a,
                            json_t *json, char *where, size_t where_size,
                            struct mortise_err *err)
 {
-    static const struct mortise_schema_world nothing;
+    static const struct mortise_schema_options nothing;
 
-    return mortise_schema_compile_in(out, a, json, &nothing, where, where_size,
-                                     err);
+    return mortise_schema_compile_with(out, a, json, &nothing, where,
+                                       where_size, err);
 }
 
 void mortise_schema_finish(struct mortise_schema *s)

@@ -29,8 +29,8 @@ struct schema_compiler {
     struct mortise_escape *escape; /* of the innermost part that is tried */
     struct mortise_arena *arena;
     const struct mortise_mem *mem;
-    const struct mortise_schema_world *world;
-    struct schema_whole *whole;
+    const struct mortise_schema_options *world;
+    struct schema_shared *whole;
     json_t *json; /* the whole schema; borrowed */
     struct mortise_schema *root;
     struct mortise_schema *all, **last; /* in the order of reading */
@@ -61,18 +61,19 @@ struct mortise_schema *
 mortise_schema_compile_document(struct schema_compiler *c,
                                 struct schema_document *d);
 /* The schema that was made from this JSON object, or NULL. */
-struct mortise_schema *mortise_schema_of_json(const struct schema_compiler *c,
-                                              const json_t *json);
+struct mortise_schema *
+mortise_schema_find_compiled(const struct schema_compiler *c,
+                             const json_t *json);
 /* The current part is no valid schema (MORTISE_EINVAL): escape. */
-_Noreturn void mortise_schema_refuse(struct schema_compiler *c, const char *fmt,
-                                     ...) MORTISE_PRINTF(2, 3);
+_Noreturn void mortise_schema_fail(struct schema_compiler *c, const char *fmt,
+                                   ...) MORTISE_PRINTF(2, 3);
 /* Report the error about c->at to a world that wants all errors.  Otherwise, or
  * after too many errors, escape. */
-void mortise_schema_fault(struct schema_compiler *c, int rv);
+void mortise_schema_report(struct schema_compiler *c, int rv);
 /* Read a part.  In a world that wants all errors, its failure does not hide
  * errors in its siblings.  Returns true if it was read. */
-bool mortise_schema_try(struct schema_compiler *c, void (*body)(void *),
-                        void *arg);
+bool mortise_schema_try_part(struct schema_compiler *c, void (*body)(void *),
+                             void *arg);
 void mortise_schema_count_name(struct schema_compiler *c);
 /* Allocate n elements in the arena. */
 void *mortise_schema_alloc(struct schema_compiler *c, size_t n, size_t size);
@@ -83,8 +84,9 @@ void mortise_schema_read_keyword(struct schema_compiler *c,
                                  struct mortise_schema *s, const char *name,
                                  json_t *value);
 /* The `rest` of s, which is created at the first use. */
-struct schema_rest *mortise_schema_need_rest(struct schema_compiler *c,
-                                             struct mortise_schema *s);
+struct schema_rare_keywords *
+mortise_schema_get_rare_keywords(struct schema_compiler *c,
+                                 struct mortise_schema *s);
 
 /* ---- refs.c ---------------------------------------------------------- */
 
@@ -97,7 +99,7 @@ struct schema_document *mortise_schema_find_document(struct schema_compiler *c,
 /* ---- places (compile.c) ---------------------------------------------- */
 
 /* Print the place as an RFC 6901 pointer; a longer one is truncated. */
-void mortise_schema_spell_place(char *out, size_t size,
-                                struct schema_place place);
+void mortise_schema_format_place(char *out, size_t size,
+                                 struct schema_place place);
 
 #endif

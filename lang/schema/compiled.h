@@ -56,7 +56,7 @@ struct schema_ref {
 };
 
 /* The less common keywords. */
-struct schema_rest {
+struct schema_rare_keywords {
     const json_t *constant;
     const json_t *minimum, *maximum, *above, *below, *multiple_of;
     size_t min_length, max_length, min_items, max_items, min_members,
@@ -75,7 +75,7 @@ struct schema_rest {
 };
 
 /* Data that all schemas of one compilation share. */
-struct schema_whole {
+struct schema_shared {
     const struct mortise_mem *mem; /* the arena's; borrowed */
     json_t *json;                  /* a reference */
     struct schema_document *documents;
@@ -103,13 +103,13 @@ struct mortise_schema {
     struct schema_member *members; /* sorted by name */
     size_t n_members;
     struct mortise_schema *additional, *items; /* NULL: anything */
-    struct schema_rest *rest;                  /* NULL: no such keyword */
+    struct schema_rare_keywords *rest;         /* NULL: no such keyword */
     unsigned kinds; /* the types after following references; those of a
                      * normalized value */
     const json_t *json;
     struct schema_place place;
     struct schema_resource *resource;
-    struct schema_whole *whole;
+    struct schema_shared *whole;
     struct mortise_schema *next; /* all of them, for compile.c */
     unsigned char mark;          /* for compile.c */
 };
@@ -122,28 +122,29 @@ enum { MORTISE_SCHEMA_CHAIN = 100, MORTISE_SCHEMA_NAMES = 1000 };
 
 /* The schema of a member in `properties`, or NULL. */
 const struct mortise_schema *
-mortise_schema_listed(const struct mortise_schema *s, const char *name);
+mortise_schema_find_property(const struct mortise_schema *s, const char *name);
 
 /* Does the pattern match the text?  Subtracts the cost from *left.
  * MORTISE_ELIMIT, MORTISE_ENOMEM. */
-int mortise_schema_matches(const struct mortise_schema *s,
-                           const struct schema_pattern *p, const char *text,
-                           size_t n, uint64_t *left, bool *found,
-                           struct mortise_err *err);
+int mortise_schema_match_pattern(const struct mortise_schema *s,
+                                 const struct schema_pattern *p,
+                                 const char *text, size_t n, uint64_t *left,
+                                 bool *found, struct mortise_err *err);
 
-/* Like mortise_schema_check() and mortise_schema_member(), with the remaining
+/* Like mortise_schema_check() and mortise_schema_get_member(), with the remaining
  * cost of patterns. */
-int mortise_schema_judge(const struct mortise_schema *s, const json_t *value,
-                         uint64_t *left, struct mortise_err *err);
+int mortise_schema_check_limited(const struct mortise_schema *s,
+                                 const json_t *value, uint64_t *left,
+                                 struct mortise_err *err);
 const struct mortise_schema *
-mortise_schema_member_within(const struct mortise_schema *s, const char *name,
-                             uint64_t *left);
+mortise_schema_get_member_limited(const struct mortise_schema *s,
+                                  const char *name, uint64_t *left);
 
 /* Print the place of a rule, "/allOf/0/type": the schema's place, then the
  * keyword (or NULL); preceded by the URI of another document. */
-void mortise_schema_spell_rule(char *out, size_t size,
-                               const struct mortise_schema *s,
-                               const char *keyword);
+void mortise_schema_format_rule(char *out, size_t size,
+                                const struct mortise_schema *s,
+                                const char *keyword);
 
 /* The type of `v`, as one MORTISE_T_ bit. */
 unsigned mortise_schema_type_of(const json_t *v);

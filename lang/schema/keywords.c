@@ -21,7 +21,7 @@ struct keyword {
     unsigned vocabulary;
     void (*read)(struct schema_compiler *, struct mortise_schema *,
                  const struct keyword *, json_t *);
-    size_t offset; /* of the field, in struct schema_rest */
+    size_t offset; /* of the field, in struct schema_rare_keywords */
 };
 
 /* The parameters of every reader; not all readers use all of them. */
@@ -31,17 +31,18 @@ struct keyword {
         __attribute__((unused)) const struct keyword *k,                       \
         __attribute__((unused)) json_t *v
 
-struct schema_rest *mortise_schema_need_rest(struct schema_compiler *c,
-                                             struct mortise_schema *s)
+struct schema_rare_keywords *
+mortise_schema_get_rare_keywords(struct schema_compiler *c,
+                                 struct mortise_schema *s)
 {
     if (s->rest != NULL)
         return s->rest;
     s->rest = mortise_schema_alloc(c, 1, sizeof *s->rest);
-    *s->rest = (struct schema_rest){.max_length = SIZE_MAX,
-                                    .max_items = SIZE_MAX,
-                                    .max_members = SIZE_MAX,
-                                    .min_contains = 1,
-                                    .max_contains = SIZE_MAX};
+    *s->rest = (struct schema_rare_keywords){.max_length = SIZE_MAX,
+                                             .max_items = SIZE_MAX,
+                                             .max_members = SIZE_MAX,
+                                             .min_contains = 1,
+                                             .max_contains = SIZE_MAX};
     return s->rest;
 }
 
@@ -50,7 +51,7 @@ static void *get_keyword_field(struct schema_compiler *c,
                                struct mortise_schema *s,
                                const struct keyword *k)
 {
-    return (char *)mortise_schema_need_rest(c, s) + k->offset;
+    return (char *)mortise_schema_get_rare_keywords(c, s) + k->offset;
 }
 
 /* ---- types ----------------------------------------------------------- */
@@ -80,18 +81,18 @@ static unsigned read_type_name(struct schema_compiler *c, const json_t *name)
     const char *known[N_TYPES], *near, *text = json_string_value(name);
 
     if (text == NULL)
-        mortise_schema_refuse(c, "'type' must be a type or a list of types");
+        mortise_schema_fail(c, "'type' must be a type or a list of types");
     for (size_t i = 0; i < N_TYPES; i++) {
         known[i] = types[i].name;
         if (strcmp(known[i], text) == 0)
             return types[i].bit;
     }
-    near = mortise_nearest(text, known, N_TYPES);
+    near = mortise_nearest_find(text, known, N_TYPES);
     mortise_fail(c->escape->err, MORTISE_EINVAL,
                  near != NULL ? "unknown type '%s', did you mean '%s'?"
                               : "unknown type '%s'",
                  text, near);
-    mortise_schema_fault(c, MORTISE_EINVAL);
+    mortise_schema_report(c, MORTISE_EINVAL);
     return 0;
 }
 
@@ -104,13 +105,13 @@ static void read_type_keyword(READER)
         return;
     }
     if (json_array_size(v) == 0)
-        mortise_schema_refuse(c, "'type' is an empty list");
+        mortise_schema_fail(c, "'type' is an empty list");
     c->at.is_index = true;
     for (size_t i = 0; i < json_array_size(v); i++) {
         c->at.index = i;
         bit = read_type_name(c, json_array_get(v, i));
         if (all & bit)
-            mortise_schema_refuse(c, "'type' lists a type twice");
+            mortise_schema_fail(c, "'type' lists a type twice");
         all |= bit;
     }
     s->types &= all;
@@ -120,8 +121,8 @@ static void read_type_keyword(READER)
 
 static int compare_enum_values(const void *a, const void *b)
 {
-    return mortise_json_order(*(const json_t *const *)a,
-                              *(const json_t *const *)b);
+    return mortise_json_compare(*(const json_t *const *)a,
+                                *(const json_t *const *)b);
 }
 
 static void read_enum(READER)
@@ -129,8 +130,8 @@ static void read_enum(READER)
     size_t n = json_array_size(v);
 
     if (n == 0)
-        mortise_schema_refuse(c,
-                              "'enum' must be a list of values, and not empty");
+        mortise_schema_fail(c,
+                            "'enum' must be a list of values, and not empty");
     s->enumeration = v;
     s->choices = mortise_schema_alloc(c, n, sizeof *s->choices);
     for (size_t i = 0; i < n; i++)
@@ -149,15 +150,14 @@ static void store_keyword_value(READER)
 static void read_number_bound(READER)
 {
     if (!json_is_number(v))
-        mortise_schema_refuse(c, "'%s' must be a number", k->name);
+        mortise_schema_fail(c, "'%s' must be a number", k->name);
     store_keyword_value(c, s, k, v);
 }
 
 static void read_divisor(READER)
 {
     if (!json_is_number(v) || json_number_value(v) <= 0)
-        mortise_schema_refuse(c, "'%s' must be a number greater than 0",
-                              k->name);
+        mortise_schema_fail(c, "'%s' must be a number greater than 0", k->name);
     store_keyword_value(c, s, k, v);
 }
 
@@ -166,8 +166,8 @@ static void read_size_bound(READER)
     size_t *into = get_keyword_field(c, s, k);
 
     if (!mortise_json_is_whole(v) || json_number_value(v) < 0)
-        mortise_schema_refuse(c, "'%s' must be an integer of at least 0",
-                              k->name);
+        mortise_schema_fail(c, "'%s' must be an integer of at least 0",
+                            k->name);
     *into = json_is_integer(v) ? (size_t)json_integer_value(v)
                                : (size_t)json_real_value(v);
 }
@@ -175,7 +175,7 @@ static void read_size_bound(READER)
 static void check_bool_annotation(READER)
 {
     if (!json_is_boolean(v))
-        mortise_schema_refuse(c, "'%s' must be true or false", k->name);
+        mortise_schema_fail(c, "'%s' must be true or false", k->name);
 }
 
 static void read_flag(READER)
@@ -198,12 +198,13 @@ static void check_name_list(struct schema_compiler *c, const char *keyword,
     for (size_t i = 0; i < n; i++)
         good = good && json_is_string(json_array_get(v, i));
     if (!good)
-        mortise_schema_refuse(c, "'%s' must be a list of names", keyword);
-    if (mortise_json_repeated(v, c->mem, &twice, &first, &second) != MORTISE_OK)
+        mortise_schema_fail(c, "'%s' must be a list of names", keyword);
+    if (mortise_json_find_repeated(v, c->mem, &twice, &first, &second) !=
+        MORTISE_OK)
         mortise_escape(c->escape, mortise_nomem(c->escape->err));
     if (twice)
-        mortise_schema_refuse(c, "'%s' lists '%s' twice", keyword,
-                              json_string_value(json_array_get(v, first)));
+        mortise_schema_fail(c, "'%s' lists '%s' twice", keyword,
+                            json_string_value(json_array_get(v, first)));
 }
 
 static void read_required(READER)
@@ -220,8 +221,8 @@ static void read_required(READER)
 static void read_dependent_required(READER)
 {
     if (!json_is_object(v))
-        mortise_schema_refuse(c, "'%s' must map names to lists of names",
-                              k->name);
+        mortise_schema_fail(c, "'%s' must map names to lists of names",
+                            k->name);
     MORTISE_JSON_MEMBERS (name, names, v)
         check_name_list(c, k->name, names);
     store_keyword_value(c, s, k, v);
@@ -257,7 +258,7 @@ static int compile_foreign_pattern(struct schema_compiler *c,
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(c->escape->err);
     if (c->world->foreign != NULL) {
-        mortise_schema_spell_place(where, sizeof where, c->at);
+        mortise_schema_format_place(where, sizeof where, c->at);
         c->world->foreign(c->world->ctx, where, why->msg);
     }
     return rv;
@@ -277,13 +278,13 @@ static void compile_schema_pattern(struct schema_compiler *c,
     else if (rv != MORTISE_OK)
         mortise_fail(c->escape->err, rv, "%s", why.msg);
     if (rv != MORTISE_OK)
-        mortise_schema_fault(c, rv);
+        mortise_schema_report(c, rv);
 }
 
 static void read_pattern_keyword(READER)
 {
     if (!json_is_string(v))
-        mortise_schema_refuse(
+        mortise_schema_fail(
             c, "'pattern' must be a string with a regular expression");
     compile_schema_pattern(c, get_keyword_field(c, s, k), json_string_value(v),
                            json_string_length(v));
@@ -316,7 +317,7 @@ static void read_schema_keyword(READER)
 static void read_items(READER)
 {
     if (json_is_array(v))
-        mortise_schema_refuse(
+        mortise_schema_fail(
             c, "'items' must be one schema; use 'prefixItems' for a list");
     s->items = compile_one_subschema(c, s, k, v);
 }
@@ -338,8 +339,8 @@ static void read_schema_list(READER)
     size_t n = json_array_size(v);
 
     if (n == 0)
-        mortise_schema_refuse(c, "'%s' must be a list of at least one schema",
-                              k->name);
+        mortise_schema_fail(c, "'%s' must be a list of at least one schema",
+                            k->name);
     into->p = mortise_schema_alloc(c, n, sizeof *into->p);
     into->n = n;
     for (size_t i = 0; i < n; i++)
@@ -362,7 +363,7 @@ static struct schema_member *read_schema_map(READER, size_t *n)
     struct schema_member *list;
 
     if (!json_is_object(v))
-        mortise_schema_refuse(c, "'%s' must map names to schemas", k->name);
+        mortise_schema_fail(c, "'%s' must map names to schemas", k->name);
     *n = 0;
     list = mortise_schema_alloc(c, json_object_size(v), sizeof *list);
     MORTISE_JSON_MEMBERS (name, one, v) {
@@ -382,7 +383,7 @@ static void read_properties(READER)
 
 static void read_dependents(READER)
 {
-    struct schema_rest *rest = mortise_schema_need_rest(c, s);
+    struct schema_rare_keywords *rest = mortise_schema_get_rare_keywords(c, s);
 
     rest->dependents = read_schema_map(c, s, k, v, &rest->n_dependents);
 }
@@ -397,7 +398,7 @@ static void read_definitions(READER)
 
 static void read_pattern_properties(READER)
 {
-    struct schema_rest *rest = mortise_schema_need_rest(c, s);
+    struct schema_rare_keywords *rest = mortise_schema_get_rare_keywords(c, s);
     struct schema_member *list = read_schema_map(c, s, k, v, &rest->n_patterns);
 
     rest->patterns =
@@ -429,13 +430,13 @@ static void read_anchor(READER)
     struct schema_anchor *anchor;
 
     if (!is_anchor_name(name))
-        mortise_schema_refuse(
+        mortise_schema_fail(
             c, "'%s' must be a letter or _, then letters, digits, -, _ or .",
             k->name);
     for (const struct schema_anchor *a = s->resource->anchors; a != NULL;
          a = a->next)
         if (strcmp(a->name, name) == 0 && a->schema != s)
-            mortise_schema_refuse(c, "two anchors are named '%s'", name);
+            mortise_schema_fail(c, "two anchors are named '%s'", name);
     mortise_schema_count_name(c);
     anchor = mortise_schema_alloc(c, 1, sizeof *anchor);
     *anchor = (struct schema_anchor){s->resource->anchors, name,
@@ -449,8 +450,8 @@ static void read_schema_ref(READER)
     struct schema_ref *into = get_keyword_field(c, s, k);
 
     if (!json_is_string(v))
-        mortise_schema_refuse(c, "'%s' must be a string with a reference",
-                              k->name);
+        mortise_schema_fail(c, "'%s' must be a string with a reference",
+                            k->name);
     into->text = json_string_value(v);
     *f = (struct schema_fixup){NULL, s, k->name, into};
     *c->last_fixup = f;
@@ -462,13 +463,13 @@ static void read_schema_ref(READER)
 static void check_string_annotation(READER)
 {
     if (!json_is_string(v))
-        mortise_schema_refuse(c, "expected a string");
+        mortise_schema_fail(c, "expected a string");
 }
 
 static void read_examples(READER)
 {
     if (!json_is_array(v))
-        mortise_schema_refuse(c, "'examples' must be a list");
+        mortise_schema_fail(c, "'examples' must be a list");
 }
 
 static void read_vocabulary(READER)
@@ -478,8 +479,7 @@ static void read_vocabulary(READER)
     MORTISE_JSON_MEMBERS (uri, one, v)
         good = good && json_is_boolean(one);
     if (!good)
-        mortise_schema_refuse(c,
-                              "'$vocabulary' must map URIs to true or false");
+        mortise_schema_fail(c, "'$vocabulary' must map URIs to true or false");
 }
 
 /* The walk has read these keywords already; `default` may have any value. */
@@ -489,7 +489,7 @@ static void ignore_keyword(READER)
 
 /* ---- the table ------------------------------------------------------- */
 
-#define REST(member) offsetof(struct schema_rest, member)
+#define REST(member) offsetof(struct schema_rare_keywords, member)
 
 static const struct keyword keywords[] = {
     {"$anchor", SCHEMA_CORE, read_anchor, 0},
@@ -588,7 +588,7 @@ static void describe_unknown_keyword(const char *name, char *words, size_t size)
         }
     for (size_t i = 0; i < N_KEYWORDS; i++)
         known[i] = keywords[i].name;
-    near = mortise_nearest(name, known, N_KEYWORDS);
+    near = mortise_nearest_find(name, known, N_KEYWORDS);
     snprintf(words, size,
              near != NULL
                  ? "unknown keyword '%.80s' has no effect, did you mean '%s'?"
@@ -604,8 +604,8 @@ static void report_unknown_keyword(const struct schema_compiler *c,
 
     if (c->world->unknown == NULL || strncmp(name, "x-", 2) == 0)
         return;
-    mortise_schema_spell_place(where, sizeof where,
-                               (struct schema_place){.up = s, .keyword = name});
+    mortise_schema_format_place(
+        where, sizeof where, (struct schema_place){.up = s, .keyword = name});
     describe_unknown_keyword(name, words, sizeof words);
     c->world->unknown(c->world->ctx, where, words);
 }

@@ -138,7 +138,7 @@ static const struct {
 };
 /* clang-format on */
 
-const char *mortise_metaschema(const char *uri)
+const char *mortise_metaschema_find(const char *uri)
 {
     if (strncmp(uri, DRAFT, strlen(DRAFT)) != 0)
         return NULL;

@@ -4,6 +4,6 @@
 
 /* The JSON text of the metaschema with this URI (without a fragment), or NULL.
  * Static. */
-const char *mortise_metaschema(const char *uri);
+const char *mortise_metaschema_find(const char *uri);
 
 #endif

@@ -79,7 +79,7 @@ static int order_arrays(const json_t *a, const json_t *b)
     int d = order_sizes(n, json_array_size(b));
 
     for (size_t i = 0; i < n && d == 0; i++)
-        d = mortise_json_order(json_array_get(a, i), json_array_get(b, i));
+        d = mortise_json_compare(json_array_get(a, i), json_array_get(b, i));
     return d;
 }
 
@@ -114,7 +114,7 @@ static int first_difference(const json_t *a, const json_t *b, const char **name,
         if (*name != NULL && strcmp(key, *name) >= 0)
             continue;
         if (peer != NULL)
-            here = mortise_json_order(json_object_iter_value(it), peer);
+            here = mortise_json_compare(json_object_iter_value(it), peer);
         if (here != 0) {
             *name = key;
             d = here;
@@ -151,7 +151,7 @@ static int get_type_rank(const json_t *v)
     return ranks[json_typeof(v)];
 }
 
-int mortise_json_order(const json_t *a, const json_t *b)
+int mortise_json_compare(const json_t *a, const json_t *b)
 {
     int d = get_type_rank(a) - get_type_rank(b);
 
@@ -182,7 +182,7 @@ struct element {
 static int compare_array_elements(const void *a, const void *b)
 {
     const struct element *x = a, *y = b;
-    int d = mortise_json_order(x->value, y->value);
+    int d = mortise_json_compare(x->value, y->value);
 
     return d != 0 ? d : order_sizes(x->index, y->index);
 }
@@ -192,7 +192,7 @@ static void find_equal_pair(const struct element *list, size_t n, bool *found,
                             size_t *first, size_t *second)
 {
     for (size_t i = 1; i < n; i++) {
-        if (mortise_json_order(list[i - 1].value, list[i].value) != 0 ||
+        if (mortise_json_compare(list[i - 1].value, list[i].value) != 0 ||
             (*found && list[i].index >= *second))
             continue;
         *found = true;
@@ -201,8 +201,9 @@ static void find_equal_pair(const struct element *list, size_t n, bool *found,
     }
 }
 
-int mortise_json_repeated(const json_t *array, const struct mortise_mem *mem,
-                          bool *found, size_t *first, size_t *second)
+int mortise_json_find_repeated(const json_t *array,
+                               const struct mortise_mem *mem, bool *found,
+                               size_t *first, size_t *second)
 {
     enum { FEW = 16 };
     struct element few[FEW], *list = few;
@@ -247,7 +248,7 @@ static struct decimal make_real_decimal(double v)
     bool behind = false;
     const char *p = text;
 
-    mortise_real_text(text, fabs(v));
+    mortise_real_format(text, fabs(v));
     for (; *p != '\0' && *p != 'e'; p++) {
         if (*p == '.') {
             behind = true;
@@ -289,7 +290,7 @@ static uint64_t multiply_ten_modulo(uint64_t r, uint64_t m)
     return sum;
 }
 
-bool mortise_json_multiple(const json_t *v, const json_t *of)
+bool mortise_json_is_multiple(const json_t *v, const json_t *of)
 {
     struct decimal a = make_decimal(v), b = make_decimal(of);
     uint64_t rest;

@@ -212,7 +212,7 @@ static json_t *make_parameters_schema(const json_t *schema,
     return out;
 }
 
-json_t *mortise_json_parameters(const json_t *schema)
+json_t *mortise_json_make_parameters(const json_t *schema)
 {
     struct shape s;
     json_t *out;

@@ -8,6 +8,6 @@
 /* Convert to an object schema with `type` and `properties`, without top-level
  * keywords that servers refuse: a new reference; NULL: memory ran out.  The
  * result allows everything that `schema` allows, and possibly more. [any] */
-json_t *mortise_json_parameters(const json_t *schema);
+json_t *mortise_json_make_parameters(const json_t *schema);
 
 #endif

@@ -25,7 +25,7 @@ struct schema_document *mortise_schema_find_document(struct schema_compiler *c,
                                                      const char *uri)
 {
     struct schema_document *d = mortise_schema_alloc(c, 1, sizeof *d);
-    const char *text = mortise_metaschema(uri);
+    const char *text = mortise_metaschema_find(uri);
 
     d->uri = uri;
     if (text != NULL) { /* valid JSON, so it can fail only for lack of memory */
@@ -60,10 +60,10 @@ static struct mortise_schema *get_resource_root(struct schema_compiler *c,
         return root;
     d = mortise_schema_find_document(c, uri);
     if (d == NULL)
-        mortise_schema_refuse(c,
-                              "no part of this schema is named %s, and schemas "
-                              "are never fetched: put the schema under '$defs'",
-                              uri);
+        mortise_schema_fail(c,
+                            "no part of this schema is named %s, and schemas "
+                            "are never fetched: put the schema under '$defs'",
+                            uri);
     return mortise_schema_compile_document(c, d);
 }
 
@@ -75,9 +75,10 @@ static void percent_decode(char *text)
     char *out = text;
 
     for (const char *in = text; *in != '\0'; in++) {
-        unsigned high = in[0] == '%' ? mortise_digit(in[1]) : MORTISE_NO_DIGIT;
-        unsigned low =
-            high < MORTISE_NO_DIGIT ? mortise_digit(in[2]) : MORTISE_NO_DIGIT;
+        unsigned high =
+            in[0] == '%' ? mortise_digit_get_value(in[1]) : MORTISE_NO_DIGIT;
+        unsigned low = high < MORTISE_NO_DIGIT ? mortise_digit_get_value(in[2])
+                                               : MORTISE_NO_DIGIT;
 
         if (low < MORTISE_NO_DIGIT && high + low > 0) {
             *out++ = (char)(high << 4 | low);
@@ -97,14 +98,14 @@ static _Noreturn void fail_with_missing_target(struct schema_compiler *c,
     MORTISE_JSON_MEMBERS (name, one, in) {
         const char *two[2] = {best, name};
 
-        best = mortise_nearest(token, two, 2);
+        best = mortise_nearest_find(token, two, 2);
     }
-    mortise_schema_refuse(c,
-                          best != NULL
-                              ? "the reference has no target: there is no "
-                                "'%s', did you mean '%s'?"
-                              : "the reference has no target: there is no '%s'",
-                          token, best);
+    mortise_schema_fail(c,
+                        best != NULL
+                            ? "the reference has no target: there is no "
+                              "'%s', did you mean '%s'?"
+                            : "the reference has no target: there is no '%s'",
+                        token, best);
 }
 
 /* An element by its number, without leading zeros. */
@@ -140,8 +141,8 @@ static struct mortise_schema *resolve_pointer(struct schema_compiler *c,
         if (part == NULL)
             fail_with_missing_target(c, path, at);
         at = part;
-        if (mortise_schema_of_json(c, part) != NULL)
-            near = mortise_schema_of_json(c, part);
+        if (mortise_schema_find_compiled(c, part) != NULL)
+            near = mortise_schema_find_compiled(c, part);
     }
     return near->json == at
                ? near
@@ -167,7 +168,7 @@ static struct mortise_schema *resolve_anchor(struct schema_compiler *c,
     const struct schema_anchor *a = find_anchor(root->resource, name);
 
     if (a == NULL)
-        mortise_schema_refuse(c, "there is no '$anchor' named '%s' here", name);
+        mortise_schema_fail(c, "there is no '$anchor' named '%s' here", name);
     if (a->dynamic && strcmp(f->keyword, "$dynamicRef") == 0) {
         f->ref->dynamic = a->name;
         c->whole->has_dynamic = true;
@@ -218,6 +219,6 @@ void mortise_schema_resolve(struct schema_compiler *c)
     for (const struct schema_fixup *f = c->fixups; f != NULL; f = f->next) {
         c->at = (struct schema_place){.up = f->schema, .keyword = f->keyword};
         one.f = f;
-        mortise_schema_try(c, try_reference, &one);
+        mortise_schema_try_part(c, try_reference, &one);
     }
 }

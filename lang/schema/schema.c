@@ -7,7 +7,7 @@
  * of `anyOf`, is never returned.  The promises:
  *
  *   (1) Wherever a checker can look, a normalized value has one of the types
- *       that mortise_schema_types() returns there.  So a checker may treat a
+ *       that mortise_schema_get_types() returns there.  So a checker may treat a
  *       `number` as a double.
  *   (2) Normalizing changes only the types of numbers, and parts that do not
  *       change are not copied.
@@ -35,8 +35,8 @@ find_by_pattern(const struct mortise_schema *s, const char *name,
         const struct schema_pattern *p = &s->rest->patterns[i];
         bool found;
 
-        *unknown = mortise_schema_matches(s, p, name, strlen(name), left,
-                                          &found, NULL) != MORTISE_OK;
+        *unknown = mortise_schema_match_pattern(s, p, name, strlen(name), left,
+                                                &found, NULL) != MORTISE_OK;
         if (*unknown || found)
             return *unknown ? NULL : p->schema;
     }
@@ -46,7 +46,7 @@ find_by_pattern(const struct mortise_schema *s, const char *name,
 /* Are all rules for members visible to a checker? */
 static bool has_only_visible_rules(const struct mortise_schema *s)
 {
-    const struct schema_rest *r = s->rest;
+    const struct schema_rare_keywords *r = s->rest;
 
     if (r == NULL)
         return true;
@@ -64,15 +64,15 @@ static const struct mortise_schema *
 find_member_elsewhere(const struct mortise_schema *s, const char *name,
                       uint64_t *left)
 {
-    const struct schema_rest *r = s->rest;
+    const struct schema_rare_keywords *r = s->rest;
     const struct mortise_schema *found = NULL;
 
     if (r == NULL)
         return NULL;
     if (r->ref.target != NULL)
-        found = mortise_schema_member_within(r->ref.target, name, left);
+        found = mortise_schema_get_member_limited(r->ref.target, name, left);
     for (size_t i = 0; i < r->all_of.n && found == NULL; i++)
-        found = mortise_schema_member_within(r->all_of.p[i], name, left);
+        found = mortise_schema_get_member_limited(r->all_of.p[i], name, left);
     if (found == NULL && r->unevaluated_members != NULL &&
         r->unevaluated_members->types == 0 && has_only_visible_rules(s))
         found = r->unevaluated_members;
@@ -80,10 +80,10 @@ find_member_elsewhere(const struct mortise_schema *s, const char *name,
 }
 
 const struct mortise_schema *
-mortise_schema_member_within(const struct mortise_schema *s, const char *name,
-                             uint64_t *left)
+mortise_schema_get_member_limited(const struct mortise_schema *s,
+                                  const char *name, uint64_t *left)
 {
-    const struct mortise_schema *found = mortise_schema_listed(s, name);
+    const struct mortise_schema *found = mortise_schema_find_property(s, name);
     bool unknown = false;
 
     if (found == NULL)
@@ -95,25 +95,25 @@ mortise_schema_member_within(const struct mortise_schema *s, const char *name,
 }
 
 const struct mortise_schema *
-mortise_schema_member(const struct mortise_schema *s, const char *name)
+mortise_schema_get_member(const struct mortise_schema *s, const char *name)
 {
     uint64_t left = MORTISE_COST;
 
-    return mortise_schema_member_within(s, name, &left);
+    return mortise_schema_get_member_limited(s, name, &left);
 }
 
 const struct mortise_schema *
-mortise_schema_items(const struct mortise_schema *s)
+mortise_schema_get_items(const struct mortise_schema *s)
 {
-    const struct schema_rest *r = s->rest;
+    const struct schema_rare_keywords *r = s->rest;
     const struct mortise_schema *found = s->items;
 
     if (r == NULL || r->prefix.n > 0)
         return r == NULL ? found : NULL;
     if (found == NULL && r->ref.target != NULL)
-        found = mortise_schema_items(r->ref.target);
+        found = mortise_schema_get_items(r->ref.target);
     for (size_t i = 0; i < r->all_of.n && found == NULL; i++)
-        found = mortise_schema_items(r->all_of.p[i]);
+        found = mortise_schema_get_items(r->all_of.p[i]);
     return found;
 }
 
@@ -152,24 +152,25 @@ set_schema_member(struct mortise_arena *a, const struct mortise_schema *base,
 }
 
 const struct mortise_schema *
-mortise_schema_with(struct mortise_arena *a, const struct mortise_schema *base,
-                    const char *name, struct mortise_schema *part)
+mortise_schema_add_member(struct mortise_arena *a,
+                          const struct mortise_schema *base, const char *name,
+                          struct mortise_schema *part)
 {
     return base != NULL ? set_schema_member(a, base, name, part) : NULL;
 }
 
 /* If more than the list of members applies, the result allows anything. */
 struct mortise_schema *
-mortise_schema_with_any_member(struct mortise_arena *a,
-                               const struct mortise_schema *base,
-                               const char *name)
+mortise_schema_open_member(struct mortise_arena *a,
+                           const struct mortise_schema *base, const char *name)
 {
     return base->rest == NULL ? set_schema_member(a, base, name, NULL)
                               : new_any_schema(a);
 }
 
-struct mortise_schema *mortise_schema_or_null(struct mortise_arena *a,
-                                              const struct mortise_schema *part)
+struct mortise_schema *
+mortise_schema_allow_null(struct mortise_arena *a,
+                          const struct mortise_schema *part)
 {
     struct mortise_schema *s = new_any_schema(a);
 
@@ -188,7 +189,7 @@ static const char *find_nearer_name(const struct mortise_schema *s,
     for (size_t i = 0; i < s->n_members; i++) {
         const char *two[2] = {best, s->members[i].name};
 
-        best = mortise_nearest(name, two, 2);
+        best = mortise_nearest_find(name, two, 2);
     }
     if (s->rest == NULL)
         return best;
@@ -199,13 +200,13 @@ static const char *find_nearer_name(const struct mortise_schema *s,
     return best;
 }
 
-const char *mortise_schema_nearest(const struct mortise_schema *s,
-                                   const char *name)
+const char *mortise_schema_find_nearest(const struct mortise_schema *s,
+                                        const char *name)
 {
     return find_nearer_name(s, name, NULL);
 }
 
-unsigned mortise_schema_types(const struct mortise_schema *s)
+unsigned mortise_schema_get_types(const struct mortise_schema *s)
 {
     return s->kinds;
 }
@@ -255,7 +256,7 @@ static json_t *normalize_by_branch(const struct schema_list *list, json_t *v,
                                    uint64_t *left)
 {
     for (size_t i = 0; i < list->n && v != NULL; i++) {
-        int rv = mortise_schema_judge(list->p[i], v, left, NULL);
+        int rv = mortise_schema_check_limited(list->p[i], v, left, NULL);
 
         if (rv == MORTISE_OK)
             return normalize_next(list->p[i], v, left);
@@ -268,10 +269,10 @@ static json_t *normalize_by_branch(const struct schema_list *list, json_t *v,
 }
 
 /* `if` is checked with the value before normalizing. */
-static json_t *normalize_by_condition(const struct schema_rest *r, json_t *v,
-                                      uint64_t *left)
+static json_t *normalize_by_condition(const struct schema_rare_keywords *r,
+                                      json_t *v, uint64_t *left)
 {
-    int rv = v != NULL ? mortise_schema_judge(r->when, v, left, NULL)
+    int rv = v != NULL ? mortise_schema_check_limited(r->when, v, left, NULL)
                        : MORTISE_ENOMEM;
 
     if (rv == MORTISE_OK)
@@ -289,7 +290,7 @@ static json_t *normalize_by_condition(const struct schema_rest *r, json_t *v,
 static json_t *normalize_by_others(const struct mortise_schema *s, json_t *v,
                                    uint64_t *left)
 {
-    const struct schema_rest *r = s->rest;
+    const struct schema_rare_keywords *r = s->rest;
 
     for (size_t i = 0; i < r->n_dependents; i++)
         if (json_object_get(v, r->dependents[i].name) != NULL)
@@ -328,7 +329,7 @@ static int replace_element(json_t *v, json_t **copy, const char *key, size_t i,
 }
 
 /* Normalize by the patterns that match the name.  Takes the reference. */
-static json_t *normalize_by_patterns(const struct schema_rest *r,
+static json_t *normalize_by_patterns(const struct schema_rare_keywords *r,
                                      const struct mortise_schema *s,
                                      const char *key, json_t *v, uint64_t *left,
                                      bool *known)
@@ -336,8 +337,8 @@ static json_t *normalize_by_patterns(const struct schema_rest *r,
     for (size_t i = r->n_patterns; i > 0 && v != NULL; i--) {
         const struct schema_pattern *p = &r->patterns[i - 1];
         bool found = false;
-        int rv =
-            mortise_schema_matches(s, p, key, strlen(key), left, &found, NULL);
+        int rv = mortise_schema_match_pattern(s, p, key, strlen(key), left,
+                                              &found, NULL);
 
         if (rv == MORTISE_ENOMEM) {
             json_decref(v);
@@ -355,7 +356,7 @@ static json_t *normalize_by_patterns(const struct schema_rest *r,
 static json_t *normalize_member(const struct mortise_schema *s, const char *key,
                                 json_t *old, uint64_t *left)
 {
-    const struct mortise_schema *listed = mortise_schema_listed(s, key);
+    const struct mortise_schema *listed = mortise_schema_find_property(s, key);
     json_t *v = json_incref(old);
     bool known = listed != NULL;
 
@@ -430,8 +431,8 @@ static json_t *normalize_by_schema(const struct mortise_schema *s,
     return normal;
 }
 
-json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value,
-                              uint64_t limit)
+json_t *mortise_schema_normalize(const struct mortise_schema *s, json_t *value,
+                                 uint64_t limit)
 {
     uint64_t left = CHECKS * (limit != 0 ? limit : MORTISE_COST);
 

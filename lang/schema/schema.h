@@ -27,10 +27,10 @@ enum mortise_schema_patterns {
     MORTISE_PATTERNS_FOREIGN
 };
 
-enum { MORTISE_SCHEMA_WRONG = 32 };
+enum { MORTISE_SCHEMA_ERRORS_MAX = 32 };
 
 /* The environment of a compilation; all zero: no documents, no callbacks. */
-struct mortise_schema_world {
+struct mortise_schema_options {
     /* Finds a document by its absolute URI without a fragment: a new reference,
      * or NULL if there is none.  May be NULL. */
     json_t *(*find)(void *ctx, const char *uri);
@@ -40,7 +40,7 @@ struct mortise_schema_world {
     /* The same for a FOREIGN pattern that is not ECMA-262. */
     void (*foreign)(void *ctx, const char *where, const char *words);
     /* Called for each error at the pointer `where`, at most
-     * MORTISE_SCHEMA_WRONG times, with the error's code; `err` must not be NULL
+     * MORTISE_SCHEMA_ERRORS_MAX times, with the error's code; `err` must not be NULL
      * then.  NULL: the first error ends the compilation.  Some errors (cycles
      * of references) are detected only in a schema without other errors. */
     void (*wrong)(void *ctx, const char *where, int code, const char *words);
@@ -52,11 +52,11 @@ struct mortise_schema_world {
     void (*place)(const void *origin, const char *rule, char *out, size_t size);
     const void *origin;
 };
-int mortise_schema_compile_in(struct mortise_schema **out,
-                              struct mortise_arena *a, json_t *json,
-                              const struct mortise_schema_world *world,
-                              char *where, size_t where_size,
-                              struct mortise_err *err);
+int mortise_schema_compile_with(struct mortise_schema **out,
+                                struct mortise_arena *a, json_t *json,
+                                const struct mortise_schema_options *world,
+                                char *where, size_t where_size,
+                                struct mortise_err *err);
 
 /* Check a value.  MORTISE_EINVAL with "at /a/0/b: expected integer, found
  * string": the first finding, in document order.  The place of the rule
@@ -65,14 +65,14 @@ int mortise_schema_compile_in(struct mortise_schema **out,
  * A schema of NULL accepts any value.  MORTISE_ELIMIT: the check needs too many
  * steps, or its patterns cost more than `limit` (0: MORTISE_COST).
  * MORTISE_ENOMEM. */
-int mortise_schema_check_within(const struct mortise_schema *s,
-                                const json_t *value, uint64_t limit,
-                                struct mortise_err *err);
+int mortise_schema_check_with_limit(const struct mortise_schema *s,
+                                    const json_t *value, uint64_t limit,
+                                    struct mortise_err *err);
 static inline int mortise_schema_check(const struct mortise_schema *s,
                                        const json_t *value,
                                        struct mortise_err *err)
 {
-    return mortise_schema_check_within(s, value, 0, err);
+    return mortise_schema_check_with_limit(s, value, 0, err);
 }
 
 /* Check a value with unknown places, which hold `unknown` (the same json_t).
@@ -89,42 +89,42 @@ int mortise_schema_check_partly(const struct mortise_schema *s,
  * if memory ran out.  `limit` is that of the check that the value passed.
  * Nested branches check parts again: a part that costs more than a few
  * times the limit is not changed. */
-json_t *mortise_schema_normal(const struct mortise_schema *s, json_t *value,
-                              uint64_t limit);
+json_t *mortise_schema_normalize(const struct mortise_schema *s, json_t *value,
+                                 uint64_t limit);
 
 /* A copy of `base` (the schema of an object) with one more member, which it
  * must not list: a name for a checker, whose schema is part of another one
  * (NULL: any value).  In the arena; lives as long as both; needs no finish.
  * NULL if memory ran out, or if `base` is NULL. */
 const struct mortise_schema *
-mortise_schema_with(struct mortise_arena *a, const struct mortise_schema *base,
-                    const char *name, struct mortise_schema *part);
+mortise_schema_add_member(struct mortise_arena *a,
+                          const struct mortise_schema *base, const char *name,
+                          struct mortise_schema *part);
 
 /* A copy of `base` in which this member may have any value.  In the arena;
  * lives as long as `base`; needs no finish.  NULL: memory ran out. */
 struct mortise_schema *
-mortise_schema_with_any_member(struct mortise_arena *a,
-                               const struct mortise_schema *base,
-                               const char *name);
+mortise_schema_open_member(struct mortise_arena *a,
+                           const struct mortise_schema *base, const char *name);
 
 /* A copy of `part` for a checker (NULL: any value) that also accepts null.  In
  * the arena; lives as long as `part`. */
 struct mortise_schema *
-mortise_schema_or_null(struct mortise_arena *a,
-                       const struct mortise_schema *part);
+mortise_schema_allow_null(struct mortise_arena *a,
+                          const struct mortise_schema *part);
 
 /* A schema that every member with this name, or every item, will fit; NULL:
  * unknown, any value is possible. */
 const struct mortise_schema *
-mortise_schema_member(const struct mortise_schema *s, const char *name);
+mortise_schema_get_member(const struct mortise_schema *s, const char *name);
 const struct mortise_schema *
-mortise_schema_items(const struct mortise_schema *s);
+mortise_schema_get_items(const struct mortise_schema *s);
 /* The listed member that is most similar to `name`; NULL: none is similar. */
-const char *mortise_schema_nearest(const struct mortise_schema *s,
-                                   const char *name);
+const char *mortise_schema_find_nearest(const struct mortise_schema *s,
+                                        const char *name);
 /* The result of searching all branches for a member of that name. */
-enum { MORTISE_SCHEMA_SEEN = 8 };
-struct mortise_schema_seen {
+enum { MORTISE_SCHEMA_MEMBER_SCHEMAS = 8 };
+struct mortise_schema_member_info {
     bool listed; /* it is listed, or matches a pattern */
     bool never;  /* no fitting value has it */
     bool others; /* others are listed, and no schema allows further members */
@@ -132,11 +132,12 @@ struct mortise_schema_seen {
     const char *near; /* the most similar listed member, or NULL */
     bool slip;        /* `near` differs only by a typing error */
     /* One of these may apply to it; none: nothing is known. */
-    const struct mortise_schema *schemas[MORTISE_SCHEMA_SEEN];
+    const struct mortise_schema *schemas[MORTISE_SCHEMA_MEMBER_SCHEMAS];
     size_t n;
 };
-void mortise_schema_look(const struct mortise_schema *s, const char *name,
-                         struct mortise_schema_seen *out);
+void mortise_schema_find_member(const struct mortise_schema *s,
+                                const char *name,
+                                struct mortise_schema_member_info *out);
 /* Bits of the types that a normalized value may have: a member that is a
  * `number` has only MORTISE_T_NUMBER. */
 enum {
@@ -149,7 +150,7 @@ enum {
     MORTISE_T_OBJECT = 64,
     MORTISE_T_ANY = 127
 };
-unsigned mortise_schema_types(const struct mortise_schema *s);
+unsigned mortise_schema_get_types(const struct mortise_schema *s);
 /* The name of a type bit: "integer". */
 const char *mortise_schema_type_name(unsigned bit);
 /* The schema as JSON; borrowed. */

@@ -10,7 +10,7 @@
  *   (3) The size of each finding is limited: a line of a megabyte is shown as a
  *       window around the position, and a name of a megabyte is cut.  A
  *       thousand findings on that line cost a thousand windows, not a gigabyte.
- *       The number of findings is limited, too.  The first MORTISE_DIAGS_MOST
+ *       The number of findings is limited, too.  The first MORTISE_DIAGS_MAX
  *       errors and as many warnings are kept, and the others are counted.  So a
  *       file of megabytes with a mistake in each line has a report that a
  *       person can read and an engine can send.
@@ -209,8 +209,8 @@ static void keep_path(struct mortise_diags *d, struct mortise_diag *f,
 
 static struct mortise_diag *reserve_diag(struct mortise_diags *d)
 {
-    struct mortise_diag *list =
-        mortise_grow(d->arena.mem, d->list, d->n, &d->cap, sizeof *d->list);
+    struct mortise_diag *list = mortise_array_grow(d->arena.mem, d->list, d->n,
+                                                   &d->cap, sizeof *d->list);
 
     if (list == NULL) {
         d->failed = true;
@@ -225,20 +225,20 @@ static bool count_diag(struct mortise_diags *d, enum mortise_severity severity)
 {
     size_t *n = severity == MORTISE_ERROR ? &d->n_errors : &d->n_warnings;
 
-    return ++*n <= MORTISE_DIAGS_MOST;
+    return ++*n <= MORTISE_DIAGS_MAX;
 }
 
 static size_t get_excess(size_t n)
 {
-    return n > MORTISE_DIAGS_MOST ? n - MORTISE_DIAGS_MOST : 0;
+    return n > MORTISE_DIAGS_MAX ? n - MORTISE_DIAGS_MAX : 0;
 }
 
-size_t mortise_diags_errors_left_out(const struct mortise_diags *d)
+size_t mortise_diags_count_lost_errors(const struct mortise_diags *d)
 {
     return get_excess(d->n_errors);
 }
 
-size_t mortise_diags_left_out(const struct mortise_diags *d)
+size_t mortise_diags_count_lost(const struct mortise_diags *d)
 {
     return get_excess(d->n_errors) + get_excess(d->n_warnings);
 }
@@ -269,8 +269,8 @@ struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
     return at;
 }
 
-void mortise_diags_because(struct mortise_diags *d,
-                           const struct mortise_err *why)
+void mortise_diags_set_reason(struct mortise_diags *d,
+                              const struct mortise_err *why)
 {
     d->denied |= why->code == MORTISE_EDENIED;
     if (why->code == MORTISE_ELIMIT && d->short_of == NULL)
@@ -367,14 +367,14 @@ static void put_diag_text(struct mortise_buf *b, const struct mortise_diag *f)
         mortise_buf_printf(b, "help: %s\n", f->help);
 }
 
-void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b)
+void mortise_diags_format(struct mortise_diags *d, struct mortise_buf *b)
 {
     mortise_diags_sort(d);
     for (size_t i = 0; i < d->n; i++)
         put_diag_text(b, &d->list[i]);
-    if (mortise_diags_left_out(d) > 0)
+    if (mortise_diags_count_lost(d) > 0)
         mortise_buf_printf(b, "%zu more findings are not shown\n",
-                           mortise_diags_left_out(d));
+                           mortise_diags_count_lost(d));
     if (d->failed)
         mortise_buf_puts(b, "error: out of memory: findings are missing\n");
 }
@@ -403,12 +403,12 @@ void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b)
         json_decref(one);
     }
     mortise_buf_puts(b, "]");
-    if (mortise_diags_left_out(d) > 0)
-        mortise_buf_printf(b, ",\"left_out\":%zu", mortise_diags_left_out(d));
+    if (mortise_diags_count_lost(d) > 0)
+        mortise_buf_printf(b, ",\"left_out\":%zu", mortise_diags_count_lost(d));
     mortise_buf_puts(b, "}");
 }
 
-void mortise_span_text(struct mortise_span span, struct mortise_buf *b)
+void mortise_span_format(struct mortise_span span, struct mortise_buf *b)
 {
     if (span.file == NULL)
         mortise_buf_puts(b, "?");

@@ -26,7 +26,7 @@ struct mortise_span {
 };
 
 /* The number of errors that are kept, and of warnings. */
-enum { MORTISE_DIAGS_MOST = 500 };
+enum { MORTISE_DIAGS_MAX = 500 };
 
 enum mortise_severity { MORTISE_ERROR = 1, MORTISE_WARNING = 2 };
 
@@ -49,7 +49,7 @@ struct mortise_diags {
     struct mortise_diag *list;
     size_t n, cap;
     size_t n_errors,
-        n_warnings; /* number found; at most MORTISE_DIAGS_MOST of each are
+        n_warnings; /* number found; at most MORTISE_DIAGS_MAX of each are
                      * kept */
     bool failed;    /* memory ran out: findings are missing */
     bool denied;    /* trust refuses the subject of a finding */
@@ -70,8 +70,8 @@ struct mortise_diag *mortise_diag_add(struct mortise_diags *d, const char *code,
                                       struct mortise_span span, const char *fmt,
                                       ...) MORTISE_PRINTF(4, 5);
 /* Record the error that is the reason for the newest finding. */
-void mortise_diags_because(struct mortise_diags *d,
-                           const struct mortise_err *why);
+void mortise_diags_set_reason(struct mortise_diags *d,
+                              const struct mortise_err *why);
 /* The error code for a file with these findings: MORTISE_EDENIED if trust is
  * the reason; MORTISE_ELIMIT if there were too few descriptors (the file itself
  * may be correct); else MORTISE_ECHECK. */
@@ -81,17 +81,17 @@ void mortise_diag_help(struct mortise_diags *d, struct mortise_diag *diag,
                        const char *fmt, ...) MORTISE_PRINTF(3, 4);
 
 /* Number of findings that are not kept; the second function: of errors only. */
-size_t mortise_diags_left_out(const struct mortise_diags *d);
-size_t mortise_diags_errors_left_out(const struct mortise_diags *d);
+size_t mortise_diags_count_lost(const struct mortise_diags *d);
+size_t mortise_diags_count_lost_errors(const struct mortise_diags *d);
 
 /* By file, position and code, without duplicates. */
 void mortise_diags_sort(struct mortise_diags *d);
 /* Sort, then append all to b. */
-void mortise_diags_text(struct mortise_diags *d, struct mortise_buf *b);
+void mortise_diags_format(struct mortise_diags *d, struct mortise_buf *b);
 /* {"findings":[{path,line,col,end_line,end_col,severity,code,message,help}]};
  * and the number `left_out`, if there were more. */
 void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b);
 /* "alias:line:col", for recorded run-time errors. */
-void mortise_span_text(struct mortise_span span, struct mortise_buf *b);
+void mortise_span_format(struct mortise_span span, struct mortise_buf *b);
 
 #endif

@@ -162,8 +162,8 @@ static const char *find_known(const char *key, const char *const *known,
     return NULL;
 }
 
-const char *mortise_foreign_key(const char *name, const char *const *known,
-                                size_t n)
+const char *mortise_foreign_find_key(const char *name, const char *const *known,
+                                     size_t n)
 {
     const char *ours = NULL;
 

@@ -6,7 +6,7 @@
 
 /* The key of `known` with the same purpose as `name` in another system, or
  * NULL. */
-const char *mortise_foreign_key(const char *name, const char *const *known,
-                                size_t n);
+const char *mortise_foreign_find_key(const char *name, const char *const *known,
+                                     size_t n);
 
 #endif

@@ -19,10 +19,10 @@ static const char *const kinds[] = {"Graph", "Deployment", "Plugin",
 /* The correct spelling of a misspelt kind; NULL: the kind is not misspelt. */
 static const char *correct_kind(const char *key, const struct mortise_yaml *v)
 {
-    const char *near =
-        strcmp(key, "kind") == 0
-            ? mortise_nearest(v->str, kinds, sizeof kinds / sizeof kinds[0])
-            : NULL;
+    const char *near = strcmp(key, "kind") == 0
+                           ? mortise_nearest_find(
+                                 v->str, kinds, sizeof kinds / sizeof kinds[0])
+                           : NULL;
 
     return near == NULL || strcmp(near, v->str) == 0 ? NULL : near;
 }
@@ -81,8 +81,8 @@ bool mortise_header_is_name(const char *s)
     return at == n;
 }
 
-bool mortise_header_name(const struct mortise_yaml *v, const char *what,
-                         struct mortise_diags *diags)
+bool mortise_header_check_name(const struct mortise_yaml *v, const char *what,
+                               struct mortise_diags *diags)
 {
     if (mortise_header_is_name(v->str))
         return true;
@@ -99,7 +99,7 @@ static void read_header_name(void *ctx, void *into,
 {
     struct mortise_metadata *m = into;
 
-    if (mortise_header_name(slot->value, "a name", ctx))
+    if (mortise_header_check_name(slot->value, "a name", ctx))
         m->name = slot->value->str;
 }
 
@@ -146,5 +146,5 @@ void mortise_metadata_read(struct mortise_metadata *out,
                            struct mortise_diags *diags)
 {
     *out = (struct mortise_metadata){NULL, ""};
-    mortise_keys_enter(slot, diags, out, diags);
+    mortise_keys_read_slot(slot, diags, out, diags);
 }

@@ -25,8 +25,8 @@ void mortise_metadata_read(struct mortise_metadata *out,
 bool mortise_header_is_name(const char *s);
 /* The same for a string; if it is invalid, a finding that it cannot be
  * `what`. */
-bool mortise_header_name(const struct mortise_yaml *v, const char *what,
-                         struct mortise_diags *diags);
+bool mortise_header_check_name(const struct mortise_yaml *v, const char *what,
+                               struct mortise_diags *diags);
 
 /* The two rows that mortise_header_check() has already read, and the list of
  * valid words for each. */

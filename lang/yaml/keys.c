@@ -38,8 +38,8 @@ static size_t put_rows(const struct mortise_key *table, size_t n,
     return at;
 }
 
-size_t mortise_place_rows(const struct mortise_place *place,
-                          const struct mortise_key *rows[MORTISE_MAX_KEYS])
+size_t mortise_place_list_keys(const struct mortise_place *place,
+                               const struct mortise_key *rows[MORTISE_MAX_KEYS])
 {
     return put_rows(place->keys, place->n, rows, 0);
 }
@@ -56,22 +56,24 @@ static size_t find_row(const struct mortise_key *const *rows, size_t n,
     return i;
 }
 
-const struct mortise_key *mortise_place_row(const struct mortise_place *place,
-                                            const char *name)
+const struct mortise_key *
+mortise_place_find_key(const struct mortise_place *place, const char *name)
 {
     const struct mortise_key *rows[MORTISE_MAX_KEYS];
-    size_t n = mortise_place_rows(place, rows), i = find_row(rows, n, name);
+    size_t n = mortise_place_list_keys(place, rows),
+           i = find_row(rows, n, name);
 
     return i < n ? rows[i] : NULL;
 }
 
 const struct mortise_key *
-mortise_place_row_of_types(const struct mortise_place *place, const char *name)
+mortise_place_find_key_of_types(const struct mortise_place *place,
+                                const char *name)
 {
     const struct mortise_key *key = NULL;
 
     for (size_t i = 0; place->types[i] != NULL && key == NULL; i++)
-        key = mortise_place_row(place->types[i], name);
+        key = mortise_place_find_key(place->types[i], name);
     return key;
 }
 
@@ -83,7 +85,7 @@ static const char *report_unknown_key(const struct mortise_place *place,
                                       const struct mortise_yaml *name,
                                       struct mortise_diags *diags)
 {
-    const char *near, *ours = mortise_foreign_key(name->str, known, n);
+    const char *near, *ours = mortise_foreign_find_key(name->str, known, n);
     struct mortise_diag *d =
         mortise_diag_add(diags, "E0201", name->span, "unknown key '%s' in %s",
                          name->str, place->what);
@@ -92,7 +94,7 @@ static const char *report_unknown_key(const struct mortise_place *place,
         mortise_diag_help(diags, d, "Mortise's key for this is '%s'", ours);
         return ours;
     }
-    near = mortise_nearest(name->str, known, n);
+    near = mortise_nearest_find(name->str, known, n);
     if (near != NULL)
         mortise_diag_help(diags, d, "did you mean '%s'?", near);
     else
@@ -122,7 +124,7 @@ static void put_types(const struct mortise_place *of, const char *name,
 
     out[0] = '\0';
     for (size_t i = 0; of->types[i] != NULL && n < size; i++) {
-        if (mortise_place_row(of->types[i], name) == NULL)
+        if (mortise_place_find_key(of->types[i], name) == NULL)
             continue;
         if (last != NULL)
             n += (size_t)snprintf(out + n, size - n, "%s%s%s%s",
@@ -182,7 +184,8 @@ static void admit_key(struct walk *w, const struct mortise_yaml *map, size_t i,
     size_t at = find_row(w->rows, w->n, name->str);
 
     if (at == w->n) {
-        if (of != NULL && mortise_place_row_of_types(of, name->str) != NULL)
+        if (of != NULL &&
+            mortise_place_find_key_of_types(of, name->str) != NULL)
             report_foreign_key(w->place, name, diags);
         else if (!w->place->open)
             admit_unknown(w, name, diags);
@@ -316,7 +319,7 @@ static bool check_duration(struct mortise_slot *slot,
     double most = slot->key->max;
     bool is_short;
 
-    if (mortise_yaml_duration(slot->value, &slot->amount) != 0)
+    if (mortise_yaml_parse_duration(slot->value, &slot->amount) != 0)
         return report_wrong_kind(slot, slot->value, diags);
     is_short = (double)slot->amount < slot->key->min;
     if (!is_short && (most == 0 || (double)slot->amount <= most))
@@ -336,7 +339,7 @@ static bool check_size(struct mortise_slot *slot, struct mortise_diags *diags)
     double most = slot->key->max;
     bool is_small;
 
-    if (mortise_yaml_size(slot->value, &slot->amount) != 0)
+    if (mortise_yaml_parse_size(slot->value, &slot->amount) != 0)
         return report_wrong_kind(slot, slot->value, diags);
     is_small = (double)slot->amount < slot->key->min;
     if (!is_small && (most == 0 || (double)slot->amount <= most))
@@ -377,9 +380,9 @@ static bool check_slot_value(struct mortise_slot *slot,
         return check_string(slot, v, diags);
     case MORTISE_V_INT:
         slot->amount = (uint64_t)v->u.i;
-        return check_range(slot, mortise_yaml_number(v), diags);
+        return check_range(slot, mortise_yaml_get_number(v), diags);
     case MORTISE_V_NUMBER:
-        return check_range(slot, mortise_yaml_number(v), diags);
+        return check_range(slot, mortise_yaml_get_number(v), diags);
     case MORTISE_V_DURATION:
         return check_duration(slot, diags);
     case MORTISE_V_SIZE:
@@ -400,9 +403,9 @@ static bool check_slot_value(struct mortise_slot *slot,
     }
 }
 
-bool mortise_keys_fit(const struct mortise_slot *slot,
-                      const struct mortise_key *form,
-                      struct mortise_diags *diags)
+bool mortise_keys_is_fit(const struct mortise_slot *slot,
+                         const struct mortise_key *form,
+                         struct mortise_diags *diags)
 {
     struct mortise_key key = *form;
     struct mortise_slot as = *slot;
@@ -437,7 +440,7 @@ static void report_unknown_word(const struct mortise_word *words,
     d = mortise_diag_add(diags, "E0207", scalar->span,
                          "%s cannot be '%s'; use %s%s", what, scalar->str,
                          n > 1 ? "one of " : "", list);
-    near = mortise_nearest(scalar->str, known, n);
+    near = mortise_nearest_find(scalar->str, known, n);
     if (near != NULL)
         mortise_diag_help(diags, d, "did you mean '%s'?", near);
 }
@@ -521,7 +524,7 @@ static void store_value(void *ctx, const struct mortise_slot *slot,
         *(uint32_t *)to = (uint32_t)slot->amount;
         break;
     case MORTISE_INTO_A_DOUBLE:
-        *(double *)to = mortise_yaml_number(v);
+        *(double *)to = mortise_yaml_get_number(v);
         break;
     case MORTISE_INTO_A_BOOL:
         *(bool *)to = v->u.b;
@@ -536,7 +539,7 @@ static void store_value(void *ctx, const struct mortise_slot *slot,
         *(struct mortise_slot *)to = *slot;
         break;
     case MORTISE_INTO_A_PLACE:
-        mortise_keys_enter(slot, ctx, to, diags);
+        mortise_keys_read_slot(slot, ctx, to, diags);
         break;
     }
 }
@@ -563,9 +566,9 @@ void mortise_keys_read(const struct mortise_place *place,
 
     if (!is_map(place, map, diags))
         return;
-    w.n = mortise_place_rows(place, w.rows);
+    w.n = mortise_place_list_keys(place, w.rows);
     for (size_t i = 0; i < map->n; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str))
+        if (!mortise_yaml_is_x_key(map->keys[i]->str))
             admit_key(&w, map, i, diags);
     check_required_keys(&w, at, diags);
     for (size_t i = 0; i < w.n; i++)
@@ -581,7 +584,7 @@ static size_t known_to_types(const struct mortise_place *place,
     size_t n = 0;
 
     for (size_t i = 0; place->types[i] != NULL; i++) {
-        size_t n_rows = mortise_place_rows(place->types[i], rows);
+        size_t n_rows = mortise_place_list_keys(place->types[i], rows);
 
         for (size_t k = 0; k < n_rows; k++) {
             size_t at = 0;
@@ -604,7 +607,7 @@ static size_t known_to(const struct mortise_place *place,
 
     if (place->types != NULL)
         return known_to_types(place, known);
-    n = mortise_place_rows(place, rows);
+    n = mortise_place_list_keys(place, rows);
     for (size_t i = 0; i < n; i++)
         known[i] = rows[i]->name;
     return n;
@@ -623,9 +626,9 @@ static bool is_known_key(const char *const *known, size_t n, const char *name)
 static const char *guess_key(const char *key, const char *const *known,
                              size_t n)
 {
-    const char *ours = mortise_foreign_key(key, known, n);
+    const char *ours = mortise_foreign_find_key(key, known, n);
 
-    return ours != NULL ? ours : mortise_nearest(key, known, n);
+    return ours != NULL ? ours : mortise_nearest_find(key, known, n);
 }
 
 /* Does the mapping have an unknown key that probably stands for `name`? */
@@ -638,7 +641,7 @@ static bool is_misspelt(const struct mortise_place *place,
     for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++) {
         const char *key = map->keys[i]->str;
 
-        if (mortise_yaml_is_x(key) || is_known_key(known, n, key))
+        if (mortise_yaml_is_x_key(key) || is_known_key(known, n, key))
             continue;
         near = guess_key(key, known, n);
         if (near != NULL && strcmp(near, name) == 0)
@@ -667,7 +670,7 @@ bool mortise_keys_is_uncertain(const struct mortise_place *place,
 {
     const struct mortise_yaml *v = mortise_yaml_get(map, name);
     const struct mortise_word *w =
-        get_key_words(mortise_place_row(place, name));
+        get_key_words(mortise_place_find_key(place, name));
 
     if (v == NULL)
         return is_misspelt(place, map, name);
@@ -676,21 +679,21 @@ bool mortise_keys_is_uncertain(const struct mortise_place *place,
     return v->kind != MORTISE_YAML_MAP && w->word == NULL;
 }
 
-void mortise_keys_unknown(const struct mortise_place *place,
-                          const struct mortise_yaml *map,
-                          struct mortise_diags *diags)
+void mortise_keys_report_unknown(const struct mortise_place *place,
+                                 const struct mortise_yaml *map,
+                                 struct mortise_diags *diags)
 {
     const char *known[MORTISE_MAX_KEYS];
     size_t n = known_to_types(place, known);
 
     for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str) &&
-            mortise_place_row_of_types(place, map->keys[i]->str) == NULL)
+        if (!mortise_yaml_is_x_key(map->keys[i]->str) &&
+            mortise_place_find_key_of_types(place, map->keys[i]->str) == NULL)
             report_unknown_key(place, known, n, map->keys[i], diags);
 }
 
-void mortise_keys_enter(const struct mortise_slot *slot, void *ctx, void *into,
-                        struct mortise_diags *diags)
+void mortise_keys_read_slot(const struct mortise_slot *slot, void *ctx,
+                            void *into, struct mortise_diags *diags)
 {
     mortise_keys_read(slot->key->place, slot->value, slot->name->span, ctx,
                       into, diags);

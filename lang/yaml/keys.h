@@ -59,7 +59,7 @@ struct mortise_slot {
 };
 
 /* The type of the field in `into` for a value that needs no reader. */
-enum mortise_into {
+enum mortise_field_type {
     MORTISE_INTO_NONE,
     MORTISE_INTO_A_NODE, /* const struct mortise_yaml *: the value itself */
     MORTISE_INTO_A_TEXT, /* const char *, lent by the tree */
@@ -95,7 +95,7 @@ struct mortise_key {
     const struct mortise_key *forms;   /* FORMS: rows without names */
     size_t n_forms;
     mortise_key_fn *read; /* the reader; NULL: only check or store the value */
-    enum mortise_into as; /* without a reader: how the value is stored */
+    enum mortise_field_type as; /* without a reader: how the value is stored */
     size_t at;            /* offset of the field that gets the value */
     /* Returns the struct that has the field; NULL: `into` has it. */
     void *(*in)(void *into);
@@ -205,14 +205,16 @@ enum { MORTISE_MAX_KEYS = 96 };
 
 /* The keys of a place from all tables that it includes.  Returns their
  * number. */
-size_t mortise_place_rows(const struct mortise_place *place,
-                          const struct mortise_key *rows[MORTISE_MAX_KEYS]);
+size_t
+mortise_place_list_keys(const struct mortise_place *place,
+                        const struct mortise_key *rows[MORTISE_MAX_KEYS]);
 /* The key of this name, or NULL. */
-const struct mortise_key *mortise_place_row(const struct mortise_place *place,
-                                            const char *name);
+const struct mortise_key *
+mortise_place_find_key(const struct mortise_place *place, const char *name);
 /* The key of this name in any type of the place, or NULL. */
 const struct mortise_key *
-mortise_place_row_of_types(const struct mortise_place *place, const char *name);
+mortise_place_find_key_of_types(const struct mortise_place *place,
+                                const char *name);
 
 /* Is the key present, or an unknown key that probably stands for it?  Then
  * consequences of its absence are not reported separately. */
@@ -237,18 +239,18 @@ void mortise_keys_read(const struct mortise_place *place,
                        void *ctx, void *into, struct mortise_diags *diags);
 
 /* Does the value of a slot, whose key has several forms, match that form? */
-bool mortise_keys_fit(const struct mortise_slot *slot,
-                      const struct mortise_key *form,
-                      struct mortise_diags *diags);
+bool mortise_keys_is_fit(const struct mortise_slot *slot,
+                         const struct mortise_key *form,
+                         struct mortise_diags *diags);
 
 /* Check a mapping of unknown type: report the keys that no type has. */
-void mortise_keys_unknown(const struct mortise_place *place,
-                          const struct mortise_yaml *map,
-                          struct mortise_diags *diags);
+void mortise_keys_report_unknown(const struct mortise_place *place,
+                                 const struct mortise_yaml *map,
+                                 struct mortise_diags *diags);
 
 /* Read the mapping of a slot according to the place of its key. */
-void mortise_keys_enter(const struct mortise_slot *slot, void *ctx, void *into,
-                        struct mortise_diags *diags);
+void mortise_keys_read_slot(const struct mortise_slot *slot, void *ctx,
+                            void *into, struct mortise_diags *diags);
 
 /* The word of a scalar, or NULL with a finding.  A word of a later build is a
  * finding, too. */

@@ -81,8 +81,8 @@ get_pointer_child(const struct mortise_yaml *node, const char *p,
     return stop == end && i < node->n ? node->items[i] : NULL;
 }
 
-const struct mortise_yaml *mortise_yaml_at(const struct mortise_yaml *root,
-                                           const char *pointer)
+const struct mortise_yaml *mortise_yaml_find_at(const struct mortise_yaml *root,
+                                                const char *pointer)
 {
     const struct mortise_yaml *node = root, *next = root;
 
@@ -117,7 +117,7 @@ find_unknown_key(const struct mortise_yaml *map, const char *words)
 }
 
 const struct mortise_yaml *
-mortise_yaml_at_message(const struct mortise_yaml *root, const char *words)
+mortise_yaml_find_at_message(const struct mortise_yaml *root, const char *words)
 {
     char pointer[512];
     size_t n;
@@ -130,20 +130,20 @@ mortise_yaml_at_message(const struct mortise_yaml *root, const char *words)
     memcpy(pointer, words + 3, n);
     pointer[n] = '\0';
     words += 3 + n;
-    return find_unknown_key(mortise_yaml_at(root, pointer),
+    return find_unknown_key(mortise_yaml_find_at(root, pointer),
                             strncmp(words, ": ", 2) == 0 ? words + 2 : words);
 }
 
 /* ---- JSON ------------------------------------------------------------ */
 
-double mortise_yaml_number(const struct mortise_yaml *scalar)
+double mortise_yaml_get_number(const struct mortise_yaml *scalar)
 {
     assert(scalar->kind == MORTISE_YAML_INT ||
            scalar->kind == MORTISE_YAML_REAL);
     return scalar->kind == MORTISE_YAML_INT ? (double)scalar->u.i : scalar->u.d;
 }
 
-bool mortise_yaml_is_x(const char *key)
+bool mortise_yaml_is_x_key(const char *key)
 {
     return key[0] == 'x' && key[1] == '-';
 }
@@ -194,7 +194,7 @@ static json_t *map_to_json(const struct as_json *how,
     for (size_t i = 0; i < node->n && object != NULL; i++) {
         const char *key = node->keys[i]->str;
 
-        if (!how->sans_x || !mortise_yaml_is_x(key))
+        if (!how->sans_x || !mortise_yaml_is_x_key(key))
             object = set_member(object, key, node_to_json(how, node->items[i]));
     }
     return object;
@@ -215,7 +215,7 @@ static json_t *node_to_json(const struct as_json *how,
     case MORTISE_YAML_STRING:
         return how->unknown != NULL && how->is_unknown(node)
                    ? json_incref(how->unknown)
-                   : mortise_json_strn(node->str, node->len);
+                   : mortise_json_make_string(node->str, node->len);
     case MORTISE_YAML_SEQ:
         return list_to_json(how, node);
     case MORTISE_YAML_MAP:
@@ -224,14 +224,14 @@ static json_t *node_to_json(const struct as_json *how,
     return NULL;
 }
 
-json_t *mortise_yaml_json(const struct mortise_yaml *node, bool sans_x)
+json_t *mortise_yaml_to_json(const struct mortise_yaml *node, bool sans_x)
 {
     return node_to_json(&(struct as_json){.sans_x = sans_x}, node);
 }
 
-json_t *
-mortise_yaml_json_partly(const struct mortise_yaml *node, json_t *unknown,
-                         bool (*is_unknown)(const struct mortise_yaml *string))
+json_t *mortise_yaml_to_json_partly(
+    const struct mortise_yaml *node, json_t *unknown,
+    bool (*is_unknown)(const struct mortise_yaml *string))
 {
     return node_to_json(
         &(struct as_json){.unknown = unknown, .is_unknown = is_unknown}, node);

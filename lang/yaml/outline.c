@@ -150,7 +150,7 @@ static json_t *make_keys_schema(struct outline *o,
     json_t *v = make_typed("object"), *keys = json_object(),
            *must = json_array();
     const struct mortise_key *rows[MORTISE_MAX_KEYS];
-    size_t n = mortise_place_rows(place, rows);
+    size_t n = mortise_place_list_keys(place, rows);
 
     for (size_t i = 0; i < n; i++) {
         if (!rows[i]->later)
@@ -238,7 +238,8 @@ static void put_required(json_t **v, const struct mortise_place *place)
 static json_t *make_types_schema(struct outline *o,
                                  const struct mortise_place *place)
 {
-    const struct mortise_key *select = mortise_place_row(place, place->select);
+    const struct mortise_key *select =
+        mortise_place_find_key(place, place->select);
     json_t *all = json_array(), *v = make_typed("object"),
            *keys = json_object();
 
@@ -339,7 +340,8 @@ static json_t *make_row_schema(struct outline *o, const struct mortise_key *key)
 
 /* ---- the whole schema ------------------------------------------------ */
 
-json_t *mortise_outline(const struct mortise_place *place, const char *title)
+json_t *mortise_outline_make(const struct mortise_place *place,
+                             const char *title)
 {
     struct outline o = {.definitions = json_object()};
     json_t *v =

@@ -11,6 +11,7 @@
 /* The valid files that this place describes, as one self-contained schema
  * without the keys that this build does not have.  A new reference, or NULL:
  * out of memory. [any] */
-json_t *mortise_outline(const struct mortise_place *place, const char *title);
+json_t *mortise_outline_make(const struct mortise_place *place,
+                             const char *title);
 
 #endif

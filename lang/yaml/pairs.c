@@ -32,7 +32,7 @@ static uint32_t read_half(const char *p, const char *end)
     if (end - p < PAIR / 2 || p[0] != '\\' || p[1] != 'u')
         return 0;
     for (int i = 2; i < PAIR / 2; i++) {
-        unsigned d = mortise_digit(p[i]);
+        unsigned d = mortise_digit_get_value(p[i]);
 
         if (d == MORTISE_NO_DIGIT)
             return 0;
@@ -41,7 +41,7 @@ static uint32_t read_half(const char *p, const char *end)
     return v;
 }
 
-uint32_t mortise_text_pair(const char *p, const char *end)
+uint32_t mortise_text_decode_pair(const char *p, const char *end)
 {
     uint32_t high = read_half(p, end), low = 0;
 
@@ -105,7 +105,7 @@ static void copy_plain(struct rewriting *w, size_t until)
 static void copy_string(struct rewriting *w, size_t until)
 {
     while (w->at < until && w->p < w->end) {
-        uint32_t c = mortise_text_pair(w->p, w->end);
+        uint32_t c = mortise_text_decode_pair(w->p, w->end);
         char escape[ESCAPE + 1];
 
         if (c == 0) {
@@ -153,7 +153,7 @@ static int rewrite_pairs(struct rewriting *w, const char *hidden, size_t n)
     return rv;
 }
 
-int mortise_text_pairs(struct mortise_text *t, struct mortise_arena *a)
+int mortise_text_make_pairs(struct mortise_text *t, struct mortise_arena *a)
 {
     const struct mortise_yaml_file *f = t->file;
     struct rewriting w = {.p = f->text, .end = f->text + f->size};

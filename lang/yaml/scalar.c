@@ -39,7 +39,7 @@ static enum number parse_digits(uint64_t *out, const char *s, unsigned base)
     uint64_t v = 0;
 
     for (; *s != '\0'; s++) {
-        unsigned d = mortise_digit(*s);
+        unsigned d = mortise_digit_get_value(*s);
 
         if (d >= base)
             return NOT_ONE;
@@ -98,7 +98,7 @@ static const char *parse_number(struct mortise_yaml *node)
     return r == TOO_LARGE ? "numbers must be finite" : NULL;
 }
 
-const char *mortise_yaml_type(struct mortise_yaml *node)
+const char *mortise_yaml_set_type(struct mortise_yaml *node)
 {
     node->kind = MORTISE_YAML_STRING;
     if (strlen(node->str) != node->len)
@@ -143,11 +143,11 @@ static int parse_with_unit(const struct mortise_yaml *scalar,
     const char *s = scalar->str;
     uint64_t v = 0;
 
-    if (scalar->kind != MORTISE_YAML_STRING || mortise_digit(*s) > 9 ||
-        strlen(s) != scalar->len)
+    if (scalar->kind != MORTISE_YAML_STRING ||
+        mortise_digit_get_value(*s) > 9 || strlen(s) != scalar->len)
         return -1;
-    for (; mortise_digit(*s) <= 9; s++) {
-        v = v * 10 + mortise_digit(*s);
+    for (; mortise_digit_get_value(*s) <= 9; s++) {
+        v = v * 10 + mortise_digit_get_value(*s);
         if (v > LARGEST)
             return -1;
     }
@@ -162,12 +162,12 @@ static int parse_with_unit(const struct mortise_yaml *scalar,
     return -1;
 }
 
-int mortise_yaml_duration(const struct mortise_yaml *scalar, uint64_t *ms)
+int mortise_yaml_parse_duration(const struct mortise_yaml *scalar, uint64_t *ms)
 {
     return parse_with_unit(scalar, durations, ms);
 }
 
-int mortise_yaml_size(const struct mortise_yaml *scalar, uint64_t *bytes)
+int mortise_yaml_parse_size(const struct mortise_yaml *scalar, uint64_t *bytes)
 {
     return parse_with_unit(scalar, sizes, bytes);
 }

@@ -6,6 +6,6 @@
 
 /* Set node->kind and node->u from node->str.  Returns NULL, or a sentence if it
  * is a number that a value cannot hold (the node is a string then). */
-const char *mortise_yaml_type(struct mortise_yaml *node);
+const char *mortise_yaml_set_type(struct mortise_yaml *node);
 
 #endif

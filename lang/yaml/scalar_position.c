@@ -118,7 +118,7 @@ static size_t get_coded_size(const struct walk *w, size_t digits)
     char out[4];
 
     for (size_t i = 0; i < digits; i++) {
-        unsigned d = mortise_digit(peek_byte(w, 2 + i));
+        unsigned d = mortise_digit_get_value(peek_byte(w, 2 + i));
 
         if (d == MORTISE_NO_DIGIT)
             return 0;
@@ -131,7 +131,7 @@ static size_t get_coded_size(const struct walk *w, size_t digits)
 static bool take_escape(struct walk *w)
 {
     char c = peek_byte(w, 1);
-    bool pair = c == 'u' && mortise_text_pair(w->p, w->end) != 0;
+    bool pair = c == 'u' && mortise_text_decode_pair(w->p, w->end) != 0;
     size_t n, digits = pair       ? 10
                        : c == 'x' ? 2
                        : c == 'u' ? 4

@@ -16,7 +16,8 @@ struct told {
 static struct mortise_span get_key_span(const struct mortise_yaml *root,
                                         const char *pointer)
 {
-    const struct mortise_yaml *value = mortise_yaml_at(root, pointer), *map;
+    const struct mortise_yaml *value = mortise_yaml_find_at(root, pointer),
+                              *map;
     const char *last = strrchr(pointer, '/');
     char above[512];
     size_t n = last != NULL ? (size_t)(last - pointer) : 0;
@@ -25,7 +26,7 @@ static struct mortise_span get_key_span(const struct mortise_yaml *root,
         return value->span;
     memcpy(above, pointer, n);
     above[n] = '\0';
-    map = mortise_yaml_at(root, above);
+    map = mortise_yaml_find_at(root, above);
     for (size_t i = 0; map->kind == MORTISE_YAML_MAP && i < map->n; i++)
         if (map->items[i] == value)
             return map->keys[i]->span;
@@ -46,8 +47,8 @@ static void warn_foreign_pattern(void *ctx, const char *where,
 {
     struct told *t = ctx;
 
-    mortise_diag_add(t->diags, "W0216", mortise_yaml_at(t->root, where)->span,
-                     "%s", words);
+    mortise_diag_add(t->diags, "W0216",
+                     mortise_yaml_find_at(t->root, where)->span, "%s", words);
 }
 
 static void report_schema_error(void *ctx, const char *where, int code,
@@ -56,7 +57,7 @@ static void report_schema_error(void *ctx, const char *where, int code,
     struct told *t = ctx;
 
     mortise_diag_add(t->diags, code == MORTISE_EUNAVAILABLE ? "E0205" : "E0209",
-                     mortise_yaml_at(t->root, where)->span, "%s", words);
+                     mortise_yaml_find_at(t->root, where)->span, "%s", words);
 }
 
 /* ---- required members that are listed with another spelling -------------- */
@@ -68,7 +69,7 @@ static const char *find_nearest_member(const struct mortise_yaml *members,
 
     for (size_t i = 0; i < members->n; i++) {
         two[1] = members->keys[i]->str;
-        two[0] = mortise_nearest(name, two, 2);
+        two[0] = mortise_nearest_find(name, two, 2);
     }
     return two[0];
 }
@@ -173,29 +174,30 @@ static void write_rule_place(const void *origin, const char *rule, char *out,
         snprintf(out, size, "%u:%u", at.line, at.col);
 }
 
-int mortise_yaml_schema(struct mortise_schema **out, struct mortise_arena *a,
-                        const struct mortise_yaml *node,
-                        enum mortise_schema_patterns patterns, bool says_where,
-                        struct mortise_diags *diags)
+int mortise_yaml_compile_schema(struct mortise_schema **out,
+                                struct mortise_arena *a,
+                                const struct mortise_yaml *node,
+                                enum mortise_schema_patterns patterns,
+                                bool says_where, struct mortise_diags *diags)
 {
     struct told told = {node, diags};
-    struct mortise_schema_world world = {.unknown = warn_unknown_keyword,
-                                         .foreign = warn_foreign_pattern,
-                                         .wrong = report_schema_error,
-                                         .patterns = patterns,
-                                         .ctx = &told,
-                                         .place = says_where ? write_rule_place
-                                                             : NULL,
-                                         .origin = node};
-    json_t *json = mortise_yaml_json(node, false);
+    struct mortise_schema_options world = {
+        .unknown = warn_unknown_keyword,
+        .foreign = warn_foreign_pattern,
+        .wrong = report_schema_error,
+        .patterns = patterns,
+        .ctx = &told,
+        .place = says_where ? write_rule_place : NULL,
+        .origin = node};
+    json_t *json = mortise_yaml_to_json(node, false);
     struct mortise_err err;
     char where[512] = "";
     int rv = MORTISE_ENOMEM;
 
     *out = NULL;
     if (json != NULL)
-        rv = mortise_schema_compile_in(out, a, json, &world, where,
-                                       sizeof where, &err);
+        rv = mortise_schema_compile_with(out, a, json, &world, where,
+                                         sizeof where, &err);
     json_decref(json);
     if (rv == MORTISE_ENOMEM)
         return rv;

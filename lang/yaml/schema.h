@@ -15,9 +15,10 @@
  * of a value names the line of the rule, so the node must live as long.
  * Each `default` is a finding (W0826), because defaults are never added to
  * values. */
-int mortise_yaml_schema(struct mortise_schema **out, struct mortise_arena *a,
-                        const struct mortise_yaml *node,
-                        enum mortise_schema_patterns patterns, bool says_where,
-                        struct mortise_diags *diags);
+int mortise_yaml_compile_schema(struct mortise_schema **out,
+                                struct mortise_arena *a,
+                                const struct mortise_yaml *node,
+                                enum mortise_schema_patterns patterns,
+                                bool says_where, struct mortise_diags *diags);
 
 #endif

@@ -221,8 +221,8 @@ new_file(struct mortise_arena *a, const char *path, const char *text, size_t n)
     return f->path != NULL && f->text != NULL ? f : NULL;
 }
 
-int mortise_text_name(struct mortise_text *out, struct mortise_arena *a,
-                      const char *path)
+int mortise_text_set_path(struct mortise_text *out, struct mortise_arena *a,
+                          const char *path)
 {
     *out = (struct mortise_text){.file = new_file(a, path, "", 0)};
     return out->file != NULL ? MORTISE_OK : MORTISE_ENOMEM;
@@ -232,7 +232,7 @@ int mortise_text_open(struct mortise_text *out, struct mortise_arena *a,
                       const char *path, const char *text, size_t n,
                       struct mortise_diags *diags)
 {
-    int rv = mortise_text_name(out, a, path);
+    int rv = mortise_text_set_path(out, a, path);
 
     if (rv == MORTISE_OK && n > MAX_SIZE) {
         mortise_diag_add(diags, "E0102", mortise_text_span(out, 0, 0),
@@ -245,7 +245,7 @@ int mortise_text_open(struct mortise_text *out, struct mortise_arena *a,
         make_strides(out, a) != MORTISE_OK)
         return MORTISE_ENOMEM;
     rv = check_characters(out, diags);
-    return rv == MORTISE_OK ? mortise_text_pairs(out, a) : rv;
+    return rv == MORTISE_OK ? mortise_text_make_pairs(out, a) : rv;
 }
 
 /* ---- files on disk --------------------------------------------------- */
@@ -270,7 +270,7 @@ static int read_up_to_limit(int fd, struct mortise_buf *b)
     return b->failed ? ENOMEM : 0;
 }
 
-int mortise_text_slurp(const char *path, struct mortise_buf *b)
+int mortise_text_read_file(const char *path, struct mortise_buf *b)
 {
     int fd = mortise_infile_open(AT_FDCWD, path, 0), errnum;
 

@@ -22,8 +22,8 @@ int mortise_text_open(struct mortise_text *out, struct mortise_arena *a,
                       const char *path, const char *text, size_t n,
                       struct mortise_diags *diags);
 /* Only set the path, for findings about a file that cannot be read. */
-int mortise_text_name(struct mortise_text *out, struct mortise_arena *a,
-                      const char *path);
+int mortise_text_set_path(struct mortise_text *out, struct mortise_arena *a,
+                          const char *path);
 /* The offset in the file of the index-th character that libyaml read. */
 size_t mortise_text_offset(const struct mortise_text *t, size_t index);
 /* The position of the bytes [from, to). */
@@ -31,16 +31,16 @@ struct mortise_span mortise_text_span(const struct mortise_text *t, size_t from,
                                       size_t to);
 /* Append the bytes of a file on disk (at most one more than the limit).
  * Returns 0, or errno. */
-int mortise_text_slurp(const char *path, struct mortise_buf *b);
+int mortise_text_read_file(const char *path, struct mortise_buf *b);
 
 /* ---- pairs.c --------------------------------------------------------- */
 
 /* Set `read` from the file. */
-int mortise_text_pairs(struct mortise_text *t, struct mortise_arena *a);
+int mortise_text_make_pairs(struct mortise_text *t, struct mortise_arena *a);
 /* Convert an index in `read` to an index in the file. */
 size_t mortise_text_file_index(const struct mortise_text *t, size_t index);
 /* The character that the twelve bytes \uXXXX\uXXXX at p encode; 0: they are not
  * a pair. */
-uint32_t mortise_text_pair(const char *p, const char *end);
+uint32_t mortise_text_decode_pair(const char *p, const char *end);
 
 #endif

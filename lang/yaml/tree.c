@@ -255,7 +255,7 @@ static struct mortise_yaml *scalar(struct source *s)
     place_scalar(s, node);
     check_tag(s, s->ev.data.scalar.tag);
     if (s->ev.data.scalar.style == YAML_PLAIN_SCALAR_STYLE)
-        problem = mortise_yaml_type(node);
+        problem = mortise_yaml_set_type(node);
     if (problem != NULL) {
         struct mortise_diag *d = mortise_diag_add(
             s->diags, "E0116", node->span, "the number %s is out of range: %s",
@@ -303,8 +303,8 @@ static struct mortise_yaml *alias(struct source *s, unsigned depth)
 
 static void push_child(struct source *s, struct mortise_yaml *node)
 {
-    struct mortise_yaml **stack =
-        mortise_grow(s->arena->mem, s->stack, s->n, &s->cap, sizeof *stack);
+    struct mortise_yaml **stack = mortise_array_grow(
+        s->arena->mem, s->stack, s->n, &s->cap, sizeof *stack);
 
     if (stack == NULL)
         mortise_escape(&s->escape, MORTISE_ENOMEM);
@@ -462,11 +462,10 @@ copy_list(struct mortise_arena *a, struct mortise_yaml *const *from, size_t n)
     return list;
 }
 
-struct mortise_yaml *mortise_yaml_mapping(struct mortise_arena *a,
-                                          struct mortise_span span,
-                                          struct mortise_yaml *const *keys,
-                                          struct mortise_yaml *const *items,
-                                          size_t n)
+struct mortise_yaml *
+mortise_yaml_make_mapping(struct mortise_arena *a, struct mortise_span span,
+                          struct mortise_yaml *const *keys,
+                          struct mortise_yaml *const *items, size_t n)
 {
     struct mortise_yaml *map = mortise_arena_alloc(a, sizeof *map);
     uint32_t *order = mortise_arena_alloc(a, n * sizeof *order);
@@ -686,12 +685,12 @@ const char *mortise_yaml_file_name(const struct mortise_yaml_file *file)
     return file->alias != NULL ? file->alias : file->path;
 }
 
-int mortise_yaml_unreadable(struct mortise_arena *a, const char *path,
-                            const char *why, struct mortise_diags *diags)
+int mortise_yaml_report_unreadable(struct mortise_arena *a, const char *path,
+                                   const char *why, struct mortise_diags *diags)
 {
     struct mortise_text name;
 
-    if (mortise_text_name(&name, a, path) != MORTISE_OK)
+    if (mortise_text_set_path(&name, a, path) != MORTISE_OK)
         return MORTISE_ENOMEM;
     mortise_diag_add(diags, "E0101", mortise_text_span(&name, 0, 0), "%s", why);
     return diags->failed ? MORTISE_ENOMEM : MORTISE_ECHECK;
@@ -705,8 +704,8 @@ static int report_unreadable(struct mortise_arena *a, const char *path,
     if (errnum == ENOMEM)
         return MORTISE_ENOMEM;
     mortise_syserr(&err, errnum, "cannot read the file");
-    mortise_diags_because(diags, &err);
-    return mortise_yaml_unreadable(a, path, err.msg, diags);
+    mortise_diags_set_reason(diags, &err);
+    return mortise_yaml_report_unreadable(a, path, err.msg, diags);
 }
 
 int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
@@ -717,7 +716,7 @@ int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
 
     *out = NULL;
     mortise_buf_init(&b, a->mem);
-    errnum = mortise_text_slurp(path, &b);
+    errnum = mortise_text_read_file(path, &b);
     if (errnum == 0)
         rv = mortise_yaml_parse(out, a, path, b.n > 0 ? b.p : "", b.n, diags);
     else

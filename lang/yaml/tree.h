@@ -65,16 +65,16 @@ int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
 
 /* Report that a file cannot be read, for other readers of files:
  * MORTISE_ECHECK. */
-int mortise_yaml_unreadable(struct mortise_arena *a, const char *path,
-                            const char *why, struct mortise_diags *diags);
+int mortise_yaml_report_unreadable(struct mortise_arena *a, const char *path,
+                                   const char *why,
+                                   struct mortise_diags *diags);
 
 /* A mapping of distinct keys and existing items, in their order.  NULL: memory
  * ran out. */
-struct mortise_yaml *mortise_yaml_mapping(struct mortise_arena *a,
-                                          struct mortise_span span,
-                                          struct mortise_yaml *const *keys,
-                                          struct mortise_yaml *const *items,
-                                          size_t n);
+struct mortise_yaml *
+mortise_yaml_make_mapping(struct mortise_arena *a, struct mortise_span span,
+                          struct mortise_yaml *const *keys,
+                          struct mortise_yaml *const *items, size_t n);
 /* A tree is immutable, but its mappings have lists of non-const pointers. */
 static inline struct mortise_yaml *
 mortise_yaml_unconst(const struct mortise_yaml *node)
@@ -92,23 +92,24 @@ const struct mortise_yaml *mortise_yaml_key(const struct mortise_yaml *map,
                                             const char *key);
 /* The node of an RFC 6901 pointer.  If the pointer is invalid, the deepest node
  * on its path. */
-const struct mortise_yaml *mortise_yaml_at(const struct mortise_yaml *root,
-                                           const char *pointer);
+const struct mortise_yaml *mortise_yaml_find_at(const struct mortise_yaml *root,
+                                                const char *pointer);
 /* The node that a schema's message "at /a/0: ..." is about
  * (lang/schema/schema.h); the key, if the member is unknown. */
 const struct mortise_yaml *
-mortise_yaml_at_message(const struct mortise_yaml *root, const char *words);
+mortise_yaml_find_at_message(const struct mortise_yaml *root,
+                             const char *words);
 /* Is this a key that is ignored (x-...)? */
-bool mortise_yaml_is_x(const char *key);
+bool mortise_yaml_is_x_key(const char *key);
 /* The value of an integer or a real. */
-double mortise_yaml_number(const struct mortise_yaml *scalar);
+double mortise_yaml_get_number(const struct mortise_yaml *scalar);
 /* As JSON, a new reference; NULL: memory ran out.  `sans_x`: omit the `x-`
  * keys. */
-json_t *mortise_yaml_json(const struct mortise_yaml *node, bool sans_x);
+json_t *mortise_yaml_to_json(const struct mortise_yaml *node, bool sans_x);
 /* The same, with `unknown` instead of each string that is_unknown() accepts. */
-json_t *
-mortise_yaml_json_partly(const struct mortise_yaml *node, json_t *unknown,
-                         bool (*is_unknown)(const struct mortise_yaml *string));
+json_t *mortise_yaml_to_json_partly(
+    const struct mortise_yaml *node, json_t *unknown,
+    bool (*is_unknown)(const struct mortise_yaml *string));
 /* "a mapping", "a string" ... for messages. */
 const char *mortise_yaml_kind_name(enum mortise_yaml_kind kind);
 /* The span of bytes [offset, offset+length) of a scalar, up to the end of the
@@ -120,7 +121,8 @@ mortise_yaml_scalar_position(const struct mortise_yaml *scalar, size_t offset,
 
 /* "250ms", "30s", "10m", "2h", "7d" -> ms; "64KiB", "2MiB" -> bytes; up to
  * 2^52. -1 if it is neither (a number without a unit is neither). */
-int mortise_yaml_duration(const struct mortise_yaml *scalar, uint64_t *ms);
-int mortise_yaml_size(const struct mortise_yaml *scalar, uint64_t *bytes);
+int mortise_yaml_parse_duration(const struct mortise_yaml *scalar,
+                                uint64_t *ms);
+int mortise_yaml_parse_size(const struct mortise_yaml *scalar, uint64_t *bytes);
 
 #endif

@@ -118,7 +118,7 @@ static int put_yaml_scalar(struct writer *w, const json_t *v)
 {
     if (json_is_string(v))
         put_yaml_string(w->b, json_string_value(v), json_string_length(v));
-    else if (mortise_json_canonical(w->b, v) != MORTISE_OK)
+    else if (mortise_json_write_canonical(w->b, v) != MORTISE_OK)
         return MORTISE_ENOMEM;
     return MORTISE_OK;
 }
@@ -167,7 +167,7 @@ static int put_yaml_member(struct writer *w, const char *key, json_t *v,
     put_indent(w, indent);
     put_yaml_string(w->b, key, strlen(key));
     mortise_buf_puts(w->b, ":");
-    mortise_json_pointer(&w->pointer, key);
+    mortise_json_append_pointer(&w->pointer, key);
     if (get_member_count(v) > 0) {
         mortise_buf_puts(w->b, "\n");
         rv = put_items(w, v, indent + INDENT);

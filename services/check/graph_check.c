@@ -51,7 +51,7 @@ static int32_t check_graph_request(struct mortise_asked *a, char *words)
                                          (size_t)(with != NULL) +
                                          (size_t)(types != NULL))
         return MORTISE_S_OK;
-    return mortise_ask_refuse(
+    return mortise_ask_format_error(
         words, MORTISE_S_INVALID,
         "a request of %s must be {source, path?, with?, types?: [NAME ...]}",
         a->method_name);
@@ -89,7 +89,7 @@ static int write_checked_text(const struct mortise_asked *a, const char *path,
                             json_string_length(source), &diags);
     is_map = rv == MORTISE_OK && root->kind == MORTISE_YAML_MAP;
     if (is_map)
-        graph = merge_graph_with(mortise_yaml_json(root, false), with);
+        graph = merge_graph_with(mortise_yaml_to_json(root, false), with);
     mortise_arena_finish(&arena);
     mortise_diags_finish(&diags);
     if (is_map)
@@ -155,7 +155,7 @@ static void check_types(const struct mortise_asked *a,
     if (mortise_buf_cstr(&names) != NULL)
         report_other_types(types, names.p, g, &diags);
     if (diags.n > 0)
-        mortise_diags_text(&diags, report);
+        mortise_diags_format(&diags, report);
     report->failed |= names.failed || diags.failed;
     mortise_buf_finish(&names);
     mortise_diags_finish(&diags);
@@ -171,7 +171,7 @@ static json_t *encode_valid_graph(const struct mortise_asked *a,
     json_t *out = NULL;
 
     mortise_buf_init(&picture, a->m->mem);
-    mortise_picture_text(&picture, &p);
+    mortise_picture_print_text(&picture, &p);
     if (mortise_buf_cstr(&picture) != NULL)
         out = json_pack("{s:b, s:s, s:s}", "valid", 1, "graph", text, "picture",
                         picture.p);
@@ -223,7 +223,7 @@ static void start_graph_check(struct mortise_asked *a)
 }
 
 const struct mortise_host_call_method mortise_host_call_graph_check = {
-    .effect = MORTISE_HOST_CALL_LOOK,
+    .effect = MORTISE_HOST_CALL_CHEAP_READ,
     .check = check_graph_request,
     .start = start_graph_check,
 };

@@ -26,23 +26,23 @@ static int32_t check_schema_request(struct mortise_asked *a, char *words)
         json_object_get(a->body, "value") != NULL &&
         json_object_size(a->body) == 2)
         return MORTISE_S_OK;
-    return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                              "a request of %s must be {schema, value}",
-                              a->method_name);
+    return mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                    "a request of %s must be {schema, value}",
+                                    a->method_name);
 }
 
 static int check_requested_value(const struct mortise_asked *a,
                                  struct mortise_arena *arena,
                                  struct mortise_err *err)
 {
-    const struct mortise_schema_world world = {.patterns =
-                                                   MORTISE_PATTERNS_FOREIGN};
+    const struct mortise_schema_options world = {.patterns =
+                                                     MORTISE_PATTERNS_FOREIGN};
     struct mortise_schema *schema = NULL;
     struct mortise_err why;
     char where[128];
-    int rv = mortise_schema_compile_in(&schema, arena,
-                                       json_object_get(a->body, "schema"),
-                                       &world, where, sizeof where, &why);
+    int rv = mortise_schema_compile_with(&schema, arena,
+                                         json_object_get(a->body, "schema"),
+                                         &world, where, sizeof where, &why);
 
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);

@@ -68,16 +68,17 @@ static int32_t check_discovery_query(struct mortise_asked *a, char *words)
         !mortise_found_is_kind(get_query_kind(a->body), true) ||
         !is_number_in_range(a->body, "max", MORTISE_FOUND_MAX) ||
         !is_number_in_range(a->body, "tokens", MORTISE_FOUND_TOKENS_MAX))
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(
             words, MORTISE_S_INVALID,
             "a request of %s must be {query: 1 to %d bytes, kind?: tool, "
             "skill, extension, node or any, max?: 1 to %d, tokens?}",
             a->method_name, MORTISE_DISCOVERY_QUERY_MAX,
             (int)MORTISE_FOUND_MAX);
     if (a->m->settings.deployment->discovery.n == 0)
-        return mortise_ask_refuse(words, MORTISE_S_NOTFOUND,
-                                  "the deployment has no discovery plugins "
-                                  "(discovery.plugins)");
+        return mortise_ask_format_error(
+            words, MORTISE_S_NOTFOUND,
+            "the deployment has no discovery plugins "
+            "(discovery.plugins)");
     return MORTISE_S_OK;
 }
 
@@ -88,7 +89,7 @@ static json_t *list_candidates(const struct mortise_graph *tools,
                                const char *kind)
 {
     bool nodes = strcmp(kind, "any") == 0 || strcmp(kind, "node") == 0;
-    json_t *list = mortise_graph_candidates(tools, kind);
+    json_t *list = mortise_graph_list_candidates(tools, kind);
 
     for (size_t i = 0;
          list != NULL && nodes && tools != NULL && i < tools->n_handovers;

@@ -88,7 +88,7 @@ void mortise_curl_loop_remove(struct mortise_curl_loop *l, CURL *easy)
 
 static void on_curl_alarm(struct mortise_timer *t)
 {
-    run_curl(MORTISE_OF(t, struct mortise_curl_loop, alarm),
+    run_curl(MORTISE_CONTAINER_OF(t, struct mortise_curl_loop, alarm),
              CURL_SOCKET_TIMEOUT, 0);
 }
 
@@ -106,7 +106,7 @@ static int set_curl_alarm(CURLM *multi, long ms, void *ud)
 
 static void on_socket_ready(uv_poll_t *poll, int status, int events)
 {
-    const struct sock *s = MORTISE_OF(poll, struct sock, poll);
+    const struct sock *s = MORTISE_CONTAINER_OF(poll, struct sock, poll);
     int curl_event = status < 0 ? CURL_CSELECT_ERR : 0;
 
     if (events & UV_READABLE)
@@ -118,7 +118,8 @@ static void on_socket_ready(uv_poll_t *poll, int status, int events)
 
 static void free_curl_socket(uv_handle_t *handle)
 {
-    struct sock *s = MORTISE_OF((uv_poll_t *)handle, struct sock, poll);
+    struct sock *s =
+        MORTISE_CONTAINER_OF((uv_poll_t *)handle, struct sock, poll);
 
     mortise_release(s->mem, s, sizeof *s);
 }

@@ -158,7 +158,7 @@ int mortise_egress_make(struct mortise_egress *out, struct mortise_arena *a,
 {
     struct mortise_destination *list;
     struct mortise_grant g;
-    int rv = mortise_grant_make(&g, a, net, config, err);
+    int rv = mortise_grant_resolve(&g, a, net, config, err);
 
     *out = (struct mortise_egress){NULL, 0};
     if (rv != MORTISE_OK)

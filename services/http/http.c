@@ -40,7 +40,7 @@ static void free_http_call(struct mortise_http_call *c)
 {
     struct mortise_http *h = c->h;
 
-    mortise_http_hop_finish(c);
+    mortise_http_hop_remove(c);
     remove_changed_call(c);
     if (c->at != NULL)
         h->curl.curl->url_cleanup(c->at);
@@ -112,11 +112,11 @@ static void fill_answer(const struct mortise_http_call *c,
         .outcome = c->ended ? c->outcome : MORTISE_HTTP_ANSWERED,
         .words = c->ended ? c->words : "",
         .url = url != NULL ? url : c->r.url};
-    a->left = c->had_left || mortise_http_hop_has_left(c);
+    a->left = c->earlier_try_had_left || mortise_http_hop_has_left(c);
     a->acted = c->acted;
-    mortise_http_reply_fill(&c->reply, a, room);
-    a->retry_after = mortise_http_reply_retry_after(&c->reply, c->h->curl.curl,
-                                                    &a->retry_after_ms);
+    mortise_http_reply_copy_to(&c->reply, a, room);
+    a->retry_after = mortise_http_reply_get_retry_after(
+        &c->reply, c->h->curl.curl, &a->retry_after_ms);
 }
 
 /* Call head() or done(). */
@@ -130,7 +130,7 @@ static void call_owner(struct mortise_http_call *c,
     struct mortise_http_answer a = {.outcome = MORTISE_HTTP_NOMEM,
                                     .words = "out of memory",
                                     .url = c->r.url,
-                                    .left = c->had_left ||
+                                    .left = c->earlier_try_had_left ||
                                             mortise_http_hop_has_left(c),
                                     .acted = c->acted,
                                     .body = ""};
@@ -151,10 +151,10 @@ static bool schedule_retry(struct mortise_http_call *c)
 {
     uint64_t wait_ms;
 
-    if (!mortise_http_retry_wait(c, &wait_ms))
+    if (!mortise_http_must_retry(c, &wait_ms))
         return false;
-    mortise_http_hop_finish(c);
-    c->resting = true;
+    mortise_http_hop_remove(c);
+    c->between_tries = true;
     mortise_timer_disarm(c->h->curl.timers, &c->clock);
     mortise_timer_arm(c->h->curl.timers, &c->clock,
                       mortise_mono_ns() + wait_ms * NS_PER_MS);
@@ -168,9 +168,9 @@ static void deliver_change(struct mortise_http_call *c)
     if (c->ended && schedule_retry(c))
         return;
     c->in_callback = true;
-    if (c->reply.head_there && !c->reply.redirects && !c->head_told &&
+    if (c->reply.head_there && !c->reply.redirects && !c->head_delivered &&
         c->r.head != NULL) {
-        c->head_told = true;
+        c->head_delivered = true;
         call_owner(c, c->r.head);
     }
     if (!c->cancelled && c->r.piece != NULL && c->reply.body.n > told) {
@@ -198,7 +198,7 @@ static void deliver_changes(struct mortise_http *h)
 
 static void on_deliver_timer(struct mortise_timer *t)
 {
-    deliver_changes(MORTISE_OF(t, struct mortise_http, soon));
+    deliver_changes(MORTISE_CONTAINER_OF(t, struct mortise_http, soon));
 }
 
 /* ---- time --------------------------------------------------------------- */
@@ -219,10 +219,10 @@ static void start_next_try(struct mortise_http_call *c);
 static void on_call_clock(struct mortise_timer *t)
 {
     struct mortise_http_call *c =
-        MORTISE_OF(t, struct mortise_http_call, clock);
+        MORTISE_CONTAINER_OF(t, struct mortise_http_call, clock);
     uint64_t now = mortise_mono_ns();
 
-    if (c->resting) {
+    if (c->between_tries) {
         start_next_try(c);
         return;
     }
@@ -246,12 +246,12 @@ static void on_call_clock(struct mortise_timer *t)
 
 static void on_transfer_done(void *private, CURLcode code)
 {
-    mortise_http_hop_done(private, code);
+    mortise_http_hop_handle_end(private, code);
 }
 
 static void on_curl_turned(struct mortise_curl_loop *l)
 {
-    deliver_changes(MORTISE_OF(l, struct mortise_http, curl));
+    deliver_changes(MORTISE_CONTAINER_OF(l, struct mortise_http, curl));
 }
 
 static void on_no_socket(void *private)
@@ -444,7 +444,7 @@ static void start_tries(struct mortise_http_call *c)
              CURLUE_OK)
         mortise_http_end(c, MORTISE_HTTP_INVALID, "invalid URL '%s'", c->r.url);
     else if (mortise_http_hop_check(c))
-        mortise_http_hop_begin(c);
+        mortise_http_hop_start(c);
 }
 
 /* Start over: reset all state of the previous try. */
@@ -453,9 +453,9 @@ static void start_next_try(struct mortise_http_call *c)
     struct mortise_mask *mask = mortise_mask_ref(c->reply.mask);
 
     assert(c->ended && c->easy == NULL && !c->is_changed);
-    c->had_left = mortise_http_has_left(c);
+    c->earlier_try_had_left = mortise_http_has_left(c);
     c->tries++;
-    c->resting = c->ended = c->strange = c->acted = false;
+    c->between_tries = c->ended = c->strange = c->acted = false;
     c->hops = c->sent = 0;
     c->method = c->r.method;
     c->with_body = c->r.body != NULL;
@@ -502,7 +502,7 @@ mortise_http_start(struct mortise_http *h,
 
 bool mortise_http_has_left(const struct mortise_http_call *c)
 {
-    return c->had_left || mortise_http_hop_has_left(c) || c->acted;
+    return c->earlier_try_had_left || mortise_http_hop_has_left(c) || c->acted;
 }
 
 void mortise_http_cancel(struct mortise_http_call *c)

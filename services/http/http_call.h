@@ -44,8 +44,8 @@ struct mortise_http_call {
     bool acted;         /* an earlier hop acted on the request */
 
     unsigned tries; /* failed tries before this one */
-    bool resting;   /* between tries: `ended` is that of the last */
-    bool had_left;  /* a request of an earlier try had left */
+    bool between_tries;        /* between tries: `ended` is that of the last */
+    bool earlier_try_had_left; /* a request of an earlier try had left */
 
     struct mortise_timer clock;
     uint64_t deadline_ns, idle_ns, moved_ns; /* deadline_ns 0: none */
@@ -54,7 +54,7 @@ struct mortise_http_call {
     struct mortise_http_reply reply;
 
     /* How much was delivered to the owner. */
-    bool head_told;
+    bool head_delivered;
     size_t told; /* bytes of the body */
 
     bool ended;
@@ -78,16 +78,16 @@ bool mortise_http_hop_has_left(const struct mortise_http_call *c);
 /* Parse c->at and check it against the egress rules.  False: the call ended. */
 bool mortise_http_hop_check(struct mortise_http_call *c);
 /* Send the request to c->at, which was checked before. */
-void mortise_http_hop_begin(struct mortise_http_call *c);
+void mortise_http_hop_start(struct mortise_http_call *c);
 /* curl finished the hop: follow the redirect, or end the call. */
-void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code);
+void mortise_http_hop_handle_end(struct mortise_http_call *c, CURLcode code);
 /* Remove the hop from curl; not from inside curl. */
-void mortise_http_hop_finish(struct mortise_http_call *c);
+void mortise_http_hop_remove(struct mortise_http_call *c);
 
 /* ---- http_retry.c ---- */
 /* Must the call, which ended, be tried again?  *wait_ms: the wait before the
  * next try. */
-bool mortise_http_retry_wait(const struct mortise_http_call *c,
+bool mortise_http_must_retry(const struct mortise_http_call *c,
                              uint64_t *wait_ms);
 
 /* Is the name in a list of header names, whatever its case? */

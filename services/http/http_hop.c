@@ -44,7 +44,7 @@ static size_t on_header_line(char *p, size_t size, size_t count, void *ud)
     bool before = c->reply.head_there;
     struct mortise_err err;
     enum mortise_http_outcome outcome =
-        mortise_http_reply_line(&c->reply, p, size * count, &err);
+        mortise_http_reply_add_line(&c->reply, p, size * count, &err);
 
     if (c->reply.head_there && !before && !c->reply.redirects &&
         c->r.head != NULL)
@@ -60,7 +60,7 @@ static size_t on_body_piece(char *p, size_t size, size_t count, void *ud)
 
     if (c->ended)
         return 0;
-    outcome = mortise_http_reply_body(&c->reply, p, size * count, &err);
+    outcome = mortise_http_reply_add_body(&c->reply, p, size * count, &err);
     if (c->r.piece != NULL && !c->reply.redirects)
         mortise_http_mark_changed(c);
     return finish_curl_write(c, outcome, &err, size * count);
@@ -301,7 +301,7 @@ static bool set_curl_options(struct mortise_http_call *c, CURL *e)
            curl->easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 2L) == CURLE_OK;
 }
 
-void mortise_http_hop_begin(struct mortise_http_call *c)
+void mortise_http_hop_start(struct mortise_http_call *c)
 {
     const struct mortise_curl *curl = c->h->curl.curl;
 
@@ -317,7 +317,7 @@ void mortise_http_hop_begin(struct mortise_http_call *c)
         mortise_http_end(c, MORTISE_HTTP_NOMEM, "out of memory");
 }
 
-void mortise_http_hop_finish(struct mortise_http_call *c)
+void mortise_http_hop_remove(struct mortise_http_call *c)
 {
     struct mortise_http *h = c->h;
 
@@ -358,10 +358,10 @@ static void follow_redirect(struct mortise_http_call *c)
     const struct mortise_destination from = c->to;
     bool https = c->https;
     CURLUcode rv = c->h->curl.curl->url_set(
-        c->at, CURLUPART_URL, mortise_http_reply_header(&c->reply, "location"),
-        0);
+        c->at, CURLUPART_URL,
+        mortise_http_reply_find_header(&c->reply, "location"), 0);
 
-    mortise_http_hop_finish(c);
+    mortise_http_hop_remove(c);
     choose_redirect_method(c);
     if (rv != CURLUE_OK) {
         mortise_http_end(c, MORTISE_HTTP_BROKEN,
@@ -378,7 +378,7 @@ static void follow_redirect(struct mortise_http_call *c)
         return;
     c->strange |= https != c->https || from.port != c->to.port ||
                   strcmp(from.host, c->to.host) != 0;
-    mortise_http_hop_begin(c);
+    mortise_http_hop_start(c);
 }
 
 /* ---- the end of a hop --------------------------------------------------- */
@@ -416,17 +416,18 @@ static enum mortise_http_outcome outcome_from_curl(CURLcode code)
 static void end_complete_answer(struct mortise_http_call *c)
 {
     struct mortise_err err = {.msg = ""};
-    enum mortise_http_outcome outcome = mortise_http_reply_end(&c->reply, &err);
+    enum mortise_http_outcome outcome =
+        mortise_http_reply_check_end(&c->reply, &err);
 
     mortise_http_end(c, outcome, "%s", err.msg);
 }
 
-void mortise_http_hop_done(struct mortise_http_call *c, CURLcode code)
+void mortise_http_hop_handle_end(struct mortise_http_call *c, CURLcode code)
 {
     struct mortise_err err;
 
     if (c->ended)
-        mortise_http_hop_finish(c);
+        mortise_http_hop_remove(c);
     else if (code == CURLE_OK && !c->reply.head_there)
         /* curl accepts an incomplete head */
         mortise_http_end(

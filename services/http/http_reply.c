@@ -42,7 +42,7 @@ void mortise_http_reply_init(struct mortise_http_reply *a,
 {
     *a = (struct mortise_http_reply){.mem = mem};
     a->mask = mortise_mask_ref(mask);
-    mortise_masking_init(&a->masking, a->mask, mem);
+    mortise_mask_stream_init(&a->masking, a->mask, mem);
     mortise_buf_init(&a->text, mem);
     mortise_buf_init(&a->body, mem);
 }
@@ -51,7 +51,7 @@ void mortise_http_reply_finish(struct mortise_http_reply *a)
 {
     mortise_buf_finish(&a->text);
     mortise_buf_finish(&a->body);
-    mortise_masking_finish(&a->masking);
+    mortise_mask_stream_finish(&a->masking);
     mortise_mask_unref(a->mask);
     mortise_release(a->mem, a->headers, a->cap_headers * sizeof *a->headers);
 }
@@ -132,8 +132,8 @@ static enum mortise_http_outcome add_reply_header(struct mortise_http_reply *a,
                      HEADERS_N);
         return MORTISE_HTTP_TOO_LARGE;
     }
-    grown = mortise_grow(a->mem, a->headers, a->n_headers, &a->cap_headers,
-                         sizeof *grown);
+    grown = mortise_array_grow(a->mem, a->headers, a->n_headers,
+                               &a->cap_headers, sizeof *grown);
     if (grown == NULL)
         return fail_reply_memory(err);
     a->headers = grown;
@@ -232,7 +232,8 @@ static bool is_followed_redirect(const struct mortise_http_reply *a)
     case 303:
     case 307:
     case 308:
-        return a->follow && mortise_http_reply_header(a, "location") != NULL;
+        return a->follow &&
+               mortise_http_reply_find_header(a, "location") != NULL;
     default:
         return false;
     }
@@ -255,9 +256,9 @@ static enum mortise_http_outcome end_reply_head(struct mortise_http_reply *a,
     return MORTISE_HTTP_ANSWERED;
 }
 
-enum mortise_http_outcome mortise_http_reply_line(struct mortise_http_reply *a,
-                                                  const char *p, size_t n,
-                                                  struct mortise_err *err)
+enum mortise_http_outcome
+mortise_http_reply_add_line(struct mortise_http_reply *a, const char *p,
+                            size_t n, struct mortise_err *err)
 {
     a->header_bytes += n;
     if (a->header_bytes > MORTISE_HTTP_HEADERS_MAX) {
@@ -285,9 +286,9 @@ enum mortise_http_outcome mortise_http_reply_line(struct mortise_http_reply *a,
 
 /* ---- the body ----------------------------------------------------------- */
 
-enum mortise_http_outcome mortise_http_reply_body(struct mortise_http_reply *a,
-                                                  const char *p, size_t n,
-                                                  struct mortise_err *err)
+enum mortise_http_outcome
+mortise_http_reply_add_body(struct mortise_http_reply *a, const char *p,
+                            size_t n, struct mortise_err *err)
 {
     if (!a->head_there) {
         mortise_fail(err, MORTISE_EINVAL, "the answer has no status");
@@ -309,14 +310,15 @@ enum mortise_http_outcome mortise_http_reply_body(struct mortise_http_reply *a,
                      a->body_max);
         return MORTISE_HTTP_TOO_LARGE;
     }
-    mortise_masking_put(&a->masking, p, n, &a->body);
+    mortise_mask_stream_write(&a->masking, p, n, &a->body);
     return a->body.failed ? fail_reply_memory(err) : MORTISE_HTTP_ANSWERED;
 }
 
-enum mortise_http_outcome mortise_http_reply_end(struct mortise_http_reply *a,
-                                                 struct mortise_err *err)
+enum mortise_http_outcome
+mortise_http_reply_check_end(struct mortise_http_reply *a,
+                             struct mortise_err *err)
 {
-    mortise_masking_end(&a->masking, &a->body);
+    mortise_mask_stream_flush(&a->masking, &a->body);
     if (!a->head_there) {
         mortise_fail(err, MORTISE_EIO,
                      "the answer ended before the end of its headers");
@@ -327,8 +329,8 @@ enum mortise_http_outcome mortise_http_reply_end(struct mortise_http_reply *a,
 
 /* ---- reading ------------------------------------------------------------ */
 
-const char *mortise_http_reply_header(const struct mortise_http_reply *a,
-                                      const char *name)
+const char *mortise_http_reply_find_header(const struct mortise_http_reply *a,
+                                           const char *name)
 {
     for (size_t i = 0; i < a->n_headers; i++) {
         if (strcmp(a->text.p + a->headers[i].name, name) == 0)
@@ -337,11 +339,11 @@ const char *mortise_http_reply_header(const struct mortise_http_reply *a,
     return NULL;
 }
 
-bool mortise_http_reply_retry_after(const struct mortise_http_reply *a,
-                                    const struct mortise_curl *curl,
-                                    uint64_t *out)
+bool mortise_http_reply_get_retry_after(const struct mortise_http_reply *a,
+                                        const struct mortise_curl *curl,
+                                        uint64_t *out)
 {
-    const char *value = mortise_http_reply_header(a, "retry-after");
+    const char *value = mortise_http_reply_find_header(a, "retry-after");
     size_t n = value != NULL ? strspn(value, "0123456789") : 0;
     uint64_t ms = 0, now = mortise_now_ms();
     time_t at;
@@ -361,9 +363,9 @@ bool mortise_http_reply_retry_after(const struct mortise_http_reply *a,
     return true;
 }
 
-void mortise_http_reply_fill(const struct mortise_http_reply *a,
-                             struct mortise_http_answer *out,
-                             struct mortise_http_header *room)
+void mortise_http_reply_copy_to(const struct mortise_http_reply *a,
+                                struct mortise_http_answer *out,
+                                struct mortise_http_header *room)
 {
     for (size_t i = 0; i < a->n_headers; i++)
         room[i] = (struct mortise_http_header){a->text.p + a->headers[i].name,

@@ -16,7 +16,7 @@ struct mortise_http_reply {
 
     struct mortise_buf text, body; /* text: names and values, NUL-terminated */
     struct mortise_mask *mask;     /* applied to the body; NULL: none */
-    struct mortise_masking masking;
+    struct mortise_mask_stream masking;
     struct mortise_http_line *headers;
     size_t n_headers, cap_headers, header_bytes;
     size_t page; /* bytes of a redirect's body, which is discarded */
@@ -37,29 +37,30 @@ void mortise_http_reply_clear(struct mortise_http_reply *a);
 
 /* Add a line of the head (with its line end) or a piece of the body.  Return
  * MORTISE_HTTP_ANSWERED, or the failure with a message in err. */
-enum mortise_http_outcome mortise_http_reply_line(struct mortise_http_reply *a,
-                                                  const char *p, size_t n,
-                                                  struct mortise_err *err);
-enum mortise_http_outcome mortise_http_reply_body(struct mortise_http_reply *a,
-                                                  const char *p, size_t n,
-                                                  struct mortise_err *err);
+enum mortise_http_outcome
+mortise_http_reply_add_line(struct mortise_http_reply *a, const char *p,
+                            size_t n, struct mortise_err *err);
+enum mortise_http_outcome
+mortise_http_reply_add_body(struct mortise_http_reply *a, const char *p,
+                            size_t n, struct mortise_err *err);
 
 /* The body is complete. */
-enum mortise_http_outcome mortise_http_reply_end(struct mortise_http_reply *a,
-                                                 struct mortise_err *err);
+enum mortise_http_outcome
+mortise_http_reply_check_end(struct mortise_http_reply *a,
+                             struct mortise_err *err);
 
 /* Get the value of a header by its name in lower case; borrowed, or NULL. */
-const char *mortise_http_reply_header(const struct mortise_http_reply *a,
-                                      const char *name);
+const char *mortise_http_reply_find_header(const struct mortise_http_reply *a,
+                                           const char *name);
 /* Parse Retry-After, if there is one: seconds, or a date in one of HTTP's three
  * formats, which curl parses.  The wait is at most a day. */
-bool mortise_http_reply_retry_after(const struct mortise_http_reply *a,
-                                    const struct mortise_curl *curl,
-                                    uint64_t *ms);
+bool mortise_http_reply_get_retry_after(const struct mortise_http_reply *a,
+                                        const struct mortise_curl *curl,
+                                        uint64_t *ms);
 /* Fill in status, headers and body of the answer; `room` has space for all
  * headers. */
-void mortise_http_reply_fill(const struct mortise_http_reply *a,
-                             struct mortise_http_answer *out,
-                             struct mortise_http_header *room);
+void mortise_http_reply_copy_to(const struct mortise_http_reply *a,
+                                struct mortise_http_answer *out,
+                                struct mortise_http_header *room);
 
 #endif

@@ -49,7 +49,7 @@ static uint64_t choose_jitter_ms(unsigned tries)
     return randombytes_uniform((uint32_t)(most < LAST_MS ? most : LAST_MS) + 1);
 }
 
-bool mortise_http_retry_wait(const struct mortise_http_call *c,
+bool mortise_http_must_retry(const struct mortise_http_call *c,
                              uint64_t *wait_ms)
 {
     uint64_t asked = 0;
@@ -57,7 +57,7 @@ bool mortise_http_retry_wait(const struct mortise_http_call *c,
     if (c->tries >= c->r.retries || !is_retryable(c))
         return false;
     if (c->outcome == MORTISE_HTTP_ANSWERED)
-        mortise_http_reply_retry_after(&c->reply, c->h->curl.curl, &asked);
+        mortise_http_reply_get_retry_after(&c->reply, c->h->curl.curl, &asked);
     if (asked > PATIENCE_MS)
         return false;
     *wait_ms = asked + choose_jitter_ms(c->tries);

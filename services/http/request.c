@@ -98,7 +98,7 @@ static bool is_idempotent_request(const json_t *body)
 /* Is it harmless to send the request twice? */
 static bool is_repeatable(const struct mortise_asked *a)
 {
-    const struct mortise_ongoing *c = a->call;
+    const struct mortise_plugin_call *c = a->call;
 
     return !is_changing_request(a->body) || is_idempotent_request(a->body) ||
            (!c->is_serving && c->node != NULL &&
@@ -108,7 +108,7 @@ static bool is_repeatable(const struct mortise_asked *a)
 /* "secret://NAME", and nothing else. */
 static bool is_whole_reference(const char *text)
 {
-    const char *name = mortise_secret_name(text);
+    const char *name = mortise_secret_get_name(text);
 
     return name != NULL && text + strlen("secret://") == name;
 }
@@ -201,12 +201,13 @@ static int32_t check_http_request(struct mortise_asked *a, char *words)
     for (size_t i = 0; i < 3; i++)
         n += json_object_get(a->body, bodies[i]) != NULL;
     if (json_object_get(a->body, "url") == NULL || n > 1)
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a request needs a url, and can have at most "
-                                  "one of body, body_base64 and json");
+        return mortise_ask_format_error(
+            words, MORTISE_S_INVALID,
+            "a request needs a url, and can have at most "
+            "one of body, body_base64 and json");
     if (find_contradiction(a->body) != NULL)
-        return mortise_ask_refuse(words, MORTISE_S_INVALID, "%s",
-                                  find_contradiction(a->body));
+        return mortise_ask_format_error(words, MORTISE_S_INVALID, "%s",
+                                        find_contradiction(a->body));
     status = mortise_body_check_secrets(a, "secret_headers", words);
     return status == MORTISE_S_OK
                ? mortise_body_check_secrets(a, "basic", words)
@@ -222,7 +223,7 @@ static void put_header_text(struct mortise_buf *b, const char *value)
     size_t n = strlen(value);
     char one[4];
 
-    if (mortise_utf8_valid(value, n))
+    if (mortise_utf8_is_valid(value, n))
         mortise_buf_put(b, value, n);
     else
         for (size_t i = 0; i < n; i++)
@@ -264,7 +265,7 @@ static json_t *encode_headers(const struct mortise_http_answer *a,
 
         /* nobody looks up a name that is not valid UTF-8 */
         if (json_object_get(out, name) != NULL ||
-            !mortise_utf8_valid(name, strlen(name)))
+            !mortise_utf8_is_valid(name, strlen(name)))
             continue;
         if (json_object_set_new(out, name, join_header_values(a, i, mem)) != 0)
             mortise_json_clear_ref(&out);
@@ -285,7 +286,7 @@ static json_t *encode_head(const struct mortise_http_answer *a,
                            struct mortise_secret_store *secret_store,
                            const struct mortise_mem *mem)
 {
-    return mortise_secret_store_masked(
+    return mortise_secret_store_mask_json(
         secret_store, json_pack("{s:i, s:s, s:o}", "status", a->status, "url",
                                 a->url, "headers", encode_headers(a, mem)));
 }
@@ -298,14 +299,14 @@ static json_t *encode_http_answer(const struct mortise_http_answer *a,
 {
     json_t *out = encode_head(a, secret_store, mem);
     const char *class = class_from_status(a->status);
-    bool text = mortise_utf8_valid(a->body, a->n_body);
+    bool text = mortise_utf8_is_valid(a->body, a->n_body);
     int failed = out == NULL;
 
     if (!failed && whole)
         failed |= json_object_set_new(
             out, text ? "body" : "body_base64",
             text ? json_stringn_nocheck(a->body, a->n_body)
-                 : mortise_body_base64(a->body, a->n_body, mem));
+                 : mortise_body_encode_base64(a->body, a->n_body, mem));
     if (!failed && class != NULL)
         failed |= json_object_set_new(out, "class", json_string(class));
     if (!failed && a->retry_after)
@@ -356,7 +357,7 @@ static json_t *encode_body_start(const struct mortise_http_answer *answer,
     if (first.n_body > EVIDENCE_MAX) {
         first.n_body = EVIDENCE_MAX;
         while (first.n_body > EVIDENCE_MAX - 4 &&
-               !mortise_utf8_valid(first.body, first.n_body))
+               !mortise_utf8_is_valid(first.body, first.n_body))
             first.n_body--;
     }
     first.n_headers = 0;
@@ -377,7 +378,7 @@ static json_t *encode_doubt_evidence(const struct mortise_http_answer *a,
     if (a->outcome == MORTISE_HTTP_ANSWERED)
         snprintf(words, sizeof words, "the server answered with status %d",
                  a->status);
-    return mortise_secret_store_masked(
+    return mortise_secret_store_mask_json(
         secret_store,
         json_pack("{s:s, s:o*}", "cause",
                   a->outcome == MORTISE_HTTP_ANSWERED ? words : a->words,
@@ -431,17 +432,17 @@ static void on_http_head(void *ud, const struct mortise_http_answer *answer)
     struct mortise_asked *a = ud;
     json_t *head =
         encode_http_answer(answer, false, a->m->secret_store, a->m->mem);
-    char *text = head != NULL ? mortise_json_text(a->m->mem, head) : NULL;
+    char *text = head != NULL ? mortise_json_to_text(a->m->mem, head) : NULL;
 
     json_decref(head);
     if (text != NULL) /* on failure, the final answer reports it */
-        mortise_host_call_piece(a, text, strlen(text));
+        mortise_host_call_send_piece(a, text, strlen(text));
     mortise_release_str(a->m->mem, text);
 }
 
 static void on_http_piece(void *ud, const char *p, size_t n)
 {
-    mortise_host_call_piece(ud, p, n);
+    mortise_host_call_send_piece(ud, p, n);
 }
 
 /* ---- start and cancel --------------------------------------------------- */
@@ -461,7 +462,7 @@ static int resolve_secret_text(struct wish *w, const struct mortise_asked *a,
                                const char *reference, const char **out,
                                struct mortise_err *err)
 {
-    const char *name = mortise_secret_name(reference);
+    const char *name = mortise_secret_get_name(reference);
     size_t lead;
     char *value, *text;
     int rv;
@@ -479,7 +480,7 @@ static int resolve_secret_text(struct wish *w, const struct mortise_asked *a,
         strcpy(text + lead, value);
         w->secrets[w->n_secrets++] = text;
     }
-    mortise_secret_store_give_back(a->m->secret_store, value);
+    mortise_secret_store_release(a->m->secret_store, value);
     *out = text;
     return text != NULL ? MORTISE_OK : mortise_nomem(err);
 }
@@ -631,7 +632,7 @@ static int set_wish_body(struct wish *w, const struct mortise_asked *a,
         w->http.body = a->raw;
         w->http.n_body = a->raw_room - 1;
     } else if (json != NULL) {
-        w->json = mortise_json_text(a->m->mem, json);
+        w->json = mortise_json_to_text(a->m->mem, json);
         if (w->json == NULL)
             return mortise_nomem(err);
         w->http.body = w->json;
@@ -643,8 +644,8 @@ static int set_wish_body(struct wish *w, const struct mortise_asked *a,
 static int set_wish_egress(struct wish *w, const struct mortise_asked *a,
                            struct mortise_err *err)
 {
-    json_t *config = mortise_deployment_config(a->m->settings.deployment,
-                                               a->manifest->name, a->as);
+    json_t *config = mortise_deployment_get_config(a->m->settings.deployment,
+                                                   a->manifest->name, a->as);
     int rv = config != NULL
                  ? mortise_egress_make(&w->egress, &w->arena, &a->manifest->net,
                                        config, err)
@@ -713,8 +714,9 @@ static int get_answer_mask(const struct mortise_asked *a,
     struct mortise_secret_store *v = a->m->secret_store;
 
     if (a->call->live == NULL)
-        return mortise_secret_store_mask_for(v, a->manifest->name, out, err);
-    *out = mortise_secret_store_mask(v);
+        return mortise_secret_store_get_mask_for(v, a->manifest->name, out,
+                                                 err);
+    *out = mortise_secret_store_get_mask(v);
     return MORTISE_OK;
 }
 

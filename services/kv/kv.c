@@ -31,15 +31,15 @@ static int32_t check_kv_key(const struct mortise_asked *a, char *words)
     if (json_is_string(key) && json_string_length(key) >= 1 &&
         json_string_length(key) <= KEY_MAX)
         return MORTISE_S_OK;
-    return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                              "key must be 1 to 512 bytes of text");
+    return mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                    "key must be 1 to 512 bytes of text");
 }
 
 static int32_t check_kv_get(struct mortise_asked *a, char *words)
 {
     if (json_object_size(a->body) != 1)
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a request of kv.get/1 must be {key}");
+        return mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                        "a request of kv.get/1 must be {key}");
     return check_kv_key(a, words);
 }
 
@@ -51,9 +51,10 @@ static int32_t check_kv_value(const struct mortise_asked *a,
 
     mortise_buf_init(&text, a->m->mem);
     if (mortise_json_write(&text, value) != MORTISE_OK)
-        status = mortise_ask_refuse(words, MORTISE_S_NOMEM, "out of memory");
+        status =
+            mortise_ask_format_error(words, MORTISE_S_NOMEM, "out of memory");
     else if (text.n > VALUE_MAX)
-        status = mortise_ask_refuse(
+        status = mortise_ask_format_error(
             words, MORTISE_S_INVALID,
             "a value must be at most 1048576 bytes of JSON; this one has %zu",
             text.n);
@@ -67,7 +68,7 @@ static int32_t check_kv_put(struct mortise_asked *a, char *words)
     int32_t status = check_kv_key(a, words);
 
     if (json_object_size(a->body) != (value != NULL ? 2 : 1))
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(
             words, MORTISE_S_INVALID,
             "a request of kv.put/1 must be {key, value?}");
     return status == MORTISE_S_OK && value != NULL
@@ -149,7 +150,7 @@ static void read_kv_value(struct kv_look *l, kv_read_fn *done)
 /* ---- number of keys ----------------------------------------------------- */
 
 struct mortise_kv_room {
-    struct mortise_hashed entry;
+    struct mortise_table_entry entry;
     const struct mortise_mem *mem;
     char *tenant, *plugin;
     size_t n;   /* number of keys, approximately */
@@ -159,12 +160,12 @@ struct mortise_kv_room {
 static struct mortise_kv_room *
 find_kv_room(const struct mortise *m, const char *tenant, const char *plugin)
 {
-    struct mortise_hashed *e =
+    struct mortise_table_entry *e =
         mortise_table_find(&m->kv_rooms, mortise_hash_strs(tenant, plugin));
 
     for (; e != NULL; e = mortise_table_find_next(e)) {
         struct mortise_kv_room *k =
-            MORTISE_OF(e, struct mortise_kv_room, entry);
+            MORTISE_CONTAINER_OF(e, struct mortise_kv_room, entry);
 
         if (strcmp(k->tenant, tenant) == 0 && strcmp(k->plugin, plugin) == 0)
             return k;
@@ -202,7 +203,7 @@ new_kv_room(struct mortise *m, const char *tenant, const char *plugin, size_t n)
 
 static void count_kv_keys(struct kv_look *l, kv_read_fn *done)
 {
-    l->moved = l->m->n_batch + l->m->n_flying > 0; /* not counted */
+    l->moved = l->m->n_batch + l->m->n_commits_in_flight > 0; /* not counted */
     l->read = (struct mortise_read){.kind = MORTISE_READ_KV_COUNT,
                                     .tenant = l->tenant,
                                     .plugin = l->plugin,
@@ -222,7 +223,7 @@ static void finish_kv_decision(struct kv_look *l, bool full)
                  "the plugin already has %d keys, which is the limit; remove "
                  "one with a put without a value",
                  KEYS_MAX);
-    mortise_host_call_decided(a, full);
+    mortise_host_call_answer_weigh(a, full);
 }
 
 static bool is_kv_removal(const struct kv_look *l)
@@ -246,7 +247,7 @@ static void reserve_kv_room(struct kv_look *l, struct mortise_kv_room *k)
 static void on_kv_keys_recounted(struct mortise_read *r, int rv,
                                  const struct mortise_err *err)
 {
-    struct kv_look *l = MORTISE_OF(r, struct kv_look, read);
+    struct kv_look *l = MORTISE_CONTAINER_OF(r, struct kv_look, read);
     struct mortise_kv_room *k = find_kv_room(l->m, l->tenant, l->plugin);
 
     (void)err;
@@ -261,7 +262,7 @@ static void on_kv_keys_recounted(struct mortise_read *r, int rv,
 static void on_kv_key_read(struct mortise_read *r, int rv,
                            const struct mortise_err *err)
 {
-    struct kv_look *l = MORTISE_OF(r, struct kv_look, read);
+    struct kv_look *l = MORTISE_CONTAINER_OF(r, struct kv_look, read);
     struct mortise_kv_room *k = find_kv_room(l->m, l->tenant, l->plugin);
     bool is_there = rv != MORTISE_ENOTFOUND;
 
@@ -279,7 +280,7 @@ static void on_kv_key_read(struct mortise_read *r, int rv,
 static void on_kv_keys_counted(struct mortise_read *r, int rv,
                                const struct mortise_err *err)
 {
-    struct kv_look *l = MORTISE_OF(r, struct kv_look, read);
+    struct kv_look *l = MORTISE_CONTAINER_OF(r, struct kv_look, read);
     struct mortise_kv_room *k = find_kv_room(l->m, l->tenant, l->plugin);
 
     (void)err;
@@ -299,16 +300,16 @@ static void decide_kv_put(struct mortise_asked *a)
     struct kv_look *l;
 
     /* Secrets are stored only where the deployer keeps them. */
-    if (mortise_secret_store_is_in(a->m->secret_store, a->body)) {
+    if (mortise_secret_store_has_secret_in(a->m->secret_store, a->body)) {
         snprintf(a->words, sizeof a->words,
                  "the value contains a secret and would be stored; request the "
                  "secret again when you need it");
-        mortise_host_call_decided(a, true);
+        mortise_host_call_answer_weigh(a, true);
         return;
     }
     l = new_kv_look(a);
     if (l == NULL)
-        mortise_host_call_decided(a, false);
+        mortise_host_call_answer_weigh(a, false);
     else if (find_kv_room(l->m, l->tenant, l->plugin) == NULL)
         count_kv_keys(l, on_kv_keys_counted);
     else
@@ -317,11 +318,11 @@ static void decide_kv_put(struct mortise_asked *a)
 
 void mortise_kv_close(struct mortise *m)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     while ((e = mortise_table_first(&m->kv_rooms)) != NULL) {
         mortise_table_remove(&m->kv_rooms, e);
-        free_kv_room(MORTISE_OF(e, struct mortise_kv_room, entry));
+        free_kv_room(MORTISE_CONTAINER_OF(e, struct mortise_kv_room, entry));
     }
     mortise_table_finish(&m->kv_rooms);
 }
@@ -331,13 +332,13 @@ void mortise_kv_close(struct mortise *m)
 static void on_kv_value_read(struct mortise_read *r, int rv,
                              const struct mortise_err *err)
 {
-    struct kv_look *l = MORTISE_OF(r, struct kv_look, read);
+    struct kv_look *l = MORTISE_CONTAINER_OF(r, struct kv_look, read);
     json_t *value = NULL, *answer = NULL;
     struct mortise_err why = *err;
     struct mortise_asked *a;
 
     if (rv == MORTISE_OK)
-        rv = mortise_json_read(&value, l->text.p, l->text.n, &why);
+        rv = mortise_json_parse_written(&value, l->text.p, l->text.n, &why);
     else if (rv == MORTISE_ENOTFOUND)
         rv = MORTISE_OK;
     if (rv == MORTISE_OK) {

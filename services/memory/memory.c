@@ -62,9 +62,9 @@ static int32_t check_known_members(const struct mortise_asked *a,
         while (*k != NULL && strcmp(*k, name) != 0)
             k++;
         if (*k == NULL)
-            return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                      "a request of %s cannot have '%.64s'",
-                                      a->method_name, name);
+            return mortise_ask_format_error(
+                words, MORTISE_S_INVALID, "a request of %s cannot have '%.64s'",
+                a->method_name, name);
     }
     return MORTISE_S_OK;
 }
@@ -148,7 +148,7 @@ static int32_t check_memory_body(struct mortise_asked *a,
     const struct mortise_manifest *m = get_memory_plugin(a, &why);
     int rv = body == NULL ? mortise_nomem(&why)
              : m == NULL  ? why.code
-                          : mortise_traces_check(m, kind, body, &why);
+                          : mortise_traces_check_request(m, kind, body, &why);
 
     json_decref(body);
     if (m != NULL && rv == MORTISE_OK) {
@@ -157,10 +157,10 @@ static int32_t check_memory_body(struct mortise_asked *a,
         return MORTISE_S_OK;
     }
     if (rv == MORTISE_EINVAL && m != NULL)
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "not a valid request of %s: %.400s",
-                                  a->method_name, why.msg);
-    return mortise_ask_refuse(
+        return mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                        "not a valid request of %s: %.400s",
+                                        a->method_name, why.msg);
+    return mortise_ask_format_error(
         words, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_NOTFOUND,
         "%.400s", why.msg);
 }
@@ -194,7 +194,7 @@ static int32_t check_memory_write(struct mortise_asked *a, char *words)
 
     if (status == MORTISE_S_OK &&
         has_host_members(json_object_get(a->body, "traces")))
-        status = mortise_ask_refuse(
+        status = mortise_ask_format_error(
             words, MORTISE_S_INVALID,
             "the host sets `id` and `created_at` of a trace; remove them");
     return status == MORTISE_S_OK
@@ -215,9 +215,10 @@ static void start_memory_call(struct mortise_asked *a,
                               const struct mortise_call_kind *kind,
                               json_t *body)
 {
-    json_t *whole = body != NULL ? mortise_traces_body(body, a->live->tenant,
-                                                       mortise_now_ms())
-                                 : NULL;
+    json_t *whole =
+        body != NULL
+            ? mortise_traces_make_body(body, a->live->tenant, mortise_now_ms())
+            : NULL;
     struct mortise_buf text;
     struct mortise_err err;
     int rv;
@@ -283,7 +284,7 @@ static json_t *list_trace_ids(const json_t *traces)
 
 /* Copy the plugin's answer, and add `ids` and `usage`. */
 static json_t *encode_memory_answer(struct mortise_asked *a,
-                                    const struct mortise_host_call_served *how,
+                                    const struct mortise_host_call_result *how,
                                     bool is_write)
 {
     json_t *out = json_copy(mortise_json_unconst(how->output));
@@ -292,9 +293,9 @@ static json_t *encode_memory_answer(struct mortise_asked *a,
     if (!failed && is_write)
         failed = json_object_set_new(
             out, "ids", list_trace_ids(json_object_get(a->told, "traces")));
-    if (!failed && !mortise_usage_is_none(how->usage))
-        failed =
-            json_object_set_new(out, "usage", mortise_usage_json(how->usage));
+    if (!failed && !mortise_usage_is_empty(how->usage))
+        failed = json_object_set_new(out, "usage",
+                                     mortise_usage_to_json(how->usage));
     if (!failed)
         return out;
     json_decref(out);
@@ -302,7 +303,7 @@ static json_t *encode_memory_answer(struct mortise_asked *a,
 }
 
 static void finish_memory_call(struct mortise_asked *a,
-                               const struct mortise_host_call_served *how,
+                               const struct mortise_host_call_result *how,
                                const struct mortise_call_kind *kind)
 {
     struct mortise_err why;
@@ -325,13 +326,13 @@ static void finish_memory_call(struct mortise_asked *a,
 }
 
 static void finish_memory_read(struct mortise_asked *a,
-                               const struct mortise_host_call_served *how)
+                               const struct mortise_host_call_result *how)
 {
     finish_memory_call(a, how, &mortise_call_recall);
 }
 
 static void finish_memory_write(struct mortise_asked *a,
-                                const struct mortise_host_call_served *how)
+                                const struct mortise_host_call_result *how)
 {
     finish_memory_call(a, how, &mortise_call_remember);
 }

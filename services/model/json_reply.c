@@ -24,8 +24,8 @@ struct validate_json_reply {
 static int open_reply_schema(struct validate_json_reply *j, struct mortise *m,
                              const json_t *response, struct mortise_err *err)
 {
-    const struct mortise_schema_world world = {.patterns =
-                                                   MORTISE_PATTERNS_FOREIGN};
+    const struct mortise_schema_options world = {.patterns =
+                                                     MORTISE_PATTERNS_FOREIGN};
     json_t *schema = json_object_get(response, "schema");
     char where[128];
     struct mortise_err why;
@@ -35,8 +35,8 @@ static int open_reply_schema(struct validate_json_reply *j, struct mortise *m,
     j->schema = NULL;
     if (schema == NULL)
         return MORTISE_OK;
-    rv = mortise_schema_compile_in(&j->schema, &j->arena, schema, &world, where,
-                                   sizeof where, &why);
+    rv = mortise_schema_compile_with(&j->schema, &j->arena, schema, &world,
+                                     where, sizeof where, &why);
     if (rv == MORTISE_OK)
         return rv;
     mortise_arena_finish(&j->arena);
@@ -159,16 +159,16 @@ static int validate_json_reply(struct mortise *m, const json_t *response,
         return rv;
     rv = mortise_schema_check(j.schema, value, err);
     if (rv == MORTISE_OK) {
-        *out = mortise_schema_normal(j.schema, value, 0);
+        *out = mortise_schema_normalize(j.schema, value, 0);
         rv = *out != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     close_reply_schema(&j);
     return rv == MORTISE_ELIMIT ? MORTISE_EINVAL : rv;
 }
 
-int mortise_json_reply_read(struct mortise *m, const json_t *response,
-                            const json_t *reply, json_t **out,
-                            struct mortise_err *err)
+int mortise_json_reply_parse(struct mortise *m, const json_t *response,
+                             const json_t *reply, json_t **out,
+                             struct mortise_err *err)
 {
     struct mortise_buf text;
     json_t *value = NULL;

@@ -12,8 +12,8 @@ int mortise_json_reply_check(struct mortise *m, const json_t *response,
 /* Parse and validate the JSON in a reply's text by the schema of `response`;
  * *out is a new reference to the value as typed by the schema.  MORTISE_EINVAL:
  * the text is not JSON, or does not match the schema. */
-int mortise_json_reply_read(struct mortise *m, const json_t *response,
-                            const json_t *reply, json_t **out,
-                            struct mortise_err *err);
+int mortise_json_reply_parse(struct mortise *m, const json_t *response,
+                             const json_t *reply, json_t **out,
+                             struct mortise_err *err);
 
 #endif

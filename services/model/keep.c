@@ -14,7 +14,7 @@
 static int32_t reject_keep(char *words, const struct mortise_asked *a,
                            const struct mortise_err *why)
 {
-    return mortise_ask_refuse(
+    return mortise_ask_format_error(
         words,
         why->code == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID,
         "not a valid request of %s: %.400s", a->method_name, why->msg);
@@ -25,8 +25,8 @@ static int32_t check_kept_request(struct mortise_asked *a, char *words)
     struct mortise_err why;
 
     if (a->call->node->conversation == NULL)
-        return mortise_ask_refuse(words, MORTISE_S_DENIED,
-                                  "the node has no conversation");
+        return mortise_ask_format_error(words, MORTISE_S_DENIED,
+                                        "the node has no conversation");
     if (mortise_conversation_check(a->m, MORTISE_CONVERSATION_KEEP, a->body,
                                    &why) != MORTISE_OK)
         return reject_keep(words, a, &why);
@@ -39,10 +39,11 @@ static int32_t check_kept_request(struct mortise_asked *a, char *words)
 
 static void store_conversation(struct mortise_asked *a)
 {
-    struct mortise_ongoing *c = a->call;
+    struct mortise_plugin_call *c = a->call;
 
     json_decref(c->conversation);
-    c->conversation = mortise_secret_store_masked(a->m->secret_store, a->told);
+    c->conversation =
+        mortise_secret_store_mask_json(a->m->secret_store, a->told);
     a->told = NULL;
     if (c->conversation != NULL)
         mortise_host_call_answer(a, MORTISE_S_OK, json_null(), "");

@@ -63,8 +63,8 @@ get_called_model(const struct mortise_asked *a)
 {
     const struct mortise_node *node = a->call->node; /* NULL: no run */
 
-    return mortise_model_for(get_models(a), get_requested_alias(a),
-                             node != NULL ? node->complexity : NAN);
+    return mortise_model_choose(get_models(a), get_requested_alias(a),
+                                node != NULL ? node->complexity : NAN);
 }
 
 static const struct mortise_graph *get_node_tools(const struct mortise_asked *a)
@@ -78,7 +78,7 @@ static int32_t model_check_status(const struct mortise_asked *a, char *words,
 {
     if (rv == MORTISE_OK)
         return MORTISE_S_OK;
-    return mortise_ask_refuse(
+    return mortise_ask_format_error(
         words, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID,
         "not a valid request of %s: %.400s", a->method_name, why->msg);
 }
@@ -91,15 +91,16 @@ static int32_t check_model_alias(struct mortise_asked *a, char *words)
     struct mortise_err why;
 
     if (alias != NULL && !mortise_body_is_text(alias))
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "'alias' must be a string without a NUL");
-    if (mortise_model_need(get_models(a), get_requested_alias(a), &why) !=
+        return mortise_ask_format_error(
+            words, MORTISE_S_INVALID, "'alias' must be a string without a NUL");
+    if (mortise_model_check(get_models(a), get_requested_alias(a), &why) !=
         MORTISE_OK)
-        return mortise_ask_refuse(words, MORTISE_S_NOTFOUND, "%.400s", why.msg);
+        return mortise_ask_format_error(words, MORTISE_S_NOTFOUND, "%.400s",
+                                        why.msg);
     man = mortise_plugins_find(a->m->plugins, get_called_model(a)->provider,
                                &why);
     if (man == NULL)
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(
             words,
             why.code == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_NOTFOUND,
             "%.400s", why.msg);
@@ -121,7 +122,7 @@ static int check_model_tools(const struct mortise_asked *a,
 static int check_turn(struct mortise_asked *a, struct mortise_err *why)
 {
     struct mortise_turn *turn;
-    int rv = mortise_turns_make(a, &turn, why);
+    int rv = mortise_turns_get_or_create(a, &turn, why);
 
     a->made = turn;
     return rv;
@@ -136,8 +137,8 @@ static int32_t check_pruned(const struct mortise_asked *a, char *words)
     return json_object_get(a->body, "prune") == NULL ||
                    mortise_turn_count_omitted(a->made) > (uint64_t)beyond
                ? MORTISE_S_OK
-               : mortise_ask_refuse(words, MORTISE_S_NOTFOUND,
-                                    "no more messages can be omitted");
+               : mortise_ask_format_error(words, MORTISE_S_NOTFOUND,
+                                          "no more messages can be omitted");
 }
 
 static int32_t check_chat(struct mortise_asked *a, char *words)
@@ -195,7 +196,7 @@ static json_t *encode_model_event(const struct mortise_asked *a,
     used.amount[MORTISE_USED_OUTPUT] = output;
     if (json_is_true(json_object_get(a->body, "cache")))
         used.amount[MORTISE_USED_CACHE_WRITE] = used.amount[MORTISE_USED_INPUT];
-    mortise_model_cost(model, &used, &used.amount[MORTISE_USED_USD]);
+    mortise_model_compute_cost(model, &used, &used.amount[MORTISE_USED_USD]);
     memcpy(most, used.amount, sizeof used.amount);
     return value != NULL
                ? json_pack("{s:s, s:o}", "alias", model->alias, name, value)
@@ -205,7 +206,7 @@ static json_t *encode_model_event(const struct mortise_asked *a,
 static json_t *encode_chat_event(const struct mortise_asked *a,
                                  uint64_t most[MORTISE_USED_N])
 {
-    size_t n = mortise_turn_size(a->made);
+    size_t n = mortise_turn_estimate_size(a->made);
     json_t *news = mortise_turn_list_new(a), *out;
 
     if (json_is_true(json_object_get(a->body, "tools")))
@@ -249,9 +250,9 @@ static int put_plugin_tools(json_t *body, const json_t *tools)
         json_t *one = json_copy(mortise_json_unconst(tool));
 
         if (rv == 0)
-            rv = json_object_set_new(
-                one, "parameters",
-                mortise_json_parameters(json_object_get(tool, "parameters")));
+            rv = json_object_set_new(one, "parameters",
+                                     mortise_json_make_parameters(
+                                         json_object_get(tool, "parameters")));
         if (rv == 0)
             rv = json_array_append(list, one);
         json_decref(one);
@@ -304,7 +305,7 @@ static int write_chat_messages(const struct mortise_asked *a,
     }
     mortise_buf_puts(text, ",\"messages\":[");
     if (rv == MORTISE_OK)
-        rv = mortise_turn_write(a->made, a->told, text);
+        rv = mortise_turn_append_json(a->made, a->told, text);
     mortise_buf_puts(text, "]}");
     return rv;
 }
@@ -365,7 +366,7 @@ static json_t *get_requested_models(const struct mortise_asked *a)
 
 /* Encode the usage by model; NULL: memory ran out. */
 static json_t *encode_call_usage(const struct mortise_asked *a,
-                                 const struct mortise_host_call_served *how)
+                                 const struct mortise_host_call_result *how)
 {
     const struct mortise_model_alias *model = get_called_model(a);
     struct mortise_usage used = *how->usage; /* its models are borrowed */
@@ -374,11 +375,12 @@ static json_t *encode_call_usage(const struct mortise_asked *a,
     if (used.amount[MORTISE_USED_CALLS] == 0)
         used.amount[MORTISE_USED_CALLS] = 1; /* failed calls count, too */
     if (used.amount[MORTISE_USED_USD] == 0)
-        mortise_model_cost(model, &used, &used.amount[MORTISE_USED_USD]);
+        mortise_model_compute_cost(model, &used,
+                                   &used.amount[MORTISE_USED_USD]);
     if (used.models != NULL)
-        return mortise_usage_json(&used);
+        return mortise_usage_to_json(&used);
     used.models = get_requested_models(a);
-    out = used.models != NULL ? mortise_usage_json(&used) : NULL;
+    out = used.models != NULL ? mortise_usage_to_json(&used) : NULL;
     json_decref(used.models);
     return out;
 }
@@ -407,7 +409,7 @@ static int put_left_out_count(const struct mortise_asked *a, json_t *to)
  * arrived since. */
 static int put_run_messages(const struct mortise_asked *a, json_t *to)
 {
-    const struct mortise_ongoing *c = a->call;
+    const struct mortise_plugin_call *c = a->call;
     int rv = 0;
 
     if (json_array_size(a->told) > 0)
@@ -435,7 +437,7 @@ static int put_reply_json(struct mortise_asked *a, json_t *to,
 
     if (response == NULL || !is_complete_reply(reply))
         return MORTISE_OK;
-    rv = mortise_json_reply_read(a->m, response, reply, &value, &why);
+    rv = mortise_json_reply_parse(a->m, response, reply, &value, &why);
     if (rv == MORTISE_OK)
         rv = json_object_set_new(to, "json", value);
     else if (rv == MORTISE_EINVAL)
@@ -470,7 +472,7 @@ static void answer_model_error(struct mortise_asked *a, const char *code,
         put_milliseconds(error, "retry_after_ms", retry_after_ms) != 0)
         mortise_json_clear_ref(&error);
     if (error != NULL)
-        error = mortise_secret_store_masked(a->m->secret_store, error);
+        error = mortise_secret_store_mask_json(a->m->secret_store, error);
     out = error != NULL ? json_pack("{s:s, s:o, s:O}", "alias",
                                     get_called_model(a)->alias, "error", error,
                                     "usage", usage)
@@ -585,7 +587,7 @@ static const char *describe_empty_reply(const json_t *reply)
 
 /* The provider's call ended: check its output and answer the caller. */
 static void finish_model_call(struct mortise_asked *a,
-                              const struct mortise_host_call_served *how,
+                              const struct mortise_host_call_result *how,
                               enum mortise_conversation_part what)
 {
     struct mortise_err why = {.code = MORTISE_OK};
@@ -630,13 +632,13 @@ static void finish_model_call(struct mortise_asked *a,
 }
 
 static void finish_chat(struct mortise_asked *a,
-                        const struct mortise_host_call_served *how)
+                        const struct mortise_host_call_result *how)
 {
     finish_model_call(a, how, MORTISE_CONVERSATION_REPLY);
 }
 
 static void finish_embed(struct mortise_asked *a,
-                         const struct mortise_host_call_served *how)
+                         const struct mortise_host_call_result *how)
 {
     finish_model_call(a, how, MORTISE_CONVERSATION_VECTORS);
 }

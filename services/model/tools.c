@@ -28,9 +28,9 @@ static int32_t check_tool_list(struct mortise_asked *a, char *words)
 {
     return json_object_size(a->body) == 0
                ? MORTISE_S_OK
-               : mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                    "a request of %s must be {}",
-                                    a->method_name);
+               : mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                          "a request of %s must be {}",
+                                          a->method_name);
 }
 
 /* Put the real name and the effect of the i-th offered tool. */
@@ -52,10 +52,11 @@ static int put_tool_details(json_t *to, const struct mortise_graph *tools,
 static bool is_tool_offered(const struct mortise_asked *a,
                             const struct mortise_graph *tools, size_t i)
 {
-    const struct mortise_ongoing *c = a->call;
+    const struct mortise_plugin_call *c = a->call;
 
     return i >= tools->n_offered || c->live == NULL || c->live->run == NULL ||
-           mortise_run_offers(c->live->run, a->run_call, tools->offers[i].tool);
+           mortise_run_is_tool_offered(c->live->run, a->run_call,
+                                       tools->offers[i].tool);
 }
 
 /* Encode the list for models, with the details of each tool if `whole`.  NULL:
@@ -88,7 +89,7 @@ int mortise_tools_write(const struct mortise_asked *a, struct mortise_buf *text)
     int rv;
 
     if (live == NULL || live->run == NULL ||
-        !mortise_run_narrows(live->run, a->run_call)) {
+        !mortise_run_has_excluded_tools(live->run, a->run_call)) {
         mortise_buf_puts(text, a->call->node->tools->offered);
         return MORTISE_OK;
     }
@@ -107,7 +108,7 @@ static void start_tool_list(struct mortise_asked *a)
 }
 
 const struct mortise_host_call_method mortise_host_call_tool_list = {
-    .effect = MORTISE_HOST_CALL_LOOK,
+    .effect = MORTISE_HOST_CALL_CHEAP_READ,
     .check = check_tool_list,
     .start = start_tool_list,
 };
@@ -124,19 +125,20 @@ static int32_t check_tool_invoke(struct mortise_asked *a, char *words)
         !json_is_object(json_object_get(body, "arguments")) ||
         (id != NULL && !mortise_body_is_text(id)) ||
         json_object_size(body) != 2 + (size_t)(id != NULL))
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(
             words, MORTISE_S_INVALID,
             "a request of %s must be {tool, arguments, tool_use_id?}",
             a->method_name);
-    if (plans && mortise_graph_planner(a->call->node->tools) == NULL)
-        return mortise_ask_refuse(words, MORTISE_S_DENIED,
-                                  "the node has no planner");
+    if (plans && mortise_graph_find_planner(a->call->node->tools) == NULL)
+        return mortise_ask_format_error(words, MORTISE_S_DENIED,
+                                        "the node has no planner");
     if (a->call->node->tools == NULL)
-        return mortise_ask_refuse(words, MORTISE_S_DENIED,
-                                  "the node has no tools");
+        return mortise_ask_format_error(words, MORTISE_S_DENIED,
+                                        "the node has no tools");
     if (id != NULL &&
         mortise_turns_mark_invoked(a, json_string_value(id)) != MORTISE_OK)
-        return mortise_ask_refuse(words, MORTISE_S_NOMEM, "out of memory");
+        return mortise_ask_format_error(words, MORTISE_S_NOMEM,
+                                        "out of memory");
     a->alias = json_incref(mortise_json_unconst(id));
     json_object_del(body, "tool_use_id"); /* not its identity */
     return MORTISE_S_OK;

@@ -45,7 +45,7 @@ struct mortise_turn {
 
 /* The turns of a call. */
 struct turns {
-    struct mortise_kept kept; /* must be the first member */
+    struct mortise_graph_sweep kept; /* must be the first member */
     const struct mortise_mem *mem;
     struct mortise_turn *list;
     json_t *invoked; /* {ID: true}: calls that the run executes (5); or NULL */
@@ -67,7 +67,7 @@ static void free_turn(struct mortise_turn *t)
     mortise_release(t->mem, t, sizeof *t);
 }
 
-static void free_turns(struct mortise_kept *kept)
+static void free_turns(struct mortise_graph_sweep *kept)
 {
     struct turns *all = (struct turns *)kept;
     struct mortise_turn *t;
@@ -82,7 +82,7 @@ static void free_turns(struct mortise_kept *kept)
 
 static struct turns *get_call_turns(const struct mortise_asked *a)
 {
-    struct mortise_ongoing *c = a->call;
+    struct mortise_plugin_call *c = a->call;
     struct turns *all = (struct turns *)c->kept;
 
     if (all != NULL)
@@ -309,7 +309,7 @@ static size_t measure_messages(const struct mortise_mem *mem,
     size_t n = 0;
 
     for (; from < to; from++) {
-        char *text = mortise_json_text(mem, json_array_get(list, from));
+        char *text = mortise_json_to_text(mem, json_array_get(list, from));
 
         if (text == NULL)
             return SIZE_MAX;
@@ -443,7 +443,7 @@ static int find_base_conversation(const struct mortise_asked *a,
     if (a->call->node->conversation == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
                             "at /continue: the node has no conversation");
-    t->base = mortise_run_conversation(a->live->run, a->run_call);
+    t->base = mortise_run_get_conversation(a->live->run, a->run_call);
     return t->base != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
@@ -489,8 +489,9 @@ static int fill_turn(const struct mortise_asked *a, const struct turns *all,
     return rv;
 }
 
-int mortise_turns_make(const struct mortise_asked *a, struct mortise_turn **out,
-                       struct mortise_err *err)
+int mortise_turns_get_or_create(const struct mortise_asked *a,
+                                struct mortise_turn **out,
+                                struct mortise_err *err)
 {
     const char *name = a->name != NULL ? json_string_value(a->name) : NULL;
     struct turns *all = get_call_turns(a);
@@ -605,8 +606,8 @@ static void put_turn_text(struct mortise_buf *out,
     *any = true;
 }
 
-int mortise_turn_write(struct mortise_turn *t, const json_t *told,
-                       struct mortise_buf *out)
+int mortise_turn_append_json(struct mortise_turn *t, const json_t *told,
+                             struct mortise_buf *out)
 {
     struct chain chain;
     struct mortise_buf last;
@@ -629,7 +630,7 @@ int mortise_turn_write(struct mortise_turn *t, const json_t *told,
 
 /* ---- sizes and events --------------------------------------------------- */
 
-size_t mortise_turn_size(struct mortise_turn *t)
+size_t mortise_turn_estimate_size(struct mortise_turn *t)
 {
     int64_t n = (int64_t)get_request_text(t)->n + t->images;
 
@@ -838,12 +839,12 @@ json_t *mortise_turns_list_sent(const struct mortise_asked *a, const char *name,
     }
     mortise_buf_init(&text, t->mem);
     mortise_buf_put(&text, "[", 1);
-    rv = mortise_turn_write(t, t->told, &text);
+    rv = mortise_turn_append_json(t, t->told, &text);
     mortise_buf_put(&text, "]", 1);
     if (rv != MORTISE_OK || text.failed)
         mortise_nomem(err);
     else
-        mortise_json_read(&out, text.p, text.n, err);
+        mortise_json_parse_written(&out, text.p, text.n, err);
     mortise_buf_finish(&text);
     return out;
 }

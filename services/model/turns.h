@@ -16,14 +16,15 @@ struct mortise_turn;
 /* Get the turn of a model.call/1 request whose body was checked; create it if
  * it does not exist.  MORTISE_EINVAL: the turn to continue, the result of a
  * tool call or the node's conversation is missing. */
-int mortise_turns_make(const struct mortise_asked *a, struct mortise_turn **out,
-                       struct mortise_err *err);
+int mortise_turns_get_or_create(const struct mortise_asked *a,
+                                struct mortise_turn **out,
+                                struct mortise_err *err);
 /* Append the whole conversation of a turn as JSON without brackets, followed by
  * `told`, a list of messages or NULL.  MORTISE_ENOMEM. */
-int mortise_turn_write(struct mortise_turn *t, const json_t *told,
-                       struct mortise_buf *out);
+int mortise_turn_append_json(struct mortise_turn *t, const json_t *told,
+                             struct mortise_buf *out);
 /* Estimate the bytes of that text, as the model charges for it. */
-size_t mortise_turn_size(struct mortise_turn *t);
+size_t mortise_turn_estimate_size(struct mortise_turn *t);
 /* The run executes the tool call with this id, so its result has an event of
  * its own.  MORTISE_ENOMEM. */
 int mortise_turns_mark_invoked(const struct mortise_asked *a, const char *id);

@@ -43,13 +43,13 @@ static const char *const system_reads[] = {
 /* ---- finding programs --------------------------------------------------- */
 
 int mortise_launching_find(const struct mortise_asked *a, const char *name,
-                           struct mortise_launched *out,
+                           struct mortise_launch_target *out,
                            struct mortise_err *err)
 {
     const struct mortise_deployment *d = a->m->settings.deployment;
-    int rv = mortise_program_granted(d, a->manifest, a->as, name, "*", err);
+    int rv = mortise_program_check_grant(d, a->manifest, a->as, name, "*", err);
 
-    *out = (struct mortise_launched){0};
+    *out = (struct mortise_launch_target){0};
     return rv == MORTISE_OK
                ? mortise_program_find(&d->programs, name, &out->program, err)
                : rv;
@@ -57,7 +57,7 @@ int mortise_launching_find(const struct mortise_asked *a, const char *name,
 
 int mortise_launching_find_server(const struct mortise_asked *a,
                                   const char *name,
-                                  struct mortise_launched *out,
+                                  struct mortise_launch_target *out,
                                   struct mortise_err *err)
 {
     const struct mortise_deployment *d = a->m->settings.deployment;
@@ -65,11 +65,12 @@ int mortise_launching_find_server(const struct mortise_asked *a,
     char granted[256];
     int rv;
 
-    *out = (struct mortise_launched){0};
+    *out = (struct mortise_launch_target){0};
     snprintf(granted, sizeof granted, "mcp:%s", name);
-    rv = mortise_program_granted(d, a->manifest, a->as, granted, "mcp:*", err);
+    rv = mortise_program_check_grant(d, a->manifest, a->as, granted, "mcp:*",
+                                     err);
     if (rv == MORTISE_OK)
-        rv = mortise_mcp_program(servers, name, &out->program, err);
+        rv = mortise_mcp_find_program(servers, name, &out->program, err);
     if (rv == MORTISE_OK)
         out->env = mortise_mcp_find(servers, name)->env;
     return rv;
@@ -77,10 +78,10 @@ int mortise_launching_find_server(const struct mortise_asked *a,
 
 /* ---- secrets ------------------------------------------------------------ */
 
-int mortise_launching_await(struct mortise_asked *a,
-                            const struct mortise_launched *what,
-                            void (*then)(struct mortise_asked *a),
-                            struct mortise_err *err)
+int mortise_launching_await_secrets(struct mortise_asked *a,
+                                    const struct mortise_launch_target *what,
+                                    void (*then)(struct mortise_asked *a),
+                                    struct mortise_err *err)
 {
     const char **names =
         mortise_alloc(a->m->mem, (what->env.n + 1) * sizeof *names);
@@ -90,7 +91,7 @@ int mortise_launching_await(struct mortise_asked *a,
     if (names == NULL)
         return mortise_nomem(err);
     for (size_t i = 0; i < what->env.n; i++) {
-        names[n] = mortise_secret_name(what->env.list[i].value);
+        names[n] = mortise_secret_get_name(what->env.list[i].value);
         n += names[n] != NULL;
     }
     rv = mortise_secret_await(a, names, n, then, err);
@@ -108,7 +109,7 @@ static void put_launch_word(struct mortise_buf *b, const char *name,
     mortise_buf_put(b, value, strlen(value) + 1);
 }
 
-void mortise_launching_put_variable(struct mortise_buf *b, const char *name,
+void mortise_launching_add_variable(struct mortise_buf *b, const char *name,
                                     const char *value)
 {
     mortise_buf_puts(b, "env=");
@@ -145,7 +146,7 @@ static void put_launch_files(struct mortise_buf *b,
         put_launch_path(b, "write", p->write.list[i]);
 }
 
-const char *mortise_launching_dir(const struct mortise_program *p)
+const char *mortise_launching_get_dir(const struct mortise_program *p)
 {
     if (p->dir != NULL)
         return p->dir;
@@ -194,9 +195,9 @@ static unsigned choose_program_user(const char *store,
     uint32_t n;
 
     mortise_hasher_init(&h);
-    mortise_hasher_str(&h, "user of a program");
-    mortise_hasher_str(&h, realpath(store, whole) != NULL ? whole : store);
-    mortise_hasher_str(&h, p->name);
+    mortise_hasher_add_str(&h, "user of a program");
+    mortise_hasher_add_str(&h, realpath(store, whole) != NULL ? whole : store);
+    mortise_hasher_add_str(&h, p->name);
     mortise_hasher_final(&h, digest);
     memcpy(&n, digest, sizeof n);
     return FIRST_USER + n % (LAST_USER - FIRST_USER + 1);
@@ -205,7 +206,7 @@ static unsigned choose_program_user(const char *store,
 /* Only root can run programs as another user.  A user that the deployment names
  * opens files by its own permissions.  A chosen user owns none of the files
  * that the deployment grants, so "opens" lets the worker open them for it. */
-void mortise_launching_put_user(struct mortise_buf *b, const char *store,
+void mortise_launching_add_user(struct mortise_buf *b, const char *store,
                                 const struct mortise_program *p)
 {
     char user[64];
@@ -224,7 +225,7 @@ void mortise_launching_put_user(struct mortise_buf *b, const char *store,
     put_launch_word(b, "user", user);
 }
 
-int mortise_launching_put_program(struct mortise_buf *b,
+int mortise_launching_add_program(struct mortise_buf *b,
                                   const struct mortise_asked *a,
                                   const struct mortise_program *p,
                                   struct mortise_err *err)
@@ -238,9 +239,9 @@ int mortise_launching_put_program(struct mortise_buf *b,
         rv = put_program_from_path(b, p->path, err);
     for (size_t i = 0; i < p->n_args; i++)
         put_launch_word(b, "arg", p->args[i]);
-    put_launch_path(b, "cwd", mortise_launching_dir(p));
+    put_launch_path(b, "cwd", mortise_launching_get_dir(p));
     put_launch_files(b, p);
-    mortise_launching_put_user(b, a->m->settings.store, p);
+    mortise_launching_add_user(b, a->m->settings.store, p);
     if (!p->online)
         put_launch_word(b, "offline", "");
     if (p->memory > 0) {
@@ -250,12 +251,12 @@ int mortise_launching_put_program(struct mortise_buf *b,
     return rv;
 }
 
-void mortise_launching_put_arg(struct mortise_buf *b, const char *arg)
+void mortise_launching_add_arg(struct mortise_buf *b, const char *arg)
 {
     put_launch_word(b, "arg", arg);
 }
 
-void mortise_launching_put_defaults(struct mortise_buf *b,
+void mortise_launching_add_defaults(struct mortise_buf *b,
                                     bool (*has)(const void *ud,
                                                 const char *name),
                                     const void *ud)
@@ -265,16 +266,16 @@ void mortise_launching_put_defaults(struct mortise_buf *b,
 
     for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
         if (!has(ud, defaults[i][0]))
-            mortise_launching_put_variable(b, defaults[i][0], defaults[i][1]);
+            mortise_launching_add_variable(b, defaults[i][0], defaults[i][1]);
 }
 
-int mortise_launching_put_secret(struct mortise_buf *b,
+int mortise_launching_add_secret(struct mortise_buf *b,
                                  const struct mortise_asked *a,
                                  const char *name, const char *reference,
                                  struct mortise_err *err)
 {
     struct mortise_secret_store *secrets = a->m->secret_store;
-    const char *secret = mortise_secret_name(reference);
+    const char *secret = mortise_secret_get_name(reference);
     size_t lead = (size_t)(secret - reference) - strlen("secret://");
     char *value;
     int rv = mortise_secret_store_get(secrets, secret, &value, err);
@@ -286,7 +287,7 @@ int mortise_launching_put_secret(struct mortise_buf *b,
     mortise_buf_puts(b, "=");
     mortise_buf_put(b, reference, lead);
     mortise_buf_put(b, value, strlen(value) + 1);
-    mortise_secret_store_give_back(secrets, value);
+    mortise_secret_store_release(secrets, value);
     return MORTISE_OK;
 }
 
@@ -300,21 +301,21 @@ static bool is_server_variable(const void *ud, const char *name)
     return false;
 }
 
-int mortise_launching_put_all(struct mortise_buf *b,
+int mortise_launching_add_all(struct mortise_buf *b,
                               const struct mortise_asked *a,
-                              const struct mortise_launched *what,
+                              const struct mortise_launch_target *what,
                               struct mortise_err *err)
 {
-    int rv = mortise_launching_put_program(b, a, what->program, err);
+    int rv = mortise_launching_add_program(b, a, what->program, err);
 
-    mortise_launching_put_defaults(b, is_server_variable, &what->env);
+    mortise_launching_add_defaults(b, is_server_variable, &what->env);
     for (size_t i = 0; rv == MORTISE_OK && i < what->env.n; i++) {
         const struct mortise_mcp_text *v = &what->env.list[i];
 
-        if (mortise_secret_name(v->value) != NULL)
-            rv = mortise_launching_put_secret(b, a, v->name, v->value, err);
+        if (mortise_secret_get_name(v->value) != NULL)
+            rv = mortise_launching_add_secret(b, a, v->name, v->value, err);
         else
-            mortise_launching_put_variable(b, v->name, v->value);
+            mortise_launching_add_variable(b, v->name, v->value);
     }
     return rv;
 }
@@ -325,7 +326,7 @@ void mortise_launching_wipe(struct mortise_buf *b)
         explicit_bzero(b->p, b->n);
 }
 
-int32_t mortise_launching_status(int rv)
+int32_t mortise_launching_map_error(int rv)
 {
     switch (rv) {
     case MORTISE_ECONFIG:

@@ -109,7 +109,7 @@ static int32_t check_run_members(const struct mortise_asked *a, char *words)
         (json_object_get(a->body, "stdin") == NULL ||
          json_object_get(a->body, "json") == NULL))
         return mortise_body_check_secrets(a, "secret_env", words);
-    return mortise_ask_refuse(
+    return mortise_ask_format_error(
         words, MORTISE_S_INVALID,
         "a program must be named, and can have at most one of stdin and json");
 }
@@ -123,7 +123,7 @@ static int find_run_program(const struct mortise_asked *a,
                             const struct mortise_program **out,
                             struct mortise_err *err)
 {
-    struct mortise_launched what;
+    struct mortise_launch_target what;
     int rv = mortise_launching_find(
         a, json_string_value(json_object_get(a->body, "program")), &what, err);
 
@@ -138,12 +138,13 @@ static int32_t check_run_program(const struct mortise_asked *a, char *words)
     int rv = find_run_program(a, &program, &err);
 
     if (rv != MORTISE_OK)
-        return mortise_ask_refuse(words, mortise_launching_status(rv), "%.500s",
-                                  err.msg);
+        return mortise_ask_format_error(words, mortise_launching_map_error(rv),
+                                        "%.500s", err.msg);
     return !is_reading_program(a->body) ||
-                   mortise_program_only_reads(program, &err) == MORTISE_OK
+                   mortise_program_check_read_only(program, &err) == MORTISE_OK
                ? MORTISE_S_OK
-               : mortise_ask_refuse(words, MORTISE_S_DENIED, "%.500s", err.msg);
+               : mortise_ask_format_error(words, MORTISE_S_DENIED, "%.500s",
+                                          err.msg);
 }
 
 static int32_t check_process_run(struct mortise_asked *a, char *words)
@@ -166,7 +167,7 @@ static int put_secret_variables(struct mortise_buf *b,
     json_object_foreach(
         mortise_json_unconst(json_object_get(a->body, "secret_env")), name, one)
     {
-        rv = mortise_launching_put_secret(b, a, name, json_string_value(one),
+        rv = mortise_launching_add_secret(b, a, name, json_string_value(one),
                                           err);
         if (rv != MORTISE_OK)
             return rv;
@@ -190,22 +191,22 @@ static void put_run_environment(struct mortise_buf *b,
     const char *name;
     json_t *value;
 
-    mortise_launching_put_defaults(b, is_requested_variable, a);
+    mortise_launching_add_defaults(b, is_requested_variable, a);
     if (a->key[0] != '\0')
-        mortise_launching_put_variable(b, idempotency_variable, a->key);
+        mortise_launching_add_variable(b, idempotency_variable, a->key);
     json_object_foreach(mortise_json_unconst(json_object_get(a->body, "env")),
                         name, value)
-        mortise_launching_put_variable(b, name, json_string_value(value));
+        mortise_launching_add_variable(b, name, json_string_value(value));
 }
 
 static int put_run_words(struct mortise_buf *b, const struct mortise_asked *a,
                          const struct mortise_program *p,
                          struct mortise_err *err)
 {
-    int rv = mortise_launching_put_program(b, a, p, err);
+    int rv = mortise_launching_add_program(b, a, p, err);
 
     MORTISE_JSON_EACH (one, i, json_object_get(a->body, "args"))
-        mortise_launching_put_arg(b, json_string_value(one));
+        mortise_launching_add_arg(b, json_string_value(one));
     put_run_environment(b, a);
     return rv == MORTISE_OK ? put_secret_variables(b, a, err) : rv;
 }
@@ -218,11 +219,12 @@ static int put_output_bytes(json_t *to, const char *name, const char *p,
 {
     char coded[32];
 
-    if (mortise_utf8_valid(p, n))
+    if (mortise_utf8_is_valid(p, n))
         return json_object_set_new(to, name,
                                    json_stringn_nocheck(p != NULL ? p : "", n));
     snprintf(coded, sizeof coded, "%s_base64", name);
-    return json_object_set_new(to, coded, mortise_body_base64(p, n, mem));
+    return json_object_set_new(to, coded,
+                               mortise_body_encode_base64(p, n, mem));
 }
 
 static json_t *encode_program_result(const struct mortise_asked *a,
@@ -255,10 +257,10 @@ static json_t *encode_exit_evidence(const struct mortise_asked *a,
 {
     struct mortise_process_end first = *end;
 
-    first.n_output =
-        mortise_utf8_cut(first.output, first.n_output, EVIDENCE_BYTES);
-    first.n_errors =
-        mortise_utf8_cut(first.errors, first.n_errors, EVIDENCE_BYTES);
+    first.n_output = mortise_utf8_get_prefix_size(first.output, first.n_output,
+                                                  EVIDENCE_BYTES);
+    first.n_errors = mortise_utf8_get_prefix_size(first.errors, first.n_errors,
+                                                  EVIDENCE_BYTES);
     return json_pack("{s:s, s:o*}", "cause", a->words, "answer",
                      encode_program_result(a, &first));
 }
@@ -333,14 +335,14 @@ static int start_run_process(struct mortise_asked *a,
 {
     const json_t *text = json_object_get(a->body, "stdin");
     const json_t *json = json_object_get(a->body, "json");
-    char *made = json != NULL ? mortise_json_text(a->m->mem, json) : NULL;
+    char *made = json != NULL ? mortise_json_to_text(a->m->mem, json) : NULL;
     struct mortise_process_request r = {
         .worker = a->m->settings.worker,
         .words = words->p,
         .n_words = words->n,
         .input = made != NULL ? made : json_string_value(text),
         .n_input = made != NULL ? strlen(made) : json_string_length(text),
-        .mask = mortise_secret_store_mask(a->m->secret_store),
+        .mask = mortise_secret_store_get_mask(a->m->secret_store),
         .timeout_ms = get_run_timeout_ms(a),
         .output_max =
             (size_t)json_integer_value(json_object_get(a->body, "max_output")),
@@ -380,7 +382,7 @@ static void launch_program(struct mortise_asked *a)
     a->doubtful = rv == MORTISE_ESTATE;
     if (a->doubtful)
         a->seen = json_pack("{s:s}", "cause", err.msg);
-    mortise_host_call_answer(a, mortise_launching_status(rv), NULL, err.msg);
+    mortise_host_call_answer(a, mortise_launching_map_error(rv), NULL, err.msg);
 }
 
 static void start_process_run(struct mortise_asked *a)
@@ -389,7 +391,7 @@ static void start_process_run(struct mortise_asked *a)
     int rv = mortise_body_await_secrets(a, "secret_env", launch_program, &err);
 
     if (rv != MORTISE_OK)
-        mortise_host_call_answer(a, mortise_launching_status(rv), NULL,
+        mortise_host_call_answer(a, mortise_launching_map_error(rv), NULL,
                                  err.msg);
 }
 

@@ -87,7 +87,7 @@ static const char *get_spawn_name(const struct mortise_asked *a)
 static void deliver_line(struct spawned *s, const char *p, size_t n)
 {
     if (s->a != NULL)
-        mortise_host_call_piece(s->a, p, n);
+        mortise_host_call_send_piece(s->a, p, n);
 }
 
 static void fail_long_line(struct spawned *s)
@@ -248,7 +248,7 @@ static const struct mortise_body_member spawn_members[] = {
 };
 
 static int find_spawn_program(const struct mortise_asked *a,
-                              struct mortise_launched *out,
+                              struct mortise_launch_target *out,
                               struct mortise_err *err)
 {
     const char *server = json_string_value(json_object_get(a->body, "server"));
@@ -263,7 +263,7 @@ static int32_t check_process_spawn(struct mortise_asked *a, char *words)
     int32_t status = mortise_body_check(
         a->body, spawn_members, sizeof spawn_members / sizeof spawn_members[0],
         "a program of process.spawn/1", words);
-    struct mortise_launched what;
+    struct mortise_launch_target what;
     struct mortise_err err;
     int rv;
 
@@ -271,14 +271,14 @@ static int32_t check_process_spawn(struct mortise_asked *a, char *words)
         return status;
     if ((json_object_get(a->body, "program") == NULL) ==
         (json_object_get(a->body, "server") == NULL))
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(
             words, MORTISE_S_INVALID,
             "a program of process.spawn/1 needs a name: `program` or `server`");
     rv = find_spawn_program(a, &what, &err);
     return rv == MORTISE_OK
                ? MORTISE_S_OK
-               : mortise_ask_refuse(words, mortise_launching_status(rv),
-                                    "%.500s", err.msg);
+               : mortise_ask_format_error(
+                     words, mortise_launching_map_error(rv), "%.500s", err.msg);
 }
 
 static int start_spawned_process(struct mortise_asked *a,
@@ -291,7 +291,7 @@ static int start_spawned_process(struct mortise_asked *a,
         .worker = a->m->settings.worker,
         .words = words->p,
         .n_words = words->n,
-        .mask = mortise_secret_store_mask(a->m->secret_store),
+        .mask = mortise_secret_store_get_mask(a->m->secret_store),
         .piece = on_spawned_output,
         .done = on_spawned_exit,
         .ud = s};
@@ -315,7 +315,7 @@ static int start_spawned_process(struct mortise_asked *a,
 /* All secrets are available, or their errors are reported now. */
 static void launch_spawned(struct mortise_asked *a)
 {
-    struct mortise_launched what;
+    struct mortise_launch_target what;
     struct mortise_buf words;
     struct mortise_err err;
     char number[48];
@@ -323,7 +323,7 @@ static void launch_spawned(struct mortise_asked *a)
 
     mortise_buf_init(&words, a->m->mem);
     if (rv == MORTISE_OK)
-        rv = mortise_launching_put_all(&words, a, &what, &err);
+        rv = mortise_launching_add_all(&words, a, &what, &err);
     if (rv == MORTISE_OK && words.failed)
         rv = mortise_nomem(&err);
     if (rv == MORTISE_OK)
@@ -331,25 +331,25 @@ static void launch_spawned(struct mortise_asked *a)
     mortise_launching_wipe(&words);
     mortise_buf_finish(&words);
     if (rv != MORTISE_OK) {
-        mortise_host_call_answer(a, mortise_launching_status(rv), NULL,
+        mortise_host_call_answer(a, mortise_launching_map_error(rv), NULL,
                                  err.msg);
         return;
     }
     snprintf(number, sizeof number, "{\"process\":%llu}",
              (unsigned long long)a->handle);
-    mortise_host_call_piece(a, number, strlen(number));
+    mortise_host_call_send_piece(a, number, strlen(number));
 }
 
 static void start_process_spawn(struct mortise_asked *a)
 {
-    struct mortise_launched what;
+    struct mortise_launch_target what;
     struct mortise_err err;
     int rv = find_spawn_program(a, &what, &err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_launching_await(a, &what, launch_spawned, &err);
+        rv = mortise_launching_await_secrets(a, &what, launch_spawned, &err);
     if (rv != MORTISE_OK)
-        mortise_host_call_answer(a, mortise_launching_status(rv), NULL,
+        mortise_host_call_answer(a, mortise_launching_map_error(rv), NULL,
                                  err.msg);
 }
 
@@ -416,7 +416,7 @@ static int32_t check_process_write(struct mortise_asked *a, char *words)
 
     if (status != MORTISE_S_OK || json_object_size(a->body) == 2)
         return status;
-    return mortise_ask_refuse(
+    return mortise_ask_format_error(
         words, MORTISE_S_INVALID,
         "a request of process.write/1 must be {process, text}");
 }
@@ -442,7 +442,7 @@ static void answer_write(struct mortise_asked *a, bool taken)
 
 static void on_line_written(struct mortise_process_text *t, bool taken)
 {
-    struct writing *w = MORTISE_OF(t, struct writing, text);
+    struct writing *w = MORTISE_CONTAINER_OF(t, struct writing, text);
     struct mortise_asked *a = w->a;
 
     a->data = NULL;
@@ -508,7 +508,7 @@ static void cancel_process_write(struct mortise_asked *a)
 
     if (w == NULL)
         return;
-    mortise_process_text_forget(&w->text);
+    mortise_process_text_detach(&w->text);
     free_writing(w);
     a->data = NULL;
 }
@@ -526,7 +526,7 @@ static int32_t check_process_end(struct mortise_asked *a, char *words)
     return json_object_size(a->body) == 1 &&
                    json_is_integer(json_object_get(a->body, "process"))
                ? MORTISE_S_OK
-               : mortise_ask_refuse(
+               : mortise_ask_format_error(
                      words, MORTISE_S_INVALID,
                      "a request of process.end/1 must be {process}");
 }
@@ -536,7 +536,7 @@ static void start_process_end(struct mortise_asked *a)
     struct mortise_process *p = find_spawned_process(a);
 
     if (p != NULL)
-        mortise_process_finish(p, GRACE_MS);
+        mortise_process_end_input(p, GRACE_MS);
     mortise_host_call_answer(a, MORTISE_S_OK, json_null(), "");
 }
 

@@ -57,7 +57,7 @@ bool mortise_body_is_secret_object(const json_t *value)
         return false;
     json_object_foreach(mortise_json_unconst(value), name, one)
     {
-        if (mortise_secret_name(json_string_value(one)) == NULL)
+        if (mortise_secret_get_name(json_string_value(one)) == NULL)
             return false;
     }
     return true;
@@ -100,12 +100,12 @@ int32_t mortise_body_check(const json_t *body,
         const struct mortise_body_member *m = find_member(list, n, name);
 
         if (m == NULL)
-            return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                      "%s has an unknown member '%s'", whose,
-                                      name);
+            return mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                            "%s has an unknown member '%s'",
+                                            whose, name);
         if (!m->fits(value))
-            return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                      "'%s' must be %s", name, m->what);
+            return mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                            "'%s' must be %s", name, m->what);
     }
     return MORTISE_S_OK;
 }
@@ -120,17 +120,18 @@ int32_t mortise_body_check_secrets(const struct mortise_asked *a,
 
     json_object_foreach(mortise_json_unconst(references), name, value)
     {
-        const char *secret = mortise_secret_name(json_string_value(value));
-        int rv = secret != NULL
-                     ? mortise_secret_granted(a->m->settings.deployment,
-                                              a->manifest, a->as, secret, &why)
-                     : MORTISE_OK;
+        const char *secret = mortise_secret_get_name(json_string_value(value));
+        int rv =
+            secret != NULL
+                ? mortise_secret_check_grant(a->m->settings.deployment,
+                                             a->manifest, a->as, secret, &why)
+                : MORTISE_OK;
 
         if (rv != MORTISE_OK)
-            return mortise_ask_refuse(words,
-                                      rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM
-                                                           : MORTISE_S_DENIED,
-                                      "%.500s", why.msg);
+            return mortise_ask_format_error(
+                words,
+                rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_DENIED,
+                "%.500s", why.msg);
     }
     return MORTISE_S_OK;
 }
@@ -146,14 +147,14 @@ int mortise_body_await_secrets(struct mortise_asked *a, const char *member,
 
     json_object_foreach(mortise_json_unconst(references), name, value)
     {
-        names[n] = mortise_secret_name(json_string_value(value));
+        names[n] = mortise_secret_get_name(json_string_value(value));
         n += names[n] != NULL;
     }
     return mortise_secret_await(a, names, n, then, err);
 }
 
-json_t *mortise_body_base64(const char *p, size_t n,
-                            const struct mortise_mem *mem)
+json_t *mortise_body_encode_base64(const char *p, size_t n,
+                                   const struct mortise_mem *mem)
 {
     size_t size = sodium_base64_encoded_len(n, sodium_base64_VARIANT_ORIGINAL);
     char *text = mortise_alloc(mem, size);

@@ -44,7 +44,7 @@ int mortise_body_await_secrets(struct mortise_asked *a, const char *member,
                                struct mortise_err *err);
 
 /* Encode bytes as a JSON string; NULL: memory ran out. */
-json_t *mortise_body_base64(const char *p, size_t n,
-                            const struct mortise_mem *mem);
+json_t *mortise_body_encode_base64(const char *p, size_t n,
+                                   const struct mortise_mem *mem);
 
 #endif

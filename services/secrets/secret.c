@@ -40,7 +40,8 @@ static size_t get_fetch_size(size_t n)
 
 static void finish_secret_fetch(struct mortise_task *t)
 {
-    struct mortise_fetch *f = MORTISE_OF(t, struct mortise_fetch, task);
+    struct mortise_fetch *f =
+        MORTISE_CONTAINER_OF(t, struct mortise_fetch, task);
     struct mortise_asked *a = f->asked;
     void (*then)(struct mortise_asked * a) = f->then;
 
@@ -55,14 +56,15 @@ static void finish_secret_fetch(struct mortise_task *t)
  * secret. */
 static void fetch_secrets(struct mortise_task *j)
 {
-    struct mortise_fetch *f = MORTISE_OF(j, struct mortise_fetch, job);
+    struct mortise_fetch *f =
+        MORTISE_CONTAINER_OF(j, struct mortise_fetch, job);
 
     for (size_t i = 0; i < f->n; i++) {
         char *value;
 
         if (mortise_secret_store_get(f->m->secret_store, f->names[i], &value,
                                      NULL) == MORTISE_OK)
-            mortise_secret_store_give_back(f->m->secret_store, value);
+            mortise_secret_store_release(f->m->secret_store, value);
     }
     mortise_call_post(f->m, &f->task);
 }
@@ -119,18 +121,19 @@ static int32_t check_secret_get(struct mortise_asked *a, char *words)
 
     if (!mortise_body_is_text(json_object_get(a->body, "name")) ||
         json_object_size(a->body) != 1)
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a request of %s must be {name}",
-                                  a->method_name);
-    rv = mortise_secret_granted(a->m->settings.deployment, a->manifest, a->as,
-                                name, &why);
+        return mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                        "a request of %s must be {name}",
+                                        a->method_name);
+    rv = mortise_secret_check_grant(a->m->settings.deployment, a->manifest,
+                                    a->as, name, &why);
     if (rv == MORTISE_OK)
         return MORTISE_S_OK;
-    return mortise_ask_refuse(words,
-                              rv == MORTISE_ENOMEM      ? MORTISE_S_NOMEM
-                              : rv == MORTISE_ENOTFOUND ? MORTISE_S_NOTFOUND
-                                                        : MORTISE_S_DENIED,
-                              "%.500s", why.msg);
+    return mortise_ask_format_error(words,
+                                    rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM
+                                    : rv == MORTISE_ENOTFOUND
+                                        ? MORTISE_S_NOTFOUND
+                                        : MORTISE_S_DENIED,
+                                    "%.500s", why.msg);
 }
 
 static void answer_secret_get(struct mortise_asked *a)
@@ -144,7 +147,7 @@ static void answer_secret_get(struct mortise_asked *a)
 
     if (rv == MORTISE_OK) {
         out = json_pack("{s:s}", "value", value);
-        mortise_secret_store_give_back(secrets, value);
+        mortise_secret_store_release(secrets, value);
         rv = out != NULL ? MORTISE_OK : mortise_nomem(&err);
     }
     mortise_host_call_answer(a,

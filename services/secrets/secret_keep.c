@@ -63,7 +63,7 @@ static int write_kept_file(const struct keeping *k, struct mortise_err *err)
     int rv = mortise_userdir_make(dir, kept_directory, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_userdir_file(path, dir, k->about, "", err);
+        rv = mortise_userdir_get_file_path(path, dir, k->about, "", err);
     if (rv != MORTISE_OK)
         return rv;
     if (k->value != NULL)
@@ -78,10 +78,10 @@ static int read_kept_file(struct keeping *k, struct mortise_err *err)
 {
     char dir[PATH_MAX], path[PATH_MAX];
     struct mortise_buf text;
-    int rv = mortise_userdir_named(dir, kept_directory, err);
+    int rv = mortise_userdir_get_path(dir, kept_directory, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_userdir_file(path, dir, k->about, "", err);
+        rv = mortise_userdir_get_file_path(path, dir, k->about, "", err);
     mortise_buf_init(&text, k->m->mem);
     if (rv == MORTISE_OK)
         rv = mortise_file_read(&text, path, FILE_MAX, err);
@@ -97,7 +97,7 @@ static int read_kept_file(struct keeping *k, struct mortise_err *err)
 
 static void run_keeping_job(struct mortise_task *j)
 {
-    struct keeping *k = MORTISE_OF(j, struct keeping, job);
+    struct keeping *k = MORTISE_CONTAINER_OF(j, struct keeping, job);
 
     k->rv = k->keeps ? write_kept_file(k, &k->err) : read_kept_file(k, &k->err);
     mortise_call_post(k->m, &k->task);
@@ -124,8 +124,8 @@ static int32_t status_from_keeping(int rv)
 static void mask_kept_value(const struct mortise_asked *a, struct keeping *k)
 {
     struct mortise_err err;
-    int rv = mortise_secret_store_note(a->m->secret_store, a->manifest->name,
-                                       k->value, &err);
+    int rv = mortise_secret_store_add_value(a->m->secret_store,
+                                            a->manifest->name, k->value, &err);
 
     if (rv == MORTISE_OK || k->rv != MORTISE_OK)
         return;
@@ -135,7 +135,7 @@ static void mask_kept_value(const struct mortise_asked *a, struct keeping *k)
 
 static void finish_keeping(struct mortise_task *t)
 {
-    struct keeping *k = MORTISE_OF(t, struct keeping, task);
+    struct keeping *k = MORTISE_CONTAINER_OF(t, struct keeping, task);
     struct mortise_asked *a = k->asked;
     json_t *value = NULL;
 
@@ -245,7 +245,7 @@ static int32_t check_secret_keep(struct mortise_asked *a, char *words)
     return json_object_size(a->body) == 2 && has_valid_name(a) &&
                    is_valid_kept_value(json_object_get(a->body, "value"))
                ? MORTISE_S_OK
-               : mortise_ask_refuse(
+               : mortise_ask_format_error(
                      words, MORTISE_S_INVALID,
                      "a request of secret.keep/1 must be {name, value}: 1 to "
                      "%d bytes of text, and 1 to %d KiB of text or null",
@@ -256,10 +256,10 @@ static int32_t check_secret_kept(struct mortise_asked *a, char *words)
 {
     return json_object_size(a->body) == 1 && has_valid_name(a)
                ? MORTISE_S_OK
-               : mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                    "a request of secret.kept/1 must be "
-                                    "{name}: 1 to %d bytes of text",
-                                    NAME_MAX_KEPT);
+               : mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                          "a request of secret.kept/1 must be "
+                                          "{name}: 1 to %d bytes of text",
+                                          NAME_MAX_KEPT);
 }
 
 const struct mortise_host_call_method mortise_host_call_secret_keep = {

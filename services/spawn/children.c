@@ -115,7 +115,8 @@ static void answer_spawn_start(struct starting *s)
     if (a == NULL)
         return;
     if (now->result != NULL)
-        mortise_json_read(&result, now->result, now->result_size, NULL);
+        mortise_json_parse_written(&result, now->result, now->result_size,
+                                   NULL);
     value = json_pack(
         "{s:s, s:s, s:s, s:s, s:s*, s:o*}", "handle", s->handle, "name",
         s->name, "state", mortise_spawn_state_name((int)now->state), "child",
@@ -146,7 +147,7 @@ static void finish_starting(struct starting *s)
     if (s->starts || !s->landed)
         return;
     if (s->result == MORTISE_OK && s->asked == NULL)
-        mortise_news_put(s->m, MORTISE_NEWS_BEGAN, s->tenant, s->handle);
+        mortise_news_add(s->m, MORTISE_NEWS_BEGAN, s->tenant, s->handle);
     else if (s->result == MORTISE_OK)
         answer_spawn_start(s);
     else
@@ -161,7 +162,7 @@ static void finish_starting(struct starting *s)
 
 static void on_start_committed(struct mortise_spawn_op *op, int result)
 {
-    struct starting *s = MORTISE_OF(op, struct starting, op);
+    struct starting *s = MORTISE_CONTAINER_OF(op, struct starting, op);
 
     s->landed = true;
     s->result = result;
@@ -184,7 +185,7 @@ static int settle_failed_start(struct starting *s, int rv,
     json_t *error = json_pack("{s:{s:s, s:s}}", "error", "code",
                               mortise_result_name(rv), "message", why->msg);
     int done = error != NULL
-                   ? mortise_spawns_result(s->m, error, &s->failure, err)
+                   ? mortise_spawns_encode_result(s->m, error, &s->failure, err)
                    : mortise_nomem(err);
 
     json_decref(error);
@@ -217,7 +218,7 @@ static void on_child_started(struct mortise_new_run *n,
                              struct mortise_live *live,
                              const struct mortise_err *err)
 {
-    struct starting *s = MORTISE_OF(n, struct starting, run);
+    struct starting *s = MORTISE_CONTAINER_OF(n, struct starting, run);
     struct mortise_err why;
 
     s->starts = false;
@@ -237,7 +238,7 @@ static bool is_resumable_child(const struct mortise_head_copy *head)
 static void on_child_resumed(struct mortise_order *o,
                              const struct mortise_err *err)
 {
-    struct starting *s = MORTISE_OF(o, struct starting, order);
+    struct starting *s = MORTISE_CONTAINER_OF(o, struct starting, order);
 
     (void)err; /* a run that is stopped has started, too */
     answer_spawn_start(s);
@@ -248,9 +249,9 @@ static void on_child_resumed(struct mortise_order *o,
  * loaded. */
 static void resume_existing_child(struct starting *s)
 {
-    bool over = mortise_spawn_is_over(&s->op.put.change.now);
+    bool over = mortise_spawn_has_ended(&s->op.put.change.now);
 
-    if (over || mortise_live_is_here(s->m, s->tenant, s->child))
+    if (over || mortise_live_is_loaded_or_loading(s->m, s->tenant, s->child))
         answer_spawn_start(s); /* copies from the operation, which ends now */
     mortise_spawns_drop(&s->op);
     if (s->asked == NULL) {
@@ -276,7 +277,7 @@ static void start_child_run(struct starting *s)
 static void on_start_decided(struct mortise_spawn_op *op, int rv,
                              const struct mortise_err *err)
 {
-    struct starting *s = MORTISE_OF(op, struct starting, op);
+    struct starting *s = MORTISE_CONTAINER_OF(op, struct starting, op);
 
     if (rv != MORTISE_OK) {
         answer_start_error(s, rv, err);
@@ -308,7 +309,7 @@ static int put_seed_messages(struct starting *s, const struct mortise_asked *a,
         return s->why.code;
     if (json_object_set_new(s->input, "messages", told) != 0)
         return mortise_nomem(&s->why);
-    return mortise_secret_store_is_in(s->m->secret_store, s->input)
+    return mortise_secret_store_has_secret_in(s->m->secret_store, s->input)
                ? mortise_fail(
                      &s->why, MORTISE_EINVAL,
                      "the child cannot start with the parent's conversation: "
@@ -327,8 +328,8 @@ static int prepare_child(struct starting *s, const struct mortise_asked *a)
         return mortise_nomem(&s->why);
     rv = put_seed_messages(s, a, task);
     if (rv == MORTISE_OK)
-        rv = mortise_child_graph(a->live, a->call->node, "agent", task,
-                                 &s->graph, &s->why);
+        rv = mortise_child_make_graph(a->live, a->call->node, "agent", task,
+                                      &s->graph, &s->why);
     return rv == MORTISE_ENOMEM
                ? rv
                : MORTISE_OK; /* on_start_decided() reports it */
@@ -338,7 +339,7 @@ static int prepare_child(struct starting *s, const struct mortise_asked *a)
  * another run. */
 static void begin_spawn_op(struct mortise_task *t)
 {
-    struct starting *s = MORTISE_OF(t, struct starting, task);
+    struct starting *s = MORTISE_CONTAINER_OF(t, struct starting, task);
 
     mortise_spawns_begin(s->m, &s->op);
 }
@@ -347,7 +348,7 @@ static void start_native_child(struct mortise_asked *a)
 {
     struct starting *s;
 
-    if (mortise_secret_store_is_in(a->m->secret_store, a->body)) {
+    if (mortise_secret_store_has_secret_in(a->m->secret_store, a->body)) {
         mortise_host_call_answer(a, MORTISE_S_DENIED, NULL,
                                  "a value to be stored contains a secret");
         return;
@@ -377,14 +378,14 @@ static void start_native_child(struct mortise_asked *a)
         free_starting(s);
         return;
     }
-    s->op.kind = MORTISE_SPAWN_STARTS;
+    s->op.kind = MORTISE_SPAWN_OP_START;
     s->op.tenant = s->tenant;
     s->op.parent = s->parent;
     s->op.token = s->token;
     s->op.decided = on_start_decided;
     s->op.landed = on_start_committed;
     s->task.run = begin_spawn_op;
-    mortise_ready(s->m, &s->task);
+    mortise_task_make_ready(s->m, &s->task);
 }
 
 const struct mortise_host_call_method mortise_host_call_spawn_start = {
@@ -424,13 +425,13 @@ static void fail_unknown_handle(struct mortise_asked *a)
 {
     snprintf(a->words, sizeof a->words, "%s: this run has no such spawn handle",
              mortise_result_name(MORTISE_ENOTFOUND));
-    mortise_host_call_decided(a, true);
+    mortise_host_call_answer_weigh(a, true);
 }
 
 static void on_handle_found(struct mortise_read *r, int rv,
                             const struct mortise_err *err)
 {
-    struct seeking *s = MORTISE_OF(r, struct seeking, read);
+    struct seeking *s = MORTISE_CONTAINER_OF(r, struct seeking, read);
     struct mortise_asked *a = s->asked;
 
     (void)err;
@@ -441,7 +442,7 @@ static void on_handle_found(struct mortise_read *r, int rv,
     if (rv == MORTISE_ENOTFOUND)
         fail_unknown_handle(a);
     else
-        mortise_host_call_decided(a, false);
+        mortise_host_call_answer_weigh(a, false);
 }
 
 static void cancel_handle_search(struct mortise_asked *a)
@@ -459,7 +460,8 @@ static void find_awaited_handle(struct mortise_asked *a)
     struct seeking *s = mortise_zalloc(a->m->mem, sizeof *s);
 
     if (s == NULL) {
-        mortise_host_call_decided(a, false); /* the run reports any error */
+        mortise_host_call_answer_weigh(a,
+                                       false); /* the run reports any error */
         return;
     }
     s->m = a->m;

@@ -37,8 +37,8 @@
 static int32_t reject_handle_member(char *words, const char *member,
                                     const char *takes)
 {
-    return mortise_ask_refuse(words, MORTISE_S_INVALID, "%s takes %s", member,
-                              takes);
+    return mortise_ask_format_error(words, MORTISE_S_INVALID, "%s takes %s",
+                                    member, takes);
 }
 
 int32_t mortise_handles_check_members(const struct mortise_asked *a,
@@ -56,9 +56,9 @@ int32_t mortise_handles_check_members(const struct mortise_asked *a,
         while (members[i] != NULL && strcmp(members[i], key) != 0)
             i++;
         if (members[i] == NULL)
-            return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                      "a request of %s must be %s",
-                                      a->method_name, form);
+            return mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                            "a request of %s must be %s",
+                                            a->method_name, form);
     }
     return MORTISE_S_OK;
 }
@@ -77,7 +77,7 @@ int32_t mortise_handles_check_text(const struct mortise_asked *a,
         return reject_handle_member(words, member, "text");
     if (mortise_utf8_check_line(member, text, most, &why) == MORTISE_OK)
         return MORTISE_S_OK;
-    return mortise_ask_refuse(words, MORTISE_S_INVALID, "%s", why.msg);
+    return mortise_ask_format_error(words, MORTISE_S_INVALID, "%s", why.msg);
 }
 
 const char *mortise_handles_get_text(const struct mortise_asked *a,
@@ -92,7 +92,7 @@ int32_t mortise_handles_check_node(const struct mortise_asked *a, char *words)
 
     if (n->type == MORTISE_NODE_GMI || n->type == MORTISE_NODE_LEAF)
         return MORTISE_S_OK;
-    return mortise_ask_refuse(
+    return mortise_ask_format_error(
         words, MORTISE_S_UNSUPPORTED,
         "only nodes of type gmi or leaf can have native children");
 }
@@ -126,13 +126,13 @@ int32_t mortise_handles_check_task(const struct mortise_asked *a, char *words)
         !is_schema_or_absent(result) || !is_schema_or_absent(message) ||
         (seed != NULL && json_string_length(seed) == 0) ||
         json_object_size(task) != n)
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(
             words, MORTISE_S_INVALID,
             "the task of a native child must be {instructions: text, "
             "result_schema?: a schema, message_schema?: a schema, seed?: a "
             "step of model.call/1}");
     if (seed != NULL && a->call->is_held)
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(
             words, MORTISE_S_UNSUPPORTED,
             "guardrails withhold the replies of this node's model, so a child "
             "cannot start with its conversation (seed)");
@@ -180,8 +180,8 @@ int32_t mortise_handles_check_attempt(const json_t *attempt, char *words)
     if (attempt == NULL ||
         (json_is_integer(attempt) && n > 0 && n <= INT32_MAX))
         return MORTISE_S_OK;
-    return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                              "attempt must be a number, at least 1");
+    return mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                    "attempt must be a number, at least 1");
 }
 
 int32_t mortise_handles_check_holder(const struct mortise_asked *a, char *words)
@@ -246,7 +246,7 @@ static int32_t check_handle_settle(struct mortise_asked *a, char *words)
         status = mortise_handles_check_holder(a, words);
     if (status == MORTISE_S_OK &&
         (word == NULL ||
-         mortise_spawn_status_of(word) == MORTISE_SPAWN_UNENDED))
+         mortise_spawn_parse_status(word) == MORTISE_SPAWN_UNENDED))
         status =
             reject_handle_member(words, "status",
                                  "completed, failed, cancelled, timed_out, "
@@ -289,7 +289,7 @@ static json_t *encode_child_report(const struct handle_op *h, uint32_t attempt,
     const struct mortise_spawn_op *op = &h->op;
     char handle[MORTISE_SPAWN_HANDLE_MAX];
 
-    mortise_spawns_handle(handle, op->parent, op->id);
+    mortise_spawns_print_handle(handle, op->parent, op->id);
     return json_pack("{s:s, s:s, s:s, s:I, s:s*}", "handle", handle, "name",
                      op->put.change.now.name, "state",
                      mortise_spawn_state_name((int)op->put.change.now.state),
@@ -301,26 +301,26 @@ static json_t *encode_handle_answer(const struct handle_op *h)
 {
     const struct mortise_spawn_op *op = &h->op;
     const struct mortise_spawn *now = &op->put.change.now;
-    bool claims = op->kind == MORTISE_SPAWN_CLAIMS;
+    bool claims = op->kind == MORTISE_SPAWN_OP_CLAIM;
     const char *status = mortise_spawn_status_name((int)now->status);
     char handle[MORTISE_SPAWN_HANDLE_MAX];
     json_t *result = NULL;
 
-    if (op->kind == MORTISE_SPAWN_REPORTS)
+    if (op->kind == MORTISE_SPAWN_OP_REPORT)
         return encode_child_report(h, now->attempt, op->progress);
-    mortise_spawns_handle(handle, op->parent, op->id);
+    mortise_spawns_print_handle(handle, op->parent, op->id);
     if (!claims)
         return json_pack("{s:s, s:s, s:s}", "handle", handle, "name", now->name,
                          "state", mortise_spawn_state_name((int)now->state));
     if (now->result != NULL &&
-        mortise_json_read(&result, now->result, now->result_size, NULL) !=
-            MORTISE_OK)
+        mortise_json_parse_written(&result, now->result, now->result_size,
+                                   NULL) != MORTISE_OK)
         return NULL;
     return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*, s:s*, s:o*}", "outcome",
                      mortise_spawn_outcome_name((int)op->outcome), "handle",
                      handle, "name", now->name, "state",
                      mortise_spawn_state_name((int)now->state), "token",
-                     mortise_spawn_is_over(now) ? NULL : now->token, "child",
+                     mortise_spawn_has_ended(now) ? NULL : now->token, "child",
                      now->child[0] != '\0' ? now->child : NULL,
                      "terminal_status", status, "terminal_result", result);
 }
@@ -353,14 +353,14 @@ bool mortise_handles_parse(const struct mortise_asked *a,
                            char parent[MORTISE_NAME_MAX + 1],
                            char id[MORTISE_SPAWN_ID])
 {
-    return mortise_spawns_parse(mortise_handles_get_text(a, "handle"), parent,
-                                id) &&
+    return mortise_spawns_parse_handle(mortise_handles_get_text(a, "handle"),
+                                       parent, id) &&
            strcmp(parent, a->live->id) == 0;
 }
 
 static void fail_undecided(struct mortise_asked *a, int rv, const char *words)
 {
-    mortise_host_call_undecided(
+    mortise_host_call_fail_weigh(
         a, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_IO, words);
 }
 
@@ -378,13 +378,13 @@ static void pass_decision_to_run(struct handle_op *h, struct mortise_asked *a,
         return;
     }
     a->spawn = h->op.changes ? &h->op.put.change : NULL;
-    mortise_host_call_decided(a, rv != MORTISE_OK);
+    mortise_host_call_answer_weigh(a, rv != MORTISE_OK);
 }
 
 static void on_handle_decided(struct mortise_spawn_op *op, int rv,
                               const struct mortise_err *err)
 {
-    struct handle_op *h = MORTISE_OF(op, struct handle_op, op);
+    struct handle_op *h = MORTISE_CONTAINER_OF(op, struct handle_op, op);
     struct mortise_asked *a = h->asked;
 
     if (a != NULL) {
@@ -403,19 +403,19 @@ static void on_handle_decided(struct mortise_spawn_op *op, int rv,
 static void on_handle_committed(struct mortise_spawn_op *op, int result)
 {
     (void)result; /* the run handles its commit's result */
-    free_handle_op(MORTISE_OF(op, struct handle_op, op));
+    free_handle_op(MORTISE_CONTAINER_OF(op, struct handle_op, op));
 }
 
 /* NULL: memory ran out, or the body contains a secret; the call was answered.
  */
 static struct handle_op *new_handle_op(struct mortise_asked *a,
-                                       enum mortise_spawn_kind kind)
+                                       enum mortise_spawn_op_kind kind)
 {
     struct handle_op *h;
 
-    if (mortise_secret_store_is_in(a->m->secret_store, a->body)) {
-        mortise_host_call_undecided(a, MORTISE_S_DENIED,
-                                    "a value to be stored contains a secret");
+    if (mortise_secret_store_has_secret_in(a->m->secret_store, a->body)) {
+        mortise_host_call_fail_weigh(a, MORTISE_S_DENIED,
+                                     "a value to be stored contains a secret");
         return NULL;
     }
     h = mortise_zalloc(a->m->mem, sizeof *h);
@@ -443,7 +443,7 @@ static struct handle_op *new_handle_op(struct mortise_asked *a,
 static void decide_handle_claim(struct mortise_asked *a)
 {
     const json_t *task = json_object_get(a->body, "task");
-    struct handle_op *h = new_handle_op(a, MORTISE_SPAWN_CLAIMS);
+    struct handle_op *h = new_handle_op(a, MORTISE_SPAWN_OP_CLAIM);
     json_t *none = json_null();
 
     if (h == NULL)
@@ -477,12 +477,12 @@ static void start_handle_op(struct mortise_asked *a, struct handle_op *h)
     free_handle_op(h);
     snprintf(a->words, sizeof a->words, "%s: this run has no such spawn handle",
              mortise_result_name(MORTISE_ENOTFOUND));
-    mortise_host_call_decided(a, true);
+    mortise_host_call_answer_weigh(a, true);
 }
 
 static void decide_handle_register(struct mortise_asked *a)
 {
-    struct handle_op *h = new_handle_op(a, MORTISE_SPAWN_REGISTERS);
+    struct handle_op *h = new_handle_op(a, MORTISE_SPAWN_OP_REGISTER);
 
     if (h == NULL)
         return;
@@ -492,7 +492,7 @@ static void decide_handle_register(struct mortise_asked *a)
 
 static void decide_handle_advance(struct mortise_asked *a)
 {
-    struct handle_op *h = new_handle_op(a, MORTISE_SPAWN_ADVANCES);
+    struct handle_op *h = new_handle_op(a, MORTISE_SPAWN_OP_ADVANCE);
 
     if (h == NULL)
         return;
@@ -503,16 +503,16 @@ static void decide_handle_advance(struct mortise_asked *a)
 static void decide_handle_settle(struct mortise_asked *a)
 {
     const json_t *result = json_object_get(a->body, "result");
-    struct handle_op *h = new_handle_op(a, MORTISE_SPAWN_SETTLES);
+    struct handle_op *h = new_handle_op(a, MORTISE_SPAWN_OP_SETTLE);
     struct mortise_err why;
     int rv = MORTISE_OK;
 
     if (h == NULL)
         return;
     h->op.status =
-        mortise_spawn_status_of(mortise_handles_get_text(a, "status"));
+        mortise_spawn_parse_status(mortise_handles_get_text(a, "status"));
     if (result != NULL)
-        rv = mortise_spawns_result(a->m, result, &h->result, &why);
+        rv = mortise_spawns_encode_result(a->m, result, &h->result, &why);
     h->op.result = h->result;
     h->op.result_size = h->result != NULL ? strlen(h->result) : 0;
     if (rv == MORTISE_OK) {
@@ -522,7 +522,7 @@ static void decide_handle_settle(struct mortise_asked *a)
     a->data = NULL;
     free_handle_op(h);
     if (rv == MORTISE_EINVAL)
-        mortise_host_call_undecided(a, MORTISE_S_INVALID, why.msg);
+        mortise_host_call_fail_weigh(a, MORTISE_S_INVALID, why.msg);
     else
         fail_undecided(a, rv, why.msg);
 }
@@ -541,11 +541,12 @@ static int32_t check_handle_report(struct mortise_asked *a, char *words)
         (!json_is_string(progress) ||
          json_string_length(progress) > MORTISE_SPAWN_PROGRESS ||
          strlen(json_string_value(progress)) != json_string_length(progress)))
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "progress must be a text of at most %d bytes",
-                                  MORTISE_SPAWN_PROGRESS);
+        return mortise_ask_format_error(
+            words, MORTISE_S_INVALID,
+            "progress must be a text of at most %d bytes",
+            MORTISE_SPAWN_PROGRESS);
     if (status == MORTISE_S_OK && progress != NULL && a->call->is_held)
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(
             words, MORTISE_S_UNSUPPORTED,
             "guardrails withhold the replies of this node's model, so it "
             "cannot report progress as text");
@@ -574,25 +575,25 @@ static void report_without_handle(struct mortise_asked *a)
     if (a->decided == NULL)
         fail_undecided(a, MORTISE_ENOMEM, "out of memory");
     else
-        mortise_host_call_decided(a, false);
+        mortise_host_call_answer_weigh(a, false);
 }
 
 /* Report to the handle whose child this run is. */
 static void decide_handle_report(struct mortise_asked *a)
 {
-    const char *by = mortise_run_spawned_by(a->live->run);
+    const char *by = mortise_run_get_spawn_handle(a->live->run);
     struct handle_op *h;
 
     if (by == NULL) {
         report_without_handle(a);
         return;
     }
-    h = new_handle_op(a, MORTISE_SPAWN_REPORTS);
+    h = new_handle_op(a, MORTISE_SPAWN_OP_REPORT);
     if (h == NULL)
         return;
     h->op.attempt = get_reported_attempt(a);
     h->op.progress = mortise_handles_get_text(a, "progress");
-    if (mortise_spawns_parse(by, h->parent, h->op.id)) {
+    if (mortise_spawns_parse_handle(by, h->parent, h->op.id)) {
         mortise_spawns_begin(a->m, &h->op);
         return;
     }

@@ -31,7 +31,7 @@
 
 static const char *get_task_state(const struct mortise_spawn *s)
 {
-    if (!mortise_spawn_is_over(s))
+    if (!mortise_spawn_has_ended(s))
         return s->state == MORTISE_SPAWN_RUNNING ? "running" : "queued";
     return s->status == MORTISE_SPAWN_COMPLETED   ? "succeeded"
            : s->status == MORTISE_SPAWN_CANCELLED ? "cancelled"
@@ -58,7 +58,8 @@ static int put_task_result(json_t *task, const struct mortise_spawn *s)
 
     if (s->result == NULL)
         return 0;
-    if (mortise_json_read(&all, s->result, s->result_size, NULL) != MORTISE_OK)
+    if (mortise_json_parse_written(&all, s->result, s->result_size, NULL) !=
+        MORTISE_OK)
         return -1;
     error = s->native ? json_object_get(all, "error") : NULL;
     output = s->native
@@ -78,7 +79,7 @@ static json_t *encode_task(const char *parent, const char *id,
     const char *status = mortise_spawn_status_name((int)s->status);
     char handle[MORTISE_SPAWN_HANDLE_MAX];
 
-    mortise_spawns_handle(handle, parent, id);
+    mortise_spawns_print_handle(handle, parent, id);
     return json_pack(
         "{s:s, s:s, s:s, s:I, s:s*, s:o*, s:s*, s:s*}", "task", handle, "name",
         s->name, "state", get_task_state(s), "attempt", (json_int_t)s->attempt,
@@ -123,7 +124,7 @@ struct listing {
     struct mortise *m;
     struct mortise_asked *asked; /* NULL: the call was cancelled */
     struct mortise_read read;
-    struct mortise_stored stored;
+    struct mortise_stored_read stored;
     char tenant[MORTISE_NAME_MAX + 1], parent[MORTISE_NAME_MAX + 1];
     char id[MORTISE_SPAWN_ID]; /* the requested one */
     bool whole;                /* one handle was requested: add its result */
@@ -174,10 +175,10 @@ static int add_task_to_listing(void *ud, const char *tenant, const char *parent,
 
 static void read_next_child_head(struct listing *l);
 
-static void on_child_head_read(struct mortise_stored *s, int rv,
+static void on_child_head_read(struct mortise_stored_read *s, int rv,
                                const struct mortise_err *err)
 {
-    struct listing *l = MORTISE_OF(s, struct listing, stored);
+    struct listing *l = MORTISE_CONTAINER_OF(s, struct listing, stored);
     json_t *task = json_array_get(l->tasks, l->next++);
 
     (void)err; /* ignored: the run was removed, and the handle tells enough */
@@ -196,9 +197,10 @@ static void read_next_child_head(struct listing *l)
         if (json_object_del(task, "looks") != 0)
             continue;
         memset(&l->stored, 0, sizeof l->stored);
-        mortise_stored_head(l->m, &l->stored, l->tenant,
-                            json_string_value(json_object_get(task, "child")),
-                            on_child_head_read);
+        mortise_stored_read_head(
+            l->m, &l->stored, l->tenant,
+            json_string_value(json_object_get(task, "child")),
+            on_child_head_read);
         return;
     }
     finish_listing(l);
@@ -207,7 +209,7 @@ static void read_next_child_head(struct listing *l)
 static void on_handles_read(struct mortise_read *r, int rv,
                             const struct mortise_err *err)
 {
-    struct listing *l = MORTISE_OF(r, struct listing, read);
+    struct listing *l = MORTISE_CONTAINER_OF(r, struct listing, read);
     struct mortise_err why = *err;
 
     if (rv == MORTISE_OK) {
@@ -331,7 +333,7 @@ static void finish_child_order(struct saying *s, int rv,
 static void on_child_order_done(struct mortise_order *o,
                                 const struct mortise_err *err)
 {
-    struct saying *s = MORTISE_OF(o, struct saying, order);
+    struct saying *s = MORTISE_CONTAINER_OF(o, struct saying, order);
     struct mortise_err why = *err;
 
     if (err->code != MORTISE_ESTATE)
@@ -355,8 +357,8 @@ static int check_order_target(void *ud, const char *tenant, const char *parent,
     const char *state;
 
     (void)tenant;
-    mortise_spawns_handle(handle, parent, id);
-    s->is_over = mortise_spawn_is_over(w);
+    mortise_spawns_print_handle(handle, parent, id);
+    s->is_over = mortise_spawn_has_ended(w);
     s->rv = s->is_cancel && s->is_over
                 ? MORTISE_OK
                 : mortise_spawn_can_receive(w, s->attempt, &s->why);
@@ -375,15 +377,15 @@ static int check_order_target(void *ud, const char *tenant, const char *parent,
  * another run. */
 static void send_child_order(struct mortise_task *t)
 {
-    struct saying *s = MORTISE_OF(t, struct saying, task);
+    struct saying *s = MORTISE_CONTAINER_OF(t, struct saying, task);
 
-    mortise_live_command(s->m, s->tenant, s->child, &s->order);
+    mortise_live_send_order(s->m, s->tenant, s->child, &s->order);
 }
 
 static void on_task_handle_read(struct mortise_read *r, int rv,
                                 const struct mortise_err *err)
 {
-    struct saying *s = MORTISE_OF(r, struct saying, read);
+    struct saying *s = MORTISE_CONTAINER_OF(r, struct saying, read);
     struct mortise_err why = *err;
 
     if (rv == MORTISE_ENOTFOUND)
@@ -402,7 +404,7 @@ static void on_task_handle_read(struct mortise_read *r, int rv,
                                       .actor = s->actor,
                                       .done = on_child_order_done};
     s->task.run = send_child_order;
-    mortise_ready(s->m, &s->task);
+    mortise_task_make_ready(s->m, &s->task);
 }
 
 /* Hash the caller, the step and the body. */
@@ -416,13 +418,13 @@ static int make_child_order_id(char id[MORTISE_SPAWN_ID],
     if (rv != MORTISE_OK)
         return rv;
     mortise_hasher_init(&h);
-    mortise_hasher_str(&h, a->method_name);
-    mortise_hasher_str(&h, a->live->id);
-    mortise_hasher_str(&h, a->node_path);
-    mortise_hasher_str(&h, json_string_value(a->name));
-    mortise_hasher_field(&h, body, sizeof body);
+    mortise_hasher_add_str(&h, a->method_name);
+    mortise_hasher_add_str(&h, a->live->id);
+    mortise_hasher_add_str(&h, a->node_path);
+    mortise_hasher_add_str(&h, json_string_value(a->name));
+    mortise_hasher_add_field(&h, body, sizeof body);
     mortise_hasher_final(&h, digest);
-    mortise_hex(id, digest, (MORTISE_SPAWN_ID - 1) / 2);
+    mortise_hex_encode(id, digest, (MORTISE_SPAWN_ID - 1) / 2);
     return MORTISE_OK;
 }
 
@@ -434,7 +436,7 @@ static json_t *encode_message_text(const struct mortise_asked *a)
 
     if (json_is_string(message))
         return json_incref(message);
-    text = mortise_json_text(a->m->mem, message);
+    text = mortise_json_to_text(a->m->mem, message);
     out = text != NULL ? json_string(text) : NULL;
     mortise_release_str(a->m->mem, text);
     return out;
@@ -444,7 +446,7 @@ static void start_child_order(struct mortise_asked *a, bool is_cancel)
 {
     struct saying *s;
 
-    if (mortise_secret_store_is_in(a->m->secret_store, a->body)) {
+    if (mortise_secret_store_has_secret_in(a->m->secret_store, a->body)) {
         mortise_host_call_answer(a, MORTISE_S_DENIED, NULL,
                                  "a value to be stored contains a secret");
         return;
@@ -509,10 +511,10 @@ static int32_t check_child_order(const struct mortise_asked *a, bool is_cancel,
             json_object_get(a->body, "attempt"), words);
     if (status == MORTISE_S_OK && !is_cancel &&
         json_object_get(a->body, "message") == NULL)
-        status = mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                    "%s needs a message", a->method_name);
+        status = mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                          "%s needs a message", a->method_name);
     if (status == MORTISE_S_OK && a->name == NULL)
-        status = mortise_ask_refuse(
+        status = mortise_ask_format_error(
             words, MORTISE_S_INVALID,
             "%s needs a name (step), so that the message is delivered once",
             a->method_name);

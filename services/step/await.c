@@ -50,8 +50,8 @@ static bool is_string_list(const json_t *list)
 static int32_t check_answer_schema(const struct mortise_asked *a,
                                    json_t *schema, char *words)
 {
-    const struct mortise_schema_world world = {.patterns =
-                                                   MORTISE_PATTERNS_FOREIGN};
+    const struct mortise_schema_options world = {.patterns =
+                                                     MORTISE_PATTERNS_FOREIGN};
     struct mortise_schema *s = NULL;
     struct mortise_arena arena;
     struct mortise_err err;
@@ -59,15 +59,15 @@ static int32_t check_answer_schema(const struct mortise_asked *a,
     int rv;
 
     mortise_arena_init(&arena, a->m->mem);
-    rv = mortise_schema_compile_in(&s, &arena, schema, &world, where,
-                                   sizeof where, &err);
+    rv = mortise_schema_compile_with(&s, &arena, schema, &world, where,
+                                     sizeof where, &err);
     mortise_schema_finish(s);
     mortise_arena_finish(&arena);
     if (rv == MORTISE_OK)
         return MORTISE_S_OK;
     mortise_secret_store_mask_text(a->m->secret_store, where, sizeof where);
     mortise_secret_store_mask_text(a->m->secret_store, err.msg, sizeof err.msg);
-    return mortise_ask_refuse(
+    return mortise_ask_format_error(
         words, rv == MORTISE_ENOMEM ? MORTISE_S_NOMEM : MORTISE_S_INVALID,
         "schema%s%.128s: %.300s", where[0] != '\0' ? " at " : "", where,
         err.msg);
@@ -78,7 +78,7 @@ static int32_t status_of_reason(char *words, const char *why)
 {
     return why == NULL
                ? MORTISE_S_OK
-               : mortise_ask_refuse(words, MORTISE_S_INVALID, "%s", why);
+               : mortise_ask_format_error(words, MORTISE_S_INVALID, "%s", why);
 }
 
 static const char for_ms_error[] =
@@ -152,7 +152,8 @@ const struct mortise_host_call_method mortise_host_call_interrupt = {
 /* A timer that belongs to no run waits in memory. */
 static void on_wait_timer(struct mortise_timer *t)
 {
-    struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, hold);
+    struct mortise_asked *a =
+        MORTISE_CONTAINER_OF(t, struct mortise_asked, hold);
 
     mortise_host_call_answer(a, MORTISE_S_OK, json_null(), "");
 }
@@ -168,7 +169,7 @@ static void start_background_timer(struct mortise_asked *a)
         ms = until > now ? until - now : 0;
     a->hold.fire = on_wait_timer;
     mortise_timer_arm(&a->m->timers, &a->hold,
-                      mortise_mono_after((uint64_t)ms));
+                      mortise_mono_ns_after((uint64_t)ms));
 }
 
 static void cancel_background_timer(struct mortise_asked *a)

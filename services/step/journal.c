@@ -37,16 +37,17 @@ static int32_t check_journal_begin(struct mortise_asked *a, char *words)
     if (a->name == NULL || (repeat != NULL && !json_is_boolean(repeat)) ||
         json_object_size(a->body) !=
             (size_t)(arguments != NULL) + (repeat != NULL))
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(
             words, MORTISE_S_INVALID,
             "a request of %s must be {step, arguments?, repeat?: BOOL}",
             a->method_name);
     if (a->call->is_serving)
-        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "a call that serves a step of another call "
-                                  "cannot begin a step of its own");
+        return mortise_ask_format_error(
+            words, MORTISE_S_UNSUPPORTED,
+            "a call that serves a step of another call "
+            "cannot begin a step of its own");
     if (a->call->own != NULL)
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(
             words, MORTISE_S_INVALID,
             "another step of this call is open; steps cannot nest or overlap");
     return MORTISE_S_OK;
@@ -93,14 +94,14 @@ static int32_t check_journal_end(struct mortise_asked *a, char *words)
 
     if (a->name == NULL || json_object_size(a->body) != 1 ||
         (result == NULL && !json_is_true(json_object_get(a->body, "undone"))))
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(
             words, MORTISE_S_INVALID,
             "a request of %s must be {step, result} or {step, undone: true}",
             a->method_name);
     if (own == NULL || !own->is_told || !json_equal(own->name, a->name))
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "this call has no open step '%.128s'",
-                                  json_string_value(a->name));
+        return mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                        "this call has no open step '%.128s'",
+                                        json_string_value(a->name));
     return MORTISE_S_OK;
 }
 
@@ -109,7 +110,7 @@ static void start_journal_end(struct mortise_asked *a)
     json_t *result = json_object_get(a->body, "result"), *value = NULL;
 
     if (result != NULL)
-        value = mortise_secret_store_masked(
+        value = mortise_secret_store_mask_json(
             a->m->secret_store, json_pack("{s:O}", "result", result));
     if (result != NULL && value == NULL)
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");

@@ -20,7 +20,7 @@ static bool is_readable_path(const struct mortise_manifest *man,
 
         if (mortise_path_parse(&allowed, a, text, strlen(text), NULL) ==
                 MORTISE_OK &&
-            mortise_path_covers(&allowed, path))
+            mortise_path_is_prefix(&allowed, path))
             return true;
     }
     return false;
@@ -47,15 +47,15 @@ static int32_t check_state_get(struct mortise_asked *a, char *words)
 
     if (!json_is_string(json_object_get(a->body, "path")) ||
         json_object_size(a->body) != 1)
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "a request of %s must be {path}",
-                                  a->method_name);
+        return mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                        "a request of %s must be {path}",
+                                        a->method_name);
     mortise_arena_init(&arena, a->m->mem);
     if (parse_requested_path(a, &path, &arena) != MORTISE_OK)
-        status =
-            mortise_ask_refuse(words, MORTISE_S_INVALID, "the path is invalid");
+        status = mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                          "the path is invalid");
     else if (!is_readable_path(a->manifest, &path, &arena))
-        status = mortise_ask_refuse(
+        status = mortise_ask_format_error(
             words, MORTISE_S_DENIED,
             "permissions.state of the manifest does not include this path");
     mortise_arena_finish(&arena);
@@ -64,7 +64,8 @@ static int32_t check_state_get(struct mortise_asked *a, char *words)
 
 static void start_state_get(struct mortise_asked *a)
 {
-    json_t *view = mortise_run_view(a->live->run, a->run_call), *value = NULL;
+    json_t *view = mortise_run_get_state_view(a->live->run, a->run_call),
+           *value = NULL;
     struct mortise_path path;
     struct mortise_arena arena;
     int rv;
@@ -85,7 +86,7 @@ static void start_state_get(struct mortise_asked *a)
 }
 
 const struct mortise_host_call_method mortise_host_call_state_get = {
-    .effect = MORTISE_HOST_CALL_LOOK,
+    .effect = MORTISE_HOST_CALL_CHEAP_READ,
     .check = check_state_get,
     .start = start_state_get,
 };

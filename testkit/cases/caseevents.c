@@ -78,7 +78,7 @@ static const struct event *find_event_type(const struct mortise_yaml *type,
         if (strcmp(types[i], type->str) == 0)
             return &events[i];
     }
-    near = mortise_nearest(type->str, types, EVENTS);
+    near = mortise_nearest_find(type->str, types, EVENTS);
     d = mortise_diag_add(diags, "E0207", type->span,
                          "no durable event has the type '%s'", type->str);
     if (near != NULL)
@@ -90,9 +90,10 @@ static void report_unknown_event_member(const struct event *e,
                                         const struct mortise_yaml *key,
                                         struct mortise_diags *diags)
 {
-    const char *two[] = {mortise_nearest(key->str, e->members, MEMBERS),
-                         mortise_nearest(key->str, common_members, MEMBERS)};
-    const char *near = mortise_nearest(key->str, two, 2);
+    const char *two[] = {
+        mortise_nearest_find(key->str, e->members, MEMBERS),
+        mortise_nearest_find(key->str, common_members, MEMBERS)};
+    const char *near = mortise_nearest_find(key->str, two, 2);
     struct mortise_diag *d =
         mortise_diag_add(diags, "W0905", key->span,
                          "an event %s has no member '%s'", e->type, key->str);

@@ -105,7 +105,7 @@ static void read_expected_parallel(void *ctx, void *into,
     e->parallel = slot->value;
     for (size_t i = 0; i < slot->value->n; i++) {
         one.value = slot->value->items[i];
-        mortise_keys_fit(&one, slot->key->each, r->diags);
+        mortise_keys_is_fit(&one, slot->key->each, r->diags);
     }
 }
 
@@ -258,7 +258,7 @@ static void read_test_cases(void *ctx, void *into,
     for (size_t i = 0; i < map->n && f->cases != NULL; i++) {
         struct mortise_case *c = &f->cases[f->n_cases];
 
-        if (mortise_yaml_is_x(map->keys[i]->str))
+        if (mortise_yaml_is_x_key(map->keys[i]->str))
             continue;
         f->n_cases++;
         c->name = map->keys[i];

@@ -26,7 +26,7 @@ struct mortise_case_answer {
     const struct mortise_yaml *output; /* NULL: null, or an error */
     const char *code;                  /* error code; NULL: no error */
     const char *error_class, *message; /* of an error */
-    struct mortise_call_end ending;    /* of an error */
+    struct mortise_exit_info ending;   /* of an error */
     const char *doubt;     /* the first call is in doubt, and why; or NULL */
     const char *violation; /* of a guardrail; NULL: it passes */
     uint64_t after_ms;
@@ -43,7 +43,7 @@ enum mortise_case_action {
 
 /* The action of a person who is asked. */
 struct mortise_case_person {
-    enum mortise_case_action deed; /* derived from the other members */
+    enum mortise_case_action action_kind; /* derived from the other members */
     bool approves, times_out;
     const char *reason;                /* of a rejection; NULL: none */
     const char *by;                    /* NULL: this user */
@@ -54,7 +54,7 @@ struct mortise_case_person {
 /* One item of a script; its key selects the member. */
 union mortise_case_item {
     struct mortise_case_answer answer; /* operations, nodes, guardrails */
-    struct mortise_case_person deeds;  /* people */
+    struct mortise_case_person person_action; /* people */
 };
 
 /* The answers of one operation, node, guardrail or person. */
@@ -112,8 +112,9 @@ int mortise_casefile_read(struct mortise_casefile **out,
                           const char *text, size_t n,
                           struct mortise_diags *diags);
 /* Parse an answer's `usage`; the caller must finish it. */
-int mortise_case_usage(const struct mortise_yaml *said,
-                       struct mortise_usage *out, struct mortise_err *err);
+int mortise_case_parse_usage(const struct mortise_yaml *said,
+                             struct mortise_usage *out,
+                             struct mortise_err *err);
 void mortise_casefile_free(struct mortise_casefile *f); /* NULL is fine */
 
 /* Check that all names in the file exist in its graph or in the deployment's
@@ -124,19 +125,19 @@ int mortise_casefile_check(const struct mortise_casefile *f,
                            struct mortise_diags *diags);
 
 /* casefits.c: check scripts and expectations against schemas and writes. */
-int mortise_case_fits_node(const struct mortise_node *n,
-                           const struct mortise_case_script *script,
-                           struct mortise_diags *diags);
-int mortise_case_fits_operation(const struct mortise_operation *op,
-                                const struct mortise_case_script *script,
-                                struct mortise_diags *diags);
+int mortise_case_check_node(const struct mortise_node *n,
+                            const struct mortise_case_script *script,
+                            struct mortise_diags *diags);
+int mortise_case_check_operation(const struct mortise_operation *op,
+                                 const struct mortise_case_script *script,
+                                 struct mortise_diags *diags);
 /* Check a person's answers to a human node, or edited arguments of a call. */
-int mortise_case_fits_person(const struct mortise_node *n,
-                             const struct mortise_case_script *script,
-                             struct mortise_diags *diags);
-void mortise_case_fits_state(const struct mortise_graph *g,
-                             const struct mortise_case_expect *e,
-                             struct mortise_diags *diags);
+int mortise_case_check_person(const struct mortise_node *n,
+                              const struct mortise_case_script *script,
+                              struct mortise_diags *diags);
+void mortise_case_check_state(const struct mortise_graph *g,
+                              const struct mortise_case_expect *e,
+                              struct mortise_diags *diags);
 
 /* The keys of a Test file. */
 extern const struct mortise_place mortise_casefile_place;

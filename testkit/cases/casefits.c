@@ -20,7 +20,7 @@ static int check_scripted_output(const struct mortise_schema *s,
                                  const struct mortise_yaml *output,
                                  struct mortise_diags *diags, bool *refused)
 {
-    json_t *v = output != NULL ? mortise_yaml_json(output, false) : NULL;
+    json_t *v = output != NULL ? mortise_yaml_to_json(output, false) : NULL;
     struct mortise_err err;
     int rv;
 
@@ -33,7 +33,7 @@ static int check_scripted_output(const struct mortise_schema *s,
     *refused = rv == MORTISE_EINVAL;
     if (*refused)
         mortise_diag_add(
-            diags, "W0904", mortise_yaml_at_message(output, err.msg)->span,
+            diags, "W0904", mortise_yaml_find_at_message(output, err.msg)->span,
             "the schema of '%s' rejects this output: %s", whose, err.msg);
     return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
 }
@@ -55,9 +55,9 @@ static int check_scripted_outputs(const struct mortise_schema *s,
     return rv;
 }
 
-int mortise_case_fits_node(const struct mortise_node *n,
-                           const struct mortise_case_script *script,
-                           struct mortise_diags *diags)
+int mortise_case_check_node(const struct mortise_node *n,
+                            const struct mortise_case_script *script,
+                            struct mortise_diags *diags)
 {
     bool refused = false;
     int rv = MORTISE_OK;
@@ -69,9 +69,9 @@ int mortise_case_fits_node(const struct mortise_node *n,
     return rv;
 }
 
-int mortise_case_fits_operation(const struct mortise_operation *op,
-                                const struct mortise_case_script *script,
-                                struct mortise_diags *diags)
+int mortise_case_check_operation(const struct mortise_operation *op,
+                                 const struct mortise_case_script *script,
+                                 struct mortise_diags *diags)
 {
     bool refused;
 
@@ -84,7 +84,7 @@ static int check_person_value(const struct mortise_schema *s, const char *whose,
                               const struct mortise_yaml *said,
                               struct mortise_diags *diags)
 {
-    json_t *v = said != NULL ? mortise_yaml_json(said, false) : NULL;
+    json_t *v = said != NULL ? mortise_yaml_to_json(said, false) : NULL;
     struct mortise_err err;
     int rv;
 
@@ -98,14 +98,14 @@ static int check_person_value(const struct mortise_schema *s, const char *whose,
     json_decref(v);
     if (rv == MORTISE_EINVAL)
         mortise_diag_add(diags, "W0904",
-                         mortise_yaml_at_message(said, err.msg)->span,
+                         mortise_yaml_find_at_message(said, err.msg)->span,
                          "the answer to '%s' is invalid: %s", whose, err.msg);
     return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
 }
 
-int mortise_case_fits_person(const struct mortise_node *n,
-                             const struct mortise_case_script *script,
-                             struct mortise_diags *diags)
+int mortise_case_check_person(const struct mortise_node *n,
+                              const struct mortise_case_script *script,
+                              struct mortise_diags *diags)
 {
     const struct mortise_human *human =
         n->type == MORTISE_NODE_HUMAN ? n->own : NULL;
@@ -113,9 +113,9 @@ int mortise_case_fits_person(const struct mortise_node *n,
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < script->n; i++) {
-        const struct mortise_case_person *d = &script->list[i].deeds;
+        const struct mortise_case_person *d = &script->list[i].person_action;
 
-        if (human != NULL && d->deed != MORTISE_CASE_REJECT)
+        if (human != NULL && d->action_kind != MORTISE_CASE_REJECT)
             rv = check_person_value(human->answer_schema, script->name->str,
                                     d->answer, diags);
         if (rv == MORTISE_OK && calls)
@@ -140,7 +140,7 @@ static void visit_name(struct name_search *k, const char *name)
     if (name == NULL)
         return;
     k->found |= strcmp(k->name, name) == 0;
-    k->near = mortise_nearest(k->name, two, 2);
+    k->near = mortise_nearest_find(k->name, two, 2);
 }
 
 /* Is this written path private to a map element?  Then the run's state never
@@ -149,7 +149,7 @@ static bool is_element_private(const struct mortise_graph *g,
                                const struct mortise_node *n,
                                const struct mortise_path *path)
 {
-    return mortise_graph_map_of(g, n->index) != 0 &&
+    return mortise_graph_find_map_around(g, n->index) != 0 &&
            mortise_graph_is_element_path(g, path);
 }
 
@@ -220,12 +220,12 @@ static void check_state_member(const struct mortise_graph *g, const char *root,
                                struct mortise_diags *diags)
 {
     struct name_search k = {.name = key->str};
-    struct mortise_schema_seen seen = {.listed = false};
+    struct mortise_schema_member_info seen = {.listed = false};
     struct mortise_diag *d;
 
     visit_graph_writes(&k, g, root);
     if (s != NULL)
-        mortise_schema_look(s, key->str, &seen);
+        mortise_schema_find_member(s, key->str, &seen);
     if (k.found || seen.listed || seen.open)
         return;
     if (k.near == NULL)
@@ -244,10 +244,10 @@ static void check_artifact_members(const struct mortise_schema *s,
 {
     for (size_t i = 0; value->kind == MORTISE_YAML_MAP && i < value->n; i++) {
         const struct mortise_yaml *key = value->keys[i];
-        struct mortise_schema_seen seen;
+        struct mortise_schema_member_info seen;
         struct mortise_diag *d;
 
-        mortise_schema_look(s, key->str, &seen);
+        mortise_schema_find_member(s, key->str, &seen);
         if (seen.listed || !(seen.never || seen.others || seen.slip))
             continue;
         d = mortise_diag_add(diags, "W0905", key->span,
@@ -295,9 +295,9 @@ static void check_expected_artifact(const struct mortise_graph *g,
         check_artifact_members(s, value, key->str, diags);
 }
 
-void mortise_case_fits_state(const struct mortise_graph *g,
-                             const struct mortise_case_expect *e,
-                             struct mortise_diags *diags)
+void mortise_case_check_state(const struct mortise_graph *g,
+                              const struct mortise_case_expect *e,
+                              struct mortise_diags *diags)
 {
     for (size_t i = 0; e->scratch != NULL && i < e->scratch->n; i++)
         check_state_member(g, "scratch", g->scratch, e->scratch->keys[i],

@@ -63,7 +63,7 @@ static const char *find_nearest_node(const struct mortise_graph *g,
 
     for (uint32_t i = 0; g != NULL && i < g->n_nodes; i++) {
         two[1] = g->nodes[i].id;
-        two[0] = mortise_nearest(name, two, 2);
+        two[0] = mortise_nearest_find(name, two, 2);
     }
     return two[0];
 }
@@ -306,7 +306,7 @@ static bool asks_models(const struct mortise_node *n, const char *name)
            is_aside_of_plugin(n->judge, name);
 }
 
-static bool is_in_real(const struct mortise_yaml *real, const char *name)
+static bool is_listed_as_real(const struct mortise_yaml *real, const char *name)
 {
     for (size_t i = 0; i < real->n; i++)
         if (strcmp(real->items[i]->str, name) == 0)
@@ -321,7 +321,8 @@ static void check_real_model(const struct mortise_model_alias *m,
                              const struct mortise_yaml *by,
                              struct mortise_diags *diags)
 {
-    if (strcmp(m->provider, "scripted") == 0 || is_in_real(real, m->provider))
+    if (strcmp(m->provider, "scripted") == 0 ||
+        is_listed_as_real(real, m->provider))
         return;
     mortise_diag_help(
         diags,
@@ -341,7 +342,7 @@ static void check_real_alias(const struct mortise_models *models,
 {
     const struct mortise_model_alias *m = mortise_model_find(models, alias);
     const struct mortise_model_alias *behind[MORTISE_N_TIERS];
-    size_t n = m != NULL ? mortise_models_behind(models, m, behind) : 0;
+    size_t n = m != NULL ? mortise_models_list_targets(models, m, behind) : 0;
 
     for (size_t i = 0; i < n; i++)
         check_real_model(behind[i], real, by, diags);
@@ -373,7 +374,8 @@ static int check_case_input(const struct mortise_graph *g,
 
     if (g->input == NULL)
         return MORTISE_OK;
-    v = c->input != NULL ? mortise_yaml_json(c->input, false) : json_object();
+    v = c->input != NULL ? mortise_yaml_to_json(c->input, false)
+                         : json_object();
     if (v == NULL)
         return MORTISE_ENOMEM;
     rv = mortise_schema_check(g->input, v, &err);
@@ -434,7 +436,7 @@ static int check_people_scripts(const struct mortise_graph *g,
             is_plan_approval(g, name) ? NULL : require_node(g, name, diags);
 
         if (n != NULL)
-            rv = mortise_case_fits_person(n, &people->list[i], diags);
+            rv = mortise_case_check_person(n, &people->list[i], diags);
     }
     return rv;
 }
@@ -452,14 +454,15 @@ static int check_answer_scripts(const struct mortise_graph *g,
             find_called_operation(g, c->operations.list[i].name->str);
 
         if (op != NULL)
-            rv = mortise_case_fits_operation(op, &c->operations.list[i], diags);
+            rv =
+                mortise_case_check_operation(op, &c->operations.list[i], diags);
     }
     for (size_t i = 0; rv == MORTISE_OK && i < c->nodes.n; i++) {
         const struct mortise_node *n =
             find_node_at_path(g, c->nodes.list[i].name->str, &where, lost);
 
         if (n != NULL)
-            rv = mortise_case_fits_node(n, &c->nodes.list[i], diags);
+            rv = mortise_case_check_node(n, &c->nodes.list[i], diags);
     }
     return rv;
 }
@@ -487,7 +490,7 @@ static int check_case(const struct mortise_graph *g,
     if (rv == MORTISE_OK)
         rv = check_people_scripts(g, &c->people, diags);
     check_event_nodes(g, c->expect.events, diags);
-    mortise_case_fits_state(g, &c->expect, diags);
+    mortise_case_check_state(g, &c->expect, diags);
     if (rv != MORTISE_OK)
         return rv;
     check_script_names(g, &c->operations, calls_operation, "E0501", "calls",

@@ -81,7 +81,7 @@ static void read_scripted_update(void *ctx, void *into,
     struct mortise_case_reader *r = ctx;
     struct mortise_case_answer *a = into;
 
-    mortise_keys_enter(slot, r, a, r->diags);
+    mortise_keys_read_slot(slot, r, a, r->diags);
     a->update = slot->value;
 }
 
@@ -111,10 +111,10 @@ static const struct mortise_key usage_keys[] = {
 };
 MORTISE_PLACE(usage, "usage");
 
-int mortise_case_usage(const struct mortise_yaml *said,
-                       struct mortise_usage *out, struct mortise_err *err)
+int mortise_case_parse_usage(const struct mortise_yaml *said,
+                             struct mortise_usage *out, struct mortise_err *err)
 {
-    json_t *value = mortise_yaml_json(said, true);
+    json_t *value = mortise_yaml_to_json(said, true);
     int rv = value != NULL ? mortise_usage_parse(out, value, err)
                            : mortise_nomem(err);
 
@@ -132,10 +132,10 @@ static void read_scripted_usage(void *ctx, void *into,
     struct mortise_err err;
     int rv;
 
-    mortise_keys_enter(slot, r, a, r->diags);
+    mortise_keys_read_slot(slot, r, a, r->diags);
     if (r->diags->n_errors != errors)
         return;
-    rv = mortise_case_usage(slot->value, &usage, &err);
+    rv = mortise_case_parse_usage(slot->value, &usage, &err);
     if (rv == MORTISE_EINVAL)
         mortise_diag_add(r->diags, "E0208", slot->value->span, "%s", err.msg);
     r->nomem |= rv == MORTISE_ENOMEM;
@@ -335,10 +335,10 @@ static void set_person_deed(struct mortise_case_reader *r,
         mortise_diag_add(
             r->diags, "E0212", at->span,
             "give exactly one of approve, reject, answer and timeout");
-    p->deed = p->approves ? MORTISE_CASE_APPROVE
-              : rejects   ? MORTISE_CASE_REJECT
-              : answers   ? MORTISE_CASE_ANSWER
-                          : MORTISE_CASE_TIMEOUT;
+    p->action_kind = p->approves ? MORTISE_CASE_APPROVE
+                     : rejects   ? MORTISE_CASE_REJECT
+                     : answers   ? MORTISE_CASE_ANSWER
+                                 : MORTISE_CASE_TIMEOUT;
 }
 
 static void read_script_item(struct mortise_case_reader *r,
@@ -355,7 +355,7 @@ static void read_script_item(struct mortise_case_reader *r,
     if (r->diags->n_errors != errors)
         return;
     if (place == &person_place)
-        set_person_deed(r, &out->deeds, v);
+        set_person_deed(r, &out->person_action, v);
     else
         check_scripted_answer(r, &out->answer, v, place == &verdict_place);
 }
@@ -393,7 +393,7 @@ void mortise_case_read_scripts(void *ctx, void *into,
 
     out->list = mortise_case_alloc(ctx, map->n * sizeof *out->list);
     for (size_t i = 0; i < map->n && out->list != NULL; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str)) {
+        if (!mortise_yaml_is_x_key(map->keys[i]->str)) {
             out->list[out->n].name = map->keys[i];
             read_script_items(ctx, place, map->items[i], &out->list[out->n++]);
         }

@@ -163,7 +163,7 @@ static void input_of(struct mortise_buf *b, size_t n)
 {
     mortise_buf_puts(b, "{\"carried\":\"");
     for (size_t i = 0; i < n; i++)
-        mortise_buf_u8(b, 'x');
+        mortise_buf_put_u8(b, 'x');
     mortise_buf_puts(b, "\"}");
 }
 

@@ -74,7 +74,7 @@ static void chain(struct mortise_buf *b, size_t n, const char *outputs)
             if (*c == '%')
                 mortise_buf_printf(b, "%zu", i % 8);
             else
-                mortise_buf_u8(b, (uint8_t)*c);
+                mortise_buf_put_u8(b, (uint8_t)*c);
         }
         mortise_buf_puts(b, "}\n");
         if (i + 1 < n)

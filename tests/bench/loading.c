@@ -18,7 +18,7 @@ enum { LOADS = 11, REPEATS = 5 };
 /* ---- plugins
  * ----------------------------------------------------------------- */
 
-static void ignore_done(void *ud, const struct mortise_call_done *done)
+static void ignore_done(void *ud, const struct mortise_call_result *done)
 {
     (void)ud;
     (void)done;

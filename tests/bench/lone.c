@@ -73,7 +73,7 @@ static void keep_commit(struct bench_lone *l,
     l->seq = c->seq;
     if (l->kept == NULL)
         return;
-    mortise_buf_u64(l->kept, c->size);
+    mortise_buf_put_u64(l->kept, c->size);
     mortise_buf_put(l->kept, c->entries, c->size);
 }
 
@@ -172,7 +172,7 @@ double bench_lone_replay(const struct bench_lone *l)
         size_t n = mortise_read_u64(&r);
 
         bench_must(mortise_run_apply(run, seq, 1700000000000, id,
-                                     mortise_read_raw(&r, n), n, &err),
+                                     mortise_read_bytes(&r, n), n, &err),
                    &err, "replay");
     }
     begun = bench_cpu() - begun;

@@ -109,11 +109,11 @@ static void sign(const struct mortise_seckey *key, size_t i)
     const char *name = plugins[i].name;
     char source[256], object[256];
     const char *objects[1];
-    struct mortise_signing signing = {.manifest = source,
-                                      .objects = objects,
-                                      .n_objects = 1,
-                                      .out = bench_path("plugins"),
-                                      .key = key};
+    struct mortise_sign_request signing = {.manifest = source,
+                                           .objects = objects,
+                                           .n_objects = 1,
+                                           .out = bench_path("plugins"),
+                                           .key = key};
     struct mortise_diags diags;
     struct mortise_err err = {0};
     int rv;
@@ -133,10 +133,10 @@ static void sign(const struct mortise_seckey *key, size_t i)
 static void trust(const struct mortise_seckey *key)
 {
     const char *names[N_PLUGINS];
-    struct mortise_trusted by = {.plugins = names,
-                                 .n_plugins = N_PLUGINS,
-                                 .kinds = MORTISE_KIND_ALL,
-                                 .in_process = true};
+    struct mortise_trusted_key by = {.plugins = names,
+                                     .n_plugins = N_PLUGINS,
+                                     .kinds = MORTISE_KIND_ALL,
+                                     .in_process = true};
     struct mortise_err err = {0};
 
     for (size_t i = 0; i < N_PLUGINS; i++)

@@ -189,7 +189,7 @@ static int commit_round(struct mortise_writer *w, struct round *r, size_t n,
 
     for (size_t i = 0; i < n; i++)
         list[i] = &r->m[i].c;
-    if (inline_ && mortise_writer_inline(w, list, n, &rv, NULL)) {
+    if (inline_ && mortise_writer_write_inline(w, list, n, &rv, NULL)) {
         for (size_t i = 0; i < n && rv == MORTISE_OK; i++)
             acknowledge(list[i]);
         return rv;
@@ -230,7 +230,7 @@ static int keep_graph(void *ud, const char *tenant, const char *run,
 {
     (void)tenant;
     (void)run;
-    mortise_store_sweep_keep(ud, &head->graph, 1);
+    mortise_store_keep_graphs(ud, &head->graph, 1);
     return 0;
 }
 
@@ -253,11 +253,11 @@ static int remove_it(struct mortise_store *s)
     }
     while (rv == MORTISE_OK && more)
         rv = mortise_store_remove_rest(s, &more, NULL);
-    mortise_store_sweep_begin(s);
+    mortise_store_start_graph_sweep(s);
     if (rv == MORTISE_OK)
         rv = mortise_store_heads(s, NULL, NULL, keep_graph, s, NULL);
     for (more = true; rv == MORTISE_OK && more;)
-        rv = mortise_store_sweep(s, &more, NULL);
+        rv = mortise_store_sweep_graphs(s, &more, NULL);
     return rv;
 }
 
@@ -282,7 +282,7 @@ static int work(struct mortise_store *s, struct mortise_writer *w,
     if (rv == MORTISE_OK && removes)
         rv = remove_it(s);
     if (rv == MORTISE_OK)
-        rv = mortise_store_mark_put(s, "plugin:x", target, NULL);
+        rv = mortise_store_raise_mark(s, "plugin:x", target, NULL);
     if (rv == MORTISE_OK)
         notes->mark = target;
     return rv;
@@ -316,7 +316,7 @@ static int open_and_work(void)
         rv = mortise_store_open(&s, path, &mortise_heap, NULL);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_store_cache_bound(s, CACHE);
+    mortise_store_set_cache_limit(s, CACHE);
     if (mortise_writer_start(&w, s, &mortise_heap, on_done, &r, NULL) !=
         MORTISE_OK)
         _exit(9);

@@ -310,7 +310,7 @@ START_TEST(an_entry)
                   "%s", err.msg);
     ck_assert_int_eq(h.n, 1);
     ck_assert_str_eq(h.text, "what a day");
-    shown = mortise_run_describe(r, b.p, b.n);
+    shown = mortise_run_describe_entries(r, b.p, b.n);
     ck_assert_uint_eq(json_array_size(shown), 1);
     one = json_array_get(shown, 0);
     ck_assert_str_eq(json_string_value(json_object_get(one, "entry")),

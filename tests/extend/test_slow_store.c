@@ -104,7 +104,8 @@ static int hear(void *ud, const char *json, size_t n)
     static const char *const types[] = {"run_end", "command"};
     json_t *event;
 
-    ck_assert_int_eq(mortise_json_read(&event, json, n, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_json_parse_written(&event, json, n, &err),
+                     MORTISE_OK);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         size_t at = strlen(heard);
 
@@ -148,7 +149,7 @@ static void start_waiting(void)
     ck_assert_int_eq(mortise_wait(m, NULL, "waits", &status, &err), MORTISE_OK);
     ck_assert_int_eq(status, MORTISE_RUN_WAITING);
     while (mortise_live_find(m, "default", "waits") != NULL)
-        mortise_turn(m, -1);
+        mortise_loop_turn(m, -1);
 }
 
 /* An order that says in `heard` what came of it. */
@@ -160,7 +161,7 @@ struct said {
 
 static void answered(struct mortise_order *o, const struct mortise_err *e)
 {
-    const struct said *s = MORTISE_OF(o, struct said, order);
+    const struct said *s = MORTISE_CONTAINER_OF(o, struct said, order);
     size_t at = strlen(heard);
 
     snprintf(heard + at, sizeof heard - at, "%s:%s ", s->name,
@@ -179,7 +180,7 @@ static void give(struct said *s, const char *name, const char *json)
                                       .flags = MORTISE_NO_CONTINUE,
                                       .actor = "ann",
                                       .done = answered};
-    mortise_live_command(m, "default", "waits", &s->order);
+    mortise_live_send_order(m, "default", "waits", &s->order);
 }
 
 /* ---- tests ------------------------------------------------------------------ */
@@ -219,11 +220,11 @@ START_TEST(commands_keep_their_order)
     heard[0] = '\0';
     give(&one, "one", "{\"scratch\":{\"z\":1}}");
     give(&two, "two", "{\"scratch\":{\"z\":2}}");
-    ck_assert(mortise_live_is_here(m, "default", "waits"));
+    ck_assert(mortise_live_is_loaded_or_loading(m, "default", "waits"));
     ck_assert_ptr_null(mortise_live_find(m, "default", "waits"));
     ck_assert_str_eq(heard, "");
     while (strstr(heard, "two:") == NULL)
-        mortise_turn(m, -1);
+        mortise_loop_turn(m, -1);
     ck_assert_str_eq(heard, "waits:command one:OK waits:command two:OK ");
     ck_assert_int_eq(mortise_show(m, NULL, "waits", &json, &err), MORTISE_OK);
     ck_assert_ptr_nonnull(strstr(json, "\"z\":2"));
@@ -279,11 +280,11 @@ START_TEST(events_while_a_run_is_loaded)
         before = stored_events();
         give(&one, "one", "{\"scratch\":{\"z\":1}}");
         for (int i = 0; i < turns && strstr(heard, "one:") == NULL; i++)
-            mortise_turn(m, -1);
+            mortise_loop_turn(m, -1);
         ck_assert_int_ge(stored_events(), before);
         while (strstr(heard, "one:") == NULL ||
-               mortise_live_is_here(m, "default", "waits"))
-            mortise_turn(m, -1);
+               mortise_live_is_loaded_or_loading(m, "default", "waits"))
+            mortise_loop_turn(m, -1);
         ck_assert_int_gt(stored_events(), before);
         heard[0] = '\0';
         json_decref(one.command.value);
@@ -308,7 +309,7 @@ START_TEST(a_read_that_fails_is_no_write)
           "  a: {type: tool, tool: ok_async/sleep, args: {ms: 60000}, next: "
           "END}\n");
     while (strstr(logged, "the answer was lost") == NULL)
-        mortise_turn(m, -1);
+        mortise_loop_turn(m, -1);
     unsetenv("MORTISE_SLOW_STORE_LOSES");
     ck_assert_msg(mortise_apply(m, NULL, "works", &cancel, 1, 0, NULL, &err) ==
                       MORTISE_OK,

@@ -43,8 +43,8 @@ static inline void check_findings(struct mortise_diags *diags)
     struct mortise_buf b;
 
     mortise_buf_init(&b, &mortise_heap);
-    mortise_diags_text(diags, &b);
-    assert(!b.failed && mortise_utf8_valid(b.p != NULL ? b.p : "", b.n));
+    mortise_diags_format(diags, &b);
+    assert(!b.failed && mortise_utf8_is_valid(b.p != NULL ? b.p : "", b.n));
     for (size_t i = 0; i < diags->n; i++) {
         assert(diags->list[i].path != NULL && diags->list[i].span.line > 0);
         assert(mortise_code(diags->list[i].code) != NULL);

@@ -40,7 +40,7 @@ static void evaluate(const struct mortise_cel *prog, size_t size)
 {
     const json_t *values[3] = {value, value, NULL};
     struct mortise_cel_env env = {values, 20000};
-    struct mortise_cel_where where = {0, 0};
+    struct mortise_cel_range where = {0, 0};
     struct mortise_err err;
     json_t *one, *two;
     int rv = mortise_cel_eval(prog, &env, &one, &where, &err);
@@ -51,7 +51,7 @@ static void evaluate(const struct mortise_cel *prog, size_t size)
     assert((one == NULL) == (rv != MORTISE_OK));
     if (one != NULL) {
         assert(json_equal(one, two));
-        text = mortise_json_text(&mortise_heap, one);
+        text = mortise_json_to_text(&mortise_heap, one);
         assert(text != NULL);
         mortise_release_str(&mortise_heap, text);
     }
@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct mortise_cel_name names[] = {
         {"input", NULL}, {"scratch", NULL}, {"state.output", NULL}};
     struct mortise_cel_scope scope = {.names = names, .n = 3};
-    struct mortise_cel_where where;
+    struct mortise_cel_range where;
     struct mortise_arena a;
     struct mortise_cel *prog;
     struct mortise_err err;

@@ -56,7 +56,7 @@ static void check_line(const char *line, size_t n)
 {
     json_t *v, *code;
 
-    if (mortise_json_read(&v, line, n, NULL) != MORTISE_OK ||
+    if (mortise_json_parse_written(&v, line, n, NULL) != MORTISE_OK ||
         json_object_size(v) != 1)
         abort();
     code = json_object_get(json_object_get(v, "error"), "code");

@@ -38,14 +38,14 @@ static void look(const struct mortise_deployment *d)
 {
     struct mortise_need needs[MORTISE_NEEDS_MAX];
     struct mortise_allowance a, b;
-    size_t n = mortise_allow_needs(d, needs);
+    size_t n = mortise_allow_find_needs(d, needs);
 
     must(n <= MORTISE_NEEDS_MAX);
     must(n > 0 ||
          (d->n_dev_dirs == 0 && d->n_plugin_dirs == 0 && d->trust_dir == NULL));
     must(mortise_allow_read(&a, d, NULL) == MORTISE_OK);
     must(mortise_allow_read(&b, d, NULL) == MORTISE_OK);
-    must(strcmp(a.digest, b.digest) == 0 && !mortise_allow_holds(&a));
+    must(strcmp(a.digest, b.digest) == 0 && !mortise_allow_is_valid(&a));
     mortise_allow_finish(&a);
     mortise_allow_finish(&b);
 }

@@ -20,12 +20,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct mortise_elf_visitor nobody = {.needs_version = ignore};
     struct mortise_err err = {0};
     const char *arch;
-    int rv = mortise_elf_check(data, size, mortise_elf_host(), &err);
+    int rv = mortise_elf_check(data, size, mortise_elf_get_host_arch(), &err);
 
-    mortise_elf_visit(data, size, mortise_elf_host(), &nobody);
+    mortise_elf_visit(data, size, mortise_elf_get_host_arch(), &nobody);
     if (rv != MORTISE_OK && (err.code != rv || err.msg[0] == '\0'))
         abort();
-    if (mortise_elf_arch(&arch, data, size, &err) != MORTISE_OK &&
+    if (mortise_elf_get_arch(&arch, data, size, &err) != MORTISE_OK &&
         rv == MORTISE_OK)
         abort(); /* what may be loaded has an architecture */
     return 0;

@@ -59,7 +59,7 @@ static struct mortise_graph *the_graph(void)
         struct mortise_buf b;
 
         mortise_buf_init(&b, &mortise_heap);
-        mortise_diags_text(&diags, &b);
+        mortise_diags_format(&diags, &b);
         fwrite(b.p, 1, b.n, stderr);
         abort();
     }

@@ -21,14 +21,14 @@ static void a_signature(const char *text, size_t n)
 {
     static const struct mortise_pubkey nobody = {{0}, {9}};
     struct mortise_minisig sig;
-    struct mortise_signed said;
+    struct mortise_signature_info said;
 
     if (mortise_minisign_parse(&sig, text, n, NULL) != MORTISE_OK)
         return;
     must(sig.comment >= text && sig.comment + sig.comment_size <= text + n);
     memcpy(sig.id, nobody.id, sizeof sig.id);
     must(mortise_minisign_verify(&sig, &nobody, "x", 1, NULL) != MORTISE_OK);
-    mortise_signed_parse(&said, sig.comment, sig.comment_size, NULL);
+    mortise_signature_parse_comment(&said, sig.comment, sig.comment_size, NULL);
 }
 
 static void a_key(const char *text, size_t n)
@@ -38,17 +38,17 @@ static void a_key(const char *text, size_t n)
 
     if (mortise_pubkey_parse(&pk, text, n, NULL) != MORTISE_OK)
         return;
-    mortise_pubkey_text(out, &pk);
+    mortise_pubkey_format(out, &pk);
     must(mortise_pubkey_parse(&again, out, strlen(out), NULL) == MORTISE_OK);
-    must(mortise_pubkey_equal(&pk, &again));
+    must(mortise_pubkey_is_equal(&pk, &again));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct mortise_signed said;
+    struct mortise_signature_info said;
 
     a_signature((const char *)data, size);
     a_key((const char *)data, size);
-    mortise_signed_parse(&said, (const char *)data, size, NULL);
+    mortise_signature_parse_comment(&said, (const char *)data, size, NULL);
     return 0;
 }

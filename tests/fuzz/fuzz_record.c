@@ -14,50 +14,50 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static int checkpoint(struct mortise_buf *b, const void *p, size_t n)
 {
     struct mortise_checkpoint cp;
-    int rv = mortise_record_read(&mortise_record_checkpoint, &cp, p, n);
+    int rv = mortise_record_decode(&mortise_record_checkpoint, &cp, p, n);
 
     if (rv == MORTISE_OK)
-        mortise_record_put(b, &mortise_record_checkpoint, &cp);
+        mortise_record_encode(b, &mortise_record_checkpoint, &cp);
     return rv;
 }
 
 static int head(struct mortise_buf *b, const void *p, size_t n)
 {
     struct mortise_head h;
-    int rv = mortise_record_read(&mortise_record_head, &h, p, n);
+    int rv = mortise_record_decode(&mortise_record_head, &h, p, n);
 
     if (rv == MORTISE_OK)
-        mortise_record_put(b, &mortise_record_head, &h);
+        mortise_record_encode(b, &mortise_record_head, &h);
     return rv;
 }
 
 static int pending(struct mortise_buf *b, const void *p, size_t n)
 {
     struct mortise_pending request;
-    int rv = mortise_record_read(&mortise_record_pending, &request, p, n);
+    int rv = mortise_record_decode(&mortise_record_pending, &request, p, n);
 
     if (rv == MORTISE_OK)
-        mortise_record_put(b, &mortise_record_pending, &request);
+        mortise_record_encode(b, &mortise_record_pending, &request);
     return rv;
 }
 
 static int deadline(struct mortise_buf *b, const void *p, size_t n)
 {
     bool timer;
-    int rv = mortise_record_read(&mortise_record_deadline, &timer, p, n);
+    int rv = mortise_record_decode(&mortise_record_deadline, &timer, p, n);
 
     if (rv == MORTISE_OK)
-        mortise_record_put(b, &mortise_record_deadline, &timer);
+        mortise_record_encode(b, &mortise_record_deadline, &timer);
     return rv;
 }
 
 static int kv(struct mortise_buf *b, const void *p, size_t n)
 {
     struct mortise_value value;
-    int rv = mortise_record_read(&mortise_record_kv, &value, p, n);
+    int rv = mortise_record_decode(&mortise_record_kv, &value, p, n);
 
     if (rv == MORTISE_OK)
-        mortise_record_put(b, &mortise_record_kv, &value);
+        mortise_record_encode(b, &mortise_record_kv, &value);
     return rv;
 }
 
@@ -69,9 +69,9 @@ static int graph(struct mortise_buf *b, const void *p, size_t n)
     int rv;
 
     mortise_arena_init(&a, &mortise_heap);
-    rv = mortise_record_read_graph(&a, &files, &n_files, p, n);
+    rv = mortise_record_decode_graph(&a, &files, &n_files, p, n);
     if (rv == MORTISE_OK)
-        mortise_record_put_graph(b, files, n_files);
+        mortise_record_encode_graph(b, files, n_files);
     mortise_arena_finish(&a);
     return rv;
 }
@@ -79,10 +79,10 @@ static int graph(struct mortise_buf *b, const void *p, size_t n)
 static int batch(struct mortise_buf *b, const void *p, size_t n)
 {
     struct mortise_batch of;
-    int rv = mortise_record_read(&mortise_record_batch, &of, p, n);
+    int rv = mortise_record_decode(&mortise_record_batch, &of, p, n);
 
     if (rv == MORTISE_OK)
-        mortise_record_put(b, &mortise_record_batch, &of);
+        mortise_record_encode(b, &mortise_record_batch, &of);
     return rv;
 }
 
@@ -90,7 +90,7 @@ static int batch(struct mortise_buf *b, const void *p, size_t n)
 static int stamp(struct mortise_buf *b, const void *p, size_t n)
 {
     struct mortise_stamp of;
-    int rv = mortise_record_read(&mortise_record_stamp, &of, p, n);
+    int rv = mortise_record_decode(&mortise_record_stamp, &of, p, n);
 
     if (rv == MORTISE_OK) {
         mortise_buf_put(b, p, n); /* only our own is ever written */
@@ -104,40 +104,40 @@ static int stamp(struct mortise_buf *b, const void *p, size_t n)
 static int mark(struct mortise_buf *b, const void *p, size_t n)
 {
     uint64_t value;
-    int rv = mortise_record_read(&mortise_record_mark, &value, p, n);
+    int rv = mortise_record_decode(&mortise_record_mark, &value, p, n);
 
     if (rv == MORTISE_OK)
-        mortise_record_put(b, &mortise_record_mark, &value);
+        mortise_record_encode(b, &mortise_record_mark, &value);
     return rv;
 }
 
 static int identity(struct mortise_buf *b, const void *p, size_t n)
 {
     uint8_t id[MORTISE_STORE_ID];
-    int rv = mortise_record_read(&mortise_record_identity, id, p, n);
+    int rv = mortise_record_decode(&mortise_record_identity, id, p, n);
 
     if (rv == MORTISE_OK)
-        mortise_record_put(b, &mortise_record_identity, id);
+        mortise_record_encode(b, &mortise_record_identity, id);
     return rv;
 }
 
 static int tombstone(struct mortise_buf *b, const void *p, size_t n)
 {
     struct mortise_tombstone t;
-    int rv = mortise_record_read(&mortise_record_tombstone, &t, p, n);
+    int rv = mortise_record_decode(&mortise_record_tombstone, &t, p, n);
 
     if (rv == MORTISE_OK)
-        mortise_record_put(b, &mortise_record_tombstone, &t);
+        mortise_record_encode(b, &mortise_record_tombstone, &t);
     return rv;
 }
 
 static int leaving(struct mortise_buf *b, const void *p, size_t n)
 {
     struct mortise_leaving l;
-    int rv = mortise_record_read(&mortise_record_leaving, &l, p, n);
+    int rv = mortise_record_decode(&mortise_record_leaving, &l, p, n);
 
     if (rv == MORTISE_OK)
-        mortise_record_put(b, &mortise_record_leaving, &l);
+        mortise_record_encode(b, &mortise_record_leaving, &l);
     return rv;
 }
 

@@ -56,7 +56,7 @@ static void judge(const struct mortise_schema *s, json_t *v)
     assert((rv == MORTISE_OK) == (err.msg[0] == '\0'));
     if (rv != MORTISE_OK)
         return;
-    normal = mortise_schema_normal(s, v, 0);
+    normal = mortise_schema_normalize(s, v, 0);
     assert(normal != NULL);
     again = mortise_schema_check(s, normal, &err);
     assert(again == MORTISE_OK || again == MORTISE_ELIMIT || !is_small(v));

@@ -64,7 +64,7 @@ static const char *begun(void *ud, const char *path)
 static void check_written(const struct mortise_yaml *tree,
                           const struct mortise_graph *g)
 {
-    json_t *v = mortise_yaml_json(tree, false);
+    json_t *v = mortise_yaml_to_json(tree, false);
     struct mortise_graph *again;
     struct mortise_buf out;
 
@@ -79,7 +79,7 @@ static void check_written(const struct mortise_yaml *tree,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct mortise_steered of = {the_graph(), begun, NULL};
+    const struct mortise_steer_target of = {the_graph(), begun, NULL};
     const struct mortise_yaml *tree;
     struct mortise_diags diags;
     struct mortise_arena arena;

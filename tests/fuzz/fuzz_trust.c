@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         "kZZSNCisQbuQY+bHwhEBg==\n";
     const char *dirs[] = {dir};
     struct mortise_trust *t = NULL;
-    struct mortise_signed said;
+    struct mortise_signature_info said;
     struct mortise_diags diags;
     int rv;
 

@@ -260,7 +260,7 @@ START_TEST(a_sleep_until_then_is_over)
     char when[MORTISE_TIME_TEXT], graph[512];
     pid_t run;
 
-    mortise_time_text(when, mortise_now_ms() + 50000);
+    mortise_time_format(when, mortise_now_ms() + 50000);
     snprintf(graph, sizeof graph,
              "start: a\nnodes:\n"
              "  a: {type: tool, tool: time/sleep, args: {until: '%s'}, "

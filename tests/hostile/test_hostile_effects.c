@@ -240,7 +240,7 @@ static void sign_http(void)
 {
     char path[PATH_MAX];
     const char *object = path;
-    struct mortise_signing signing = {
+    struct mortise_sign_request signing = {
         .manifest = "plugins/executor/http/http.plugin.yaml",
         .objects = &object,
         .n_objects = 1,

@@ -158,7 +158,8 @@ static int hear(void *ud, const char *json, size_t len)
     json_t *v;
     const json_t *seq;
 
-    ck_assert_int_eq(mortise_json_read(&v, json, len, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_json_parse_written(&v, json, len, &err),
+                     MORTISE_OK);
     seq = json_object_get(v, "seq");
     if (seq != NULL) {
         l->gaps += (uint64_t)json_integer_value(seq) != l->seq + 1;

@@ -206,7 +206,8 @@ static int hear(void *ud, const char *json, size_t len)
 {
     json_t *v;
 
-    ck_assert_int_eq(mortise_json_read(&v, json, len, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_json_parse_written(&v, json, len, &err),
+                     MORTISE_OK);
     note(ud, v);
     json_decref(v);
     return 0;
@@ -214,19 +215,19 @@ static int hear(void *ud, const char *json, size_t len)
 
 static int see(struct mortise_watch *w, json_t *event)
 {
-    note(MORTISE_OF(w, struct follower, watch), event);
+    note(MORTISE_CONTAINER_OF(w, struct follower, watch), event);
     return 0;
 }
 
 static bool is_full(struct mortise_watch *w)
 {
-    return MORTISE_OF(w, struct follower, watch)->room <= 0;
+    return MORTISE_CONTAINER_OF(w, struct follower, watch)->room <= 0;
 }
 
 static void over(struct mortise_watch *w, int status, const char *reason,
                  const struct mortise_err *e)
 {
-    struct follower *f = MORTISE_OF(w, struct follower, watch);
+    struct follower *f = MORTISE_CONTAINER_OF(w, struct follower, watch);
 
     (void)status, (void)reason;
     ck_assert(e == NULL || e->code == MORTISE_OK);
@@ -255,7 +256,7 @@ static void rest(struct follower *f)
         return;
     f->rests++;
     f->room = ROOM;
-    mortise_watch_go_on(m, &f->watch);
+    mortise_watch_continue(m, &f->watch);
     f->cost += n_calls - before;
 }
 

@@ -59,9 +59,9 @@ static int add_checkpoint(void *ud, const struct mortise_checkpoint *cp)
 {
     struct sum *sum = ud;
 
-    mortise_hasher_u64(&sum->h, cp->seq);
-    mortise_hasher_field(&sum->h, cp->id.b, sizeof cp->id.b);
-    mortise_hasher_field(&sum->h, cp->entries, cp->size);
+    mortise_hasher_add_u64(&sum->h, cp->seq);
+    mortise_hasher_add_field(&sum->h, cp->id.b, sizeof cp->id.b);
+    mortise_hasher_add_field(&sum->h, cp->entries, cp->size);
     return 0;
 }
 
@@ -70,9 +70,9 @@ static int add_head(void *ud, const char *tenant, const char *run,
 {
     struct sum *sum = ud;
 
-    mortise_hasher_str(&sum->h, tenant);
-    mortise_hasher_str(&sum->h, run);
-    mortise_hasher_u64(&sum->h, head->seq);
+    mortise_hasher_add_str(&sum->h, tenant);
+    mortise_hasher_add_str(&sum->h, run);
+    mortise_hasher_add_u64(&sum->h, head->seq);
     sum->rv = mortise_store_checkpoints(sum->s, tenant, run, 1, add_checkpoint,
                                         sum, NULL);
     return sum->rv;
@@ -83,11 +83,11 @@ static int add_pending(void *ud, const char *tenant, const char *run,
 {
     struct sum *sum = ud;
 
-    mortise_hasher_str(&sum->h, tenant);
-    mortise_hasher_str(&sum->h, run);
-    mortise_hasher_str(&sum->h, p->id);
-    mortise_hasher_u64(&sum->h, p->deadline_ms);
-    mortise_hasher_field(&sum->h, p->payload, p->payload_size);
+    mortise_hasher_add_str(&sum->h, tenant);
+    mortise_hasher_add_str(&sum->h, run);
+    mortise_hasher_add_str(&sum->h, p->id);
+    mortise_hasher_add_u64(&sum->h, p->deadline_ms);
+    mortise_hasher_add_field(&sum->h, p->payload, p->payload_size);
     return 0;
 }
 
@@ -101,7 +101,7 @@ static int add_kv(struct sum *sum, const char *run)
     mortise_buf_init(&value, &test_mem);
     rv = mortise_store_kv(sum->s, "default", "made", m.kvs[0].key,
                           m.kvs[0].key_size, &value, NULL);
-    mortise_hasher_field(&sum->h, value.p, value.n);
+    mortise_hasher_add_field(&sum->h, value.p, value.n);
     mortise_buf_finish(&value);
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
 }
@@ -124,7 +124,7 @@ static int sum_up(struct mortise_store *s, uint8_t out[MORTISE_DIGEST])
         rv = add_kv(&sum, "a");
     if (rv == MORTISE_OK)
         rv = add_kv(&sum, "b/2");
-    mortise_hasher_field(&sum.h, s->identity, MORTISE_STORE_ID);
+    mortise_hasher_add_field(&sum.h, s->identity, MORTISE_STORE_ID);
     mortise_hasher_final(&sum.h, out);
     return rv;
 }
@@ -407,9 +407,9 @@ static void try_to_save(const struct damage *d,
 {
     char to[4300];
     uint8_t found[MORTISE_DIGEST];
-    static const struct mortise_salvage_how how = {
+    static const struct mortise_salvage_callbacks how = {
         .say = hear, .follow = no_end, .stand = as_it_is, .name = no_name};
-    struct mortise_salvaged out;
+    struct mortise_salvage_result out;
     struct mortise_err err = {0};
     struct mortise_store *s;
     struct reader_store r;

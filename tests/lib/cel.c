@@ -9,7 +9,7 @@
 
 /* Compile and evaluate. */
 static int answer(const char *expr, const char *x, json_t **out,
-                  struct mortise_cel_where *where, struct mortise_err *err)
+                  struct mortise_cel_range *where, struct mortise_err *err)
 {
     struct mortise_cel_name name = {"x", NULL};
     struct mortise_cel_scope scope = {.names = &name, .n = x != NULL};
@@ -36,14 +36,14 @@ static int answer(const char *expr, const char *x, json_t **out,
 
 void test_cel_gives(const char *expr, const char *x, const char *want)
 {
-    struct mortise_cel_where where;
+    struct mortise_cel_range where;
     struct mortise_err err = {0};
     json_t *v;
     char *got;
 
     ck_assert_msg(answer(expr, x, &v, &where, &err) == MORTISE_OK, "%s: %s",
                   expr, err.msg);
-    got = mortise_json_text(&test_mem, v);
+    got = mortise_json_to_text(&test_mem, v);
     json_decref(v);
     ck_assert_msg(strcmp(got, want) == 0, "%s: %s", expr, got);
     mortise_release_str(&test_mem, got);
@@ -52,7 +52,7 @@ void test_cel_gives(const char *expr, const char *x, const char *want)
 void test_cel_fails(const char *expr, const char *x, const char *at,
                     const char *words)
 {
-    struct mortise_cel_where where;
+    struct mortise_cel_range where;
     struct mortise_err err = {0};
     json_t *v;
 

@@ -38,7 +38,7 @@ static bool bad(struct reader *r, const char *what)
 /* What the context says went wrong. */
 static bool faulty(struct reader *r)
 {
-    r->rv = mortise_cel_report(r->c, NULL, r->err);
+    r->rv = mortise_cel_report_fault(r->c, NULL, r->err);
     return false;
 }
 
@@ -74,7 +74,7 @@ static bool read_bytes(struct reader *r, const json_t *v, struct cel_value *out)
         return faulty(r);
     *out = cel_text(CEL_BYTES, bytes, n);
     return (hex != NULL &&
-            mortise_unhex(bytes, n, hex, json_string_length(v)) == 0) ||
+            mortise_hex_decode(bytes, n, hex, json_string_length(v)) == 0) ||
            bad(r, "bytes are {\"bytes_hex\": \"00ff\"}");
 }
 
@@ -116,7 +116,7 @@ static bool read_timestamp(struct reader *r, const json_t *v,
     if (!read_seconds(r, v, &t))
         return false;
     *out = cel_timestamp(t);
-    return mortise_cel_time_in_range(t) || bad(r, "timestamp out of range");
+    return mortise_cel_time_is_in_range(t) || bad(r, "timestamp out of range");
 }
 
 static bool read_duration(struct reader *r, const json_t *v,
@@ -232,7 +232,7 @@ static bool write_value(struct cel_ctx *c, const struct cel_value *v,
 static json_t *number(const struct cel_value *v)
 {
     char text[MORTISE_REAL_TEXT + 2];
-    size_t n = mortise_cel_number_text(text, v);
+    size_t n = mortise_cel_format_number(text, v);
 
     if (v->kind == CEL_DOUBLE && strpbrk(text, ".ein") == NULL)
         strcpy(text + n, ".0");
@@ -253,7 +253,7 @@ static json_t *bytes(struct cel_ctx *c, const struct cel_value *v)
 
     if (hex == NULL)
         return NULL;
-    mortise_hex(hex, v->u.s.p, v->u.s.n);
+    mortise_hex_encode(hex, v->u.s.p, v->u.s.n);
     return json_string(hex);
 }
 
@@ -313,8 +313,9 @@ static json_t *payload(struct cel_ctx *c, const struct cel_value *v,
     case CEL_DOUBLE:
         return number(v);
     case CEL_STRING:
-        return cel_charge(c, v->u.s.n) ? mortise_json_strn(v->u.s.p, v->u.s.n)
-                                       : NULL;
+        return cel_charge(c, v->u.s.n)
+                   ? mortise_json_make_string(v->u.s.p, v->u.s.n)
+                   : NULL;
     case CEL_BYTES:
         return bytes(c, v);
     case CEL_TIMESTAMP:
@@ -372,7 +373,7 @@ static int read_all(const struct mortise_cel *prog,
 
 int test_cel_eval_typed(const struct mortise_cel *prog,
                         const struct mortise_cel_env *env, json_t **out,
-                        struct mortise_cel_where *where, size_t *which,
+                        struct mortise_cel_range *where, size_t *which,
                         struct mortise_err *err)
 {
     struct cel_inputs in = {NULL, NULL};
@@ -388,10 +389,10 @@ int test_cel_eval_typed(const struct mortise_cel *prog,
     if (rv == MORTISE_OK) {
         c = (struct cel_ctx){.left = cel_budget(env), .arena = &arena};
         in.typed = values;
-        if (mortise_cel_run(prog, &in, &c, &v) &&
+        if (mortise_cel_evaluate_typed(prog, &in, &c, &v) &&
             !write_value(&c, &v, DEPTH, out) && c.fault.at == NULL)
             c.fault.at = prog->root;
-        rv = mortise_cel_report(&c, where, err);
+        rv = mortise_cel_report_fault(&c, where, err);
     }
     mortise_arena_finish(&arena);
     return rv;

@@ -12,7 +12,7 @@
  * is (else SIZE_MAX). */
 int test_cel_eval_typed(const struct mortise_cel *prog,
                         const struct mortise_cel_env *env, json_t **out,
-                        struct mortise_cel_where *where, size_t *which,
+                        struct mortise_cel_range *where, size_t *which,
                         struct mortise_err *err);
 
 #endif

@@ -15,8 +15,8 @@ void made_key(uint8_t key[MORTISE_DIGEST], const char *run, uint64_t seq)
     struct mortise_hasher h;
 
     mortise_hasher_init(&h);
-    mortise_hasher_str(&h, run);
-    mortise_hasher_u64(&h, seq);
+    mortise_hasher_add_str(&h, run);
+    mortise_hasher_add_u64(&h, seq);
     mortise_hasher_final(&h, key);
 }
 

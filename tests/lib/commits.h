@@ -19,7 +19,7 @@ struct made_commit {
     struct mortise_kv kvs[2];
     char open_id[32], close_id[32], payload[64];
     char key[80], value[24];
-    struct mortise_cached cached;
+    struct mortise_cached_result cached;
     char entries[MADE_ENTRIES];
 };
 

@@ -99,7 +99,8 @@ static void name_row(struct naming *n, const char *place,
 static bool is_there(const struct mortise_place *of, const char *name)
 {
     for (size_t i = 0; of != NULL && of->types[i] != NULL; i++) {
-        const struct mortise_key *key = mortise_place_row(of->types[i], name);
+        const struct mortise_key *key =
+            mortise_place_find_key(of->types[i], name);
 
         if (key != NULL && !key->later)
             return true;
@@ -113,7 +114,8 @@ static bool is_shared(const struct mortise_place *of, const char *name)
     const struct mortise_key *first = NULL;
 
     for (size_t i = 0; of != NULL && of->types[i] != NULL; i++) {
-        const struct mortise_key *key = mortise_place_row(of->types[i], name);
+        const struct mortise_key *key =
+            mortise_place_find_key(of->types[i], name);
 
         if (key == NULL || key->later)
             continue;
@@ -129,7 +131,7 @@ static bool is_shared(const struct mortise_place *of, const char *name)
 static void name_place(struct naming *n, const struct mortise_place *place)
 {
     const struct mortise_key *rows[MORTISE_MAX_KEYS];
-    size_t n_rows = mortise_place_rows(place, rows);
+    size_t n_rows = mortise_place_list_keys(place, rows);
     const char *name = place->what;
 
     if (strncmp(name, "a ", 2) == 0 || strncmp(name, "an ", 3) == 0)
@@ -217,7 +219,7 @@ static const struct mortise_place *blinded(const struct mortise_place *place,
                                            const struct named_key *ig)
 {
     const struct mortise_key *rows[MORTISE_MAX_KEYS];
-    size_t n = mortise_place_rows(place, rows);
+    size_t n = mortise_place_list_keys(place, rows);
     struct mortise_place *copy = malloc(sizeof *copy);
     struct mortise_key *keys = calloc(n + 1, sizeof *keys);
     bool has = false;
@@ -252,8 +254,8 @@ void __wrap_mortise_keys_read(const struct mortise_place *place,
                               const struct mortise_yaml *map,
                               struct mortise_span at, void *ctx, void *into,
                               struct mortise_diags *diags);
-void __wrap_mortise_keys_enter(const struct mortise_slot *slot, void *ctx,
-                               void *into, struct mortise_diags *diags);
+void __wrap_mortise_keys_read_slot(const struct mortise_slot *slot, void *ctx,
+                                   void *into, struct mortise_diags *diags);
 const struct mortise_word *
 __real_mortise_word_find(const struct mortise_word *words, const char *what,
                          const struct mortise_yaml *scalar,
@@ -274,8 +276,8 @@ void __wrap_mortise_keys_read(const struct mortise_place *place,
                              ctx, into, diags);
 }
 
-void __wrap_mortise_keys_enter(const struct mortise_slot *slot, void *ctx,
-                               void *into, struct mortise_diags *diags)
+void __wrap_mortise_keys_read_slot(const struct mortise_slot *slot, void *ctx,
+                                   void *into, struct mortise_diags *diags)
 {
     __wrap_mortise_keys_read(slot->key->place, slot->value, slot->name->span,
                              ctx, into, diags);

@@ -109,8 +109,9 @@ json_t *lone_shown(const char *member)
     lone_finish();
     ck_assert_int_eq(mortise_show(lone, NULL, lone_run, &text, &lone_err),
                      MORTISE_OK);
-    ck_assert_int_eq(mortise_json_read(&show, text, strlen(text), &lone_err),
-                     MORTISE_OK);
+    ck_assert_int_eq(
+        mortise_json_parse_written(&show, text, strlen(text), &lone_err),
+        MORTISE_OK);
     mortise_free(lone, text);
     v = json_incref(json_object_get(show, member));
     json_decref(show);

@@ -78,12 +78,12 @@ SHELF_FN const char *shelf_source(const char *name)
 SHELF_FN void shelf_sign(const struct shelf *s, const char *name,
                          const char *manifest, const char *object)
 {
-    struct mortise_signing signing = {.manifest = manifest,
-                                      .objects = &object,
-                                      .n_objects = 1,
-                                      .out = s->plugins,
-                                      .key = &s->key,
-                                      .unchecked = true};
+    struct mortise_sign_request signing = {.manifest = manifest,
+                                           .objects = &object,
+                                           .n_objects = 1,
+                                           .out = s->plugins,
+                                           .key = &s->key,
+                                           .unchecked = true};
     struct mortise_diags diags;
     struct mortise_err err = {0};
     int rv;
@@ -130,10 +130,10 @@ SHELF_FN void shelf_put_release(const struct shelf *s, const char *name,
 SHELF_FN void shelf_trust(const struct shelf *s)
 {
     static const char *const all[] = {"*"};
-    struct mortise_trusted by = {.plugins = all,
-                                 .n_plugins = 1,
-                                 .kinds = MORTISE_KIND_ALL,
-                                 .in_process = true};
+    struct mortise_trusted_key by = {.plugins = all,
+                                     .n_plugins = 1,
+                                     .kinds = MORTISE_KIND_ALL,
+                                     .in_process = true};
 
     mortise_seckey_public(&s->key, &by.key);
     ck_assert_int_eq(

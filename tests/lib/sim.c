@@ -199,7 +199,7 @@ static struct mortise_graph *load(const struct mortise_catalog *catalog,
                             catalog, &diags, &err);
     if (rv != MORTISE_OK) {
         mortise_buf_init(&text, &test_mem);
-        mortise_diags_text(&diags, &text);
+        mortise_diags_format(&diags, &text);
         ck_abort_msg("%s", mortise_buf_cstr(&text));
     }
     mortise_diags_finish(&diags);
@@ -341,7 +341,7 @@ static void take_commit(struct sim *s, const struct mortise_run_commit *c)
     for (size_t i = 0; i < c->n_cached; i++) {
         char hex[MORTISE_DIGEST_HEX];
 
-        mortise_hex(hex, c->cached[i].key, MORTISE_DIGEST);
+        mortise_hex_encode(hex, c->cached[i].key, MORTISE_DIGEST);
         json_object_set(k->cached, hex, c->cached[i].value);
     }
     for (size_t i = 0; i < c->n_closes; i++)
@@ -375,7 +375,7 @@ static bool intent_is_synced(const struct sim *s, const char *key)
     for (size_t i = 0; i < s->n_synced; i++) {
         mortise_reader_init(&reader, s->commits[i].entries, s->commits[i].size);
         while (mortise_entry_read(&e, &reader, &a, NULL) == MORTISE_OK) {
-            mortise_hex(hex, e.digest, MORTISE_DIGEST);
+            mortise_hex_encode(hex, e.digest, MORTISE_DIGEST);
             found |= e.type == MORTISE_E_INTENT && strcmp(hex, key) == 0;
             mortise_entry_finish(&e);
         }
@@ -811,7 +811,7 @@ static void fail_as_told(const struct sim_call *c, struct mortise_result_in *r)
     r->message = "told to fail";
     r->error_code = json_string_value(json_object_get(c->call.body, "code"));
     r->error_class = json_string_value(json_object_get(c->call.body, "class"));
-    r->ending = mortise_ending_of(c->call.body);
+    r->ending = mortise_exit_info_get(c->call.body);
     if (r->error_code == NULL)
         r->error_code = "";
     if (r->error_class == NULL)
@@ -881,10 +881,10 @@ static void look_up(struct sim *s, const struct sim_call *c,
 
     mortise_json_digest(key, c->call.body, &mortise_heap);
     mortise_hasher_init(&h);
-    mortise_hasher_str(&h, c->call.operation);
-    mortise_hasher_field(&h, key, sizeof key);
+    mortise_hasher_add_str(&h, c->call.operation);
+    mortise_hasher_add_field(&h, key, sizeof key);
     mortise_hasher_final(&h, key);
-    mortise_hex(hex, key, sizeof key);
+    mortise_hex_encode(hex, key, sizeof key);
     r->status = -1;
     r->cache_key = key;
     for (size_t i = 0; i < s->n_written && r->status != 0; i++) {
@@ -1162,7 +1162,7 @@ char *sim_state(struct sim *s)
     char *text;
 
     mortise_buf_init(&b, &mortise_heap);
-    mortise_json_canonical(&b, json_object_get(show, "state"));
+    mortise_json_write_canonical(&b, json_object_get(show, "state"));
     text = strdup(mortise_buf_cstr(&b));
     mortise_buf_finish(&b);
     json_decref(show);

@@ -64,7 +64,7 @@ struct sim_commit {
     const char *reason;
     json_t *kvs;    /* [{plugin, key, value?}] */
     json_t *cached; /* {key in hex: value} */
-    struct mortise_spawn_spend spend;
+    struct mortise_spawn_budget_change spend;
 };
 
 struct sim_call {

@@ -44,7 +44,7 @@ struct witness {
     int n_events;
 };
 
-WITNESS_FN void witness_done(void *ud, const struct mortise_call_done *d)
+WITNESS_FN void witness_done(void *ud, const struct mortise_call_result *d)
 {
     struct witness *w = ud;
     struct witnessed *one;

@@ -48,7 +48,7 @@ static void verdict(bool good, const char *file, const json_t *group,
 
 static void run_group(const char *file, const json_t *group)
 {
-    static const struct mortise_schema_world world = {.find = find};
+    static const struct mortise_schema_options world = {.find = find};
     struct mortise_schema *s;
     struct mortise_arena arena;
     struct mortise_err err;
@@ -58,8 +58,9 @@ static void run_group(const char *file, const json_t *group)
     int rv;
 
     mortise_arena_init(&arena, &test_mem);
-    rv = mortise_schema_compile_in(&s, &arena, json_object_get(group, "schema"),
-                                   &world, where, sizeof where, &err);
+    rv = mortise_schema_compile_with(&s, &arena,
+                                     json_object_get(group, "schema"), &world,
+                                     where, sizeof where, &err);
     json_array_foreach(json_object_get(group, "tests"), i, test)
     {
         bool valid = json_is_true(json_object_get(test, "valid"));

@@ -26,7 +26,7 @@ static struct mortise_graph *load(const char *yaml, struct mortise_buf *why)
     mortise_diags_init(&diags, &test_mem);
     mortise_graph_load(&g, &test_mem, "random.yaml", yaml, strlen(yaml),
                        &sim_catalog, &diags, NULL);
-    mortise_diags_text(&diags, why);
+    mortise_diags_format(&diags, why);
     mortise_diags_finish(&diags);
     return g;
 }

@@ -374,7 +374,7 @@ static struct mortise_graph *load(const char *yaml)
         g = NULL;
     if (g == NULL && prints) {
         mortise_buf_init(&text, &test_mem);
-        mortise_diags_text(&diags, &text);
+        mortise_diags_format(&diags, &text);
         fprintf(stderr, "%s\n", mortise_buf_cstr(&text));
         mortise_buf_finish(&text);
     }
@@ -608,7 +608,8 @@ static void somebody_steers(unsigned number)
 
     free(yaml);
     if (g == NULL || s.applied == 1 ||
-        mortise_graph_follow(g, mortise_run_graph(s.run), &err) != MORTISE_OK) {
+        mortise_graph_set_predecessor(g, mortise_run_graph(s.run), &err) !=
+            MORTISE_OK) {
         mortise_graph_unref(g);
         return;
     }

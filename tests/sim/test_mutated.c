@@ -362,7 +362,7 @@ static bool damage_as_tree(char *text, uint32_t *seed)
     mortise_buf_init(&b, &test_mem);
     if (mortise_yaml_parse(&root, &arena, "x", text, strlen(text), &diags) ==
         MORTISE_OK)
-        v = mortise_yaml_json(root, false);
+        v = mortise_yaml_to_json(root, false);
     if (v != NULL) {
         damage_tree(v, seed);
         ck_assert_int_eq(mortise_yaml_write(&b, v, NULL, NULL), MORTISE_OK);

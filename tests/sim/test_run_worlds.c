@@ -448,7 +448,7 @@ static json_t *ends_of(const struct sim *s)
         ck_assert_int_eq(mortise_run_apply(r, c->seq, c->time_ms, c->id,
                                            c->entries, c->size, NULL),
                          MORTISE_OK);
-        entries = mortise_run_describe(r, c->entries, c->size);
+        entries = mortise_run_describe_entries(r, c->entries, c->size);
         json_array_foreach(entries, k, entry)
         {
             if (end_of(entry) != NULL)
@@ -557,7 +557,7 @@ static struct mortise_graph *load(const char *yaml)
     if (mortise_graph_load(&g, &test_mem, "random.yaml", yaml, strlen(yaml),
                            &sim_catalog, &diags, NULL) != MORTISE_OK) {
         mortise_buf_init(&text, &test_mem);
-        mortise_diags_text(&diags, &text);
+        mortise_diags_format(&diags, &text);
         fprintf(stderr, "%s\n%s\n", yaml, mortise_buf_cstr(&text));
         ck_abort_msg("the loader refuses a graph");
     }

@@ -217,7 +217,8 @@ static json_t *parse(char *text)
 {
     json_t *v;
 
-    ck_assert_msg(mortise_json_read(&v, text, strlen(text), &err) == MORTISE_OK,
+    ck_assert_msg(mortise_json_parse_written(&v, text, strlen(text), &err) ==
+                      MORTISE_OK,
                   "%s", err.msg);
     mortise_free(m, text);
     return v;
@@ -1398,12 +1399,12 @@ START_TEST(changed_plugins_block) /* loop: changed, gone */
         struct shelf other = shelf;
         const char *object = shelf_object("counts");
         char source[PATH_MAX];
-        struct mortise_signing s = {.manifest = source,
-                                    .objects = &object,
-                                    .n_objects = 1,
-                                    .out = other.plugins,
-                                    .key = &other.key,
-                                    .unchecked = true};
+        struct mortise_sign_request s = {.manifest = source,
+                                         .objects = &object,
+                                         .n_objects = 1,
+                                         .out = other.plugins,
+                                         .key = &other.key,
+                                         .unchecked = true};
         struct mortise_diags diags;
 
         text = test_read(shelf_source("counts"), &n);
@@ -1460,7 +1461,8 @@ static int hear(void *ud, const char *json, size_t len)
     char *to;
 
     ck_assert_uint_eq(strlen(json), len);
-    ck_assert_int_eq(mortise_json_read(&v, json, len, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_json_parse_written(&v, json, len, &err),
+                     MORTISE_OK);
     seq = json_object_get(v, "seq");
     if (seq != NULL) {
         h->gaps += (uint64_t)json_integer_value(seq) != h->last + 1;
@@ -2200,7 +2202,7 @@ START_TEST(memory_runs_out)
             ck_assert_msg(rv == MORTISE_ENOMEM || failed, "%d %s", rv, err.msg);
         while (mortise_poll(m, 0, NULL) > 0)
             continue;
-        if (m->state != MORTISE_ENGINE_UP) { /* the store's write failed */
+        if (m->state != MORTISE_ENGINE_RUNNING) { /* the store's write failed */
             close_engine();
             open_engine();
             mortise_graph_close(g);

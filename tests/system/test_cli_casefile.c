@@ -206,7 +206,8 @@ START_TEST(every_key_arrives)
     ck_assert_uint_eq(a->args->n, 1);
     ck_assert_uint_eq(a->after_ms, 2000);
     ck_assert_int_eq(a->in_doubt, MORTISE_CASE_RETRY);
-    ck_assert_int_eq(mortise_case_usage(a->usage, &usage, NULL), MORTISE_OK);
+    ck_assert_int_eq(mortise_case_parse_usage(a->usage, &usage, NULL),
+                     MORTISE_OK);
     ck_assert_uint_eq(usage.amount[MORTISE_USED_USD], 250000000);
     ck_assert_uint_eq(usage.amount[MORTISE_USED_INPUT], 3);
     ck_assert_uint_eq(usage.amount[MORTISE_USED_CACHED], 2);
@@ -226,11 +227,11 @@ START_TEST(every_key_arrives)
     ck_assert_str_eq(a->violation, "bad");
     ck_assert_str_eq(a->output->str, "good");
     p = c->people.list[0].list;
-    ck_assert_int_eq(p[0].deeds.deed, MORTISE_CASE_REJECT);
-    ck_assert_str_eq(p[0].deeds.reason, "why");
-    ck_assert_str_eq(p[0].deeds.by, "anna");
-    ck_assert_int_eq(p[1].deeds.deed, MORTISE_CASE_APPROVE);
-    ck_assert_int_eq(p[1].deeds.answer->u.i, 4);
+    ck_assert_int_eq(p[0].person_action.action_kind, MORTISE_CASE_REJECT);
+    ck_assert_str_eq(p[0].person_action.reason, "why");
+    ck_assert_str_eq(p[0].person_action.by, "anna");
+    ck_assert_int_eq(p[1].person_action.action_kind, MORTISE_CASE_APPROVE);
+    ck_assert_int_eq(p[1].person_action.answer->u.i, 4);
     ck_assert_str_eq(c->real->items[0]->str, "file");
     ck_assert_str_eq(c->expect.status->str, "failed");
     ck_assert_str_eq(c->expect.error->str, "c");
@@ -280,9 +281,9 @@ START_TEST(the_rest_arrives)
     ck_assert_str_eq(a->message, "words");
     ck_assert(c->guardrails.list[0].list[0].answer.passes);
     ck_assert_uint_eq(c->guardrails.list[0].list[1].answer.after_ms, 3000);
-    ck_assert_int_eq(c->people.list[0].list[0].deeds.deed,
+    ck_assert_int_eq(c->people.list[0].list[0].person_action.action_kind,
                      MORTISE_CASE_TIMEOUT);
-    ck_assert_uint_eq(c->people.list[0].list[1].deeds.args->n, 1);
+    ck_assert_uint_eq(c->people.list[0].list[1].person_action.args->n, 1);
 }
 END_TEST
 

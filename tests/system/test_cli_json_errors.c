@@ -106,7 +106,7 @@ static bool takes_json(const struct mortise_cmd *cmd)
 {
     const struct mortise_opt *o;
 
-    for (size_t i = 0; (o = mortise_opt_at(cmd, i)) != NULL; i++)
+    for (size_t i = 0; (o = mortise_opt_get(cmd, i)) != NULL; i++)
         if (strcmp(o->name, "json") == 0)
             return true;
     return false;
@@ -116,7 +116,7 @@ static bool takes_deployment(const struct mortise_cmd *cmd)
 {
     const struct mortise_opt *o;
 
-    for (size_t i = 0; (o = mortise_opt_at(cmd, i)) != NULL; i++)
+    for (size_t i = 0; (o = mortise_opt_get(cmd, i)) != NULL; i++)
         if (strcmp(o->name, "deployment") == 0)
             return true;
     return false;

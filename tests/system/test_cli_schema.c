@@ -121,7 +121,7 @@ static int fits(const char *path, struct mortise_err *err)
     mortise_diags_finish(&diags);
     if (rv != MORTISE_OK)
         return -1;
-    v = mortise_yaml_json(tree, false);
+    v = mortise_yaml_to_json(tree, false);
     rv = mortise_schema_check(schema, v, err);
     json_decref(v);
     return rv == MORTISE_OK;

@@ -73,8 +73,9 @@ static void look(void)
     char *text;
 
     ck_assert_int_eq(mortise_show(m, NULL, run_id, &text, &err), MORTISE_OK);
-    ck_assert_int_eq(mortise_json_read(&shown, text, strlen(text), &err),
-                     MORTISE_OK);
+    ck_assert_int_eq(
+        mortise_json_parse_written(&shown, text, strlen(text), &err),
+        MORTISE_OK);
     mortise_free(m, text);
 }
 

@@ -224,7 +224,7 @@ static void walk_map(const struct place *p, const struct mortise_yaml *map)
         const struct mortise_yaml *key = map->keys[i];
         struct place below = {p->file, key->str, p->key, p->data, p->is_graph};
 
-        if (mortise_yaml_is_x(key->str) || is_one_of(key->str, none))
+        if (mortise_yaml_is_x_key(key->str) || is_one_of(key->str, none))
             continue;
         if (strchr(key->str, ' ') == NULL)
             take(p, key, 0, key->len, is_one_of(p->key, authors) ? DATA : KEY);

@@ -28,10 +28,10 @@ static int write_imported(struct mortise_cli *cli, const char *path,
                           struct mortise_err *err)
 {
     if (path != NULL)
-        return mortise_file_output(path, b->p, b->n, 0666, flags, err);
+        return mortise_file_write_output(path, b->p, b->n, 0666, flags, err);
     if (mortise_buf_cstr(b) == NULL)
         return mortise_nomem(err);
-    mortise_out_text(&cli->out, b->p, 0);
+    mortise_out_put_text(&cli->out, b->p, 0);
     return MORTISE_OK;
 }
 
@@ -44,7 +44,7 @@ static int import_and_write(struct mortise_cli *cli, unsigned flags,
     const char *path = cli->args.operands[0];
     char *text;
     size_t n;
-    int rv = mortise_cli_read(cli, path, &text, &n, err);
+    int rv = mortise_cli_read_file(cli, path, &text, &n, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -74,8 +74,8 @@ static int run_import(struct mortise_cli *cli, unsigned flags,
         rv = check(cli, to != NULL ? to : "<stdout>", b.p, b.n, &made, err);
     if (rv == MORTISE_OK && diags.n + made.n > 0)
         rv = MORTISE_EXIT_FINDINGS;
-    mortise_cli_findings(cli, &diags);
-    mortise_cli_findings(cli, &made);
+    mortise_cli_print_findings(cli, &diags);
+    mortise_cli_print_findings(cli, &made);
     mortise_buf_finish(&b);
     return rv;
 }

@@ -6,9 +6,9 @@
 
 #include "lang/yaml/diag.h"
 
-void mortise_foreign_say(struct foreign *f, const char *code,
-                         struct mortise_span at, const char *why,
-                         const char *fmt, ...)
+void mortise_foreign_report(struct foreign *f, const char *code,
+                            struct mortise_span at, const char *why,
+                            const char *fmt, ...)
 {
     char words[1024]; /* the longest message that diag.c shows */
     struct mortise_diag *d;
@@ -22,18 +22,18 @@ void mortise_foreign_say(struct foreign *f, const char *code,
         mortise_diag_help(f->diags, d, "%s", why);
 }
 
-void mortise_foreign_put(struct foreign *f, json_t *into, const char *key,
+void mortise_foreign_set(struct foreign *f, json_t *into, const char *key,
                          json_t *v)
 {
     if (json_object_set_new(into, key, v) != 0)
         f->nomem = true;
 }
 
-void mortise_foreign_put_some(struct foreign *f, json_t *into, const char *key,
-                              json_t *v)
+void mortise_foreign_set_nonempty(struct foreign *f, json_t *into,
+                                  const char *key, json_t *v)
 {
     if (json_object_size(v) + json_array_size(v) > 0)
-        mortise_foreign_put(f, into, key, v);
+        mortise_foreign_set(f, into, key, v);
     else
         json_decref(v);
 }

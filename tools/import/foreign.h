@@ -27,22 +27,22 @@ struct foreign {
 };
 
 /* How a field is converted. */
-enum foreign_how {
-    FOREIGN_SAME,   /* copied; `${` in its strings is escaped */
-    FOREIGN_DATA,   /* copied verbatim: the key takes no templates */
-    FOREIGN_FILLED, /* a schema of state (foreign_schema.c) */
-    FOREIGN_MS,     /* milliseconds, to a duration; 0: no field */
-    FOREIGN_ID,     /* the id of a node */
-    FOREIGN_IDS,    /* a list of ids; empty: no field */
-    FOREIGN_MAP,    /* a mapping, converted by `inside` */
-    FOREIGN_READ,   /* known, but converted by other code */
-    FOREIGN_RUN     /* state of a run: reported, not imported */
+enum foreign_conversion {
+    FOREIGN_COPY,         /* copied; `${` in its strings is escaped */
+    FOREIGN_VERBATIM,     /* copied verbatim: the key takes no templates */
+    FOREIGN_STATE_SCHEMA, /* a schema of state (foreign_schema.c) */
+    FOREIGN_MS,           /* milliseconds, to a duration; 0: no field */
+    FOREIGN_ID,           /* the id of a node */
+    FOREIGN_IDS,          /* a list of ids; empty: no field */
+    FOREIGN_MAP,          /* a mapping, converted by `inside` */
+    FOREIGN_CUSTOM,       /* known, but converted by other code */
+    FOREIGN_RUN_STATE     /* state of a run: reported, not imported */
 };
 
 struct foreign_row {
     const char *theirs; /* NULL ends the table */
     const char *ours;
-    enum foreign_how how;
+    enum foreign_conversion how;
     const struct foreign_row *inside;
 };
 
@@ -50,51 +50,54 @@ struct foreign_row {
 
 /* Report a loss (W1001) or an error (E1001).  `why` (may be NULL) is the help
  * text. */
-void mortise_foreign_say(struct foreign *f, const char *code,
-                         struct mortise_span at, const char *why,
-                         const char *fmt, ...) MORTISE_PRINTF(5, 6);
-#define mortise_foreign_lost(f, ...)                                           \
-    mortise_foreign_say(f, "W1001", __VA_ARGS__)
-#define mortise_foreign_wrong(f, ...)                                          \
-    mortise_foreign_say(f, "E1001", __VA_ARGS__)
+void mortise_foreign_report(struct foreign *f, const char *code,
+                            struct mortise_span at, const char *why,
+                            const char *fmt, ...) MORTISE_PRINTF(5, 6);
+#define mortise_foreign_report_loss(f, ...)                                    \
+    mortise_foreign_report(f, "W1001", __VA_ARGS__)
+#define mortise_foreign_report_error(f, ...)                                   \
+    mortise_foreign_report(f, "E1001", __VA_ARGS__)
 
 /* Set a member; takes the reference to v.  v NULL: out of memory, sets
  * f->nomem. */
-void mortise_foreign_put(struct foreign *f, json_t *into, const char *key,
+void mortise_foreign_set(struct foreign *f, json_t *into, const char *key,
                          json_t *v);
 /* The same for a list or an object; an empty one is not added. */
-void mortise_foreign_put_some(struct foreign *f, json_t *into, const char *key,
-                              json_t *v);
+void mortise_foreign_set_nonempty(struct foreign *f, json_t *into,
+                                  const char *key, json_t *v);
 
 /* ---- foreign_row.c: fields by table ------------------------------------- */
 
 /* Convert the fields of a mapping, in the order of the table.  A key that the
  * table lacks is reported; the message calls the mapping `what`.  If f->type is
  * set, a field that nodes of this type do not have here is reported, too.
- * `into` NULL: only check the keys; each row must be FOREIGN_READ. */
-void mortise_foreign_carry(struct foreign *f, const struct foreign_row *rows,
-                           const struct mortise_yaml *map, const char *what,
-                           json_t *into);
+ * `into` NULL: only check the keys; each row must be FOREIGN_CUSTOM. */
+void mortise_foreign_convert_map(struct foreign *f,
+                                 const struct foreign_row *rows,
+                                 const struct mortise_yaml *map,
+                                 const char *what, json_t *into);
 /* Convert the field of one row, if the mapping has it. */
-void mortise_foreign_carry_one(struct foreign *f, const struct foreign_row *row,
-                               const struct mortise_yaml *map, json_t *into);
+void mortise_foreign_convert_field(struct foreign *f,
+                                   const struct foreign_row *row,
+                                   const struct mortise_yaml *map,
+                                   json_t *into);
 /* Copy a schema of state without the keywords that demand values, such as
  * `required`, and report each of them (foreign_schema.c).  The message calls
  * the state `what`. */
-json_t *mortise_foreign_filled(struct foreign *f, const char *what,
-                               const struct mortise_yaml *schema);
+json_t *mortise_foreign_convert_schema(struct foreign *f, const char *what,
+                                       const struct mortise_yaml *schema);
 /* Copy a value to a place that takes templates, so that none of its strings is
  * read as a template. */
-json_t *mortise_foreign_literal(struct foreign *f,
-                                const struct mortise_yaml *value);
+json_t *mortise_foreign_copy_literal(struct foreign *f,
+                                     const struct mortise_yaml *value);
 /* Format `ms` as a duration, such as "5m". */
-json_t *mortise_foreign_duration(uint64_t ms);
+json_t *mortise_foreign_format_duration(uint64_t ms);
 /* Do nodes of this type have the key, in this build or a later one? */
-bool mortise_foreign_takes(const char *type, const char *ours);
+bool mortise_foreign_has_key(const char *type, const char *ours);
 /* Get a positive whole number of milliseconds; false: it is no such number. */
-bool mortise_foreign_ms(const struct mortise_yaml *v, uint64_t *ms);
+bool mortise_foreign_get_ms(const struct mortise_yaml *v, uint64_t *ms);
 /* Is it this string?  v may be NULL. */
-bool mortise_foreign_is(const struct mortise_yaml *v, const char *word);
+bool mortise_foreign_is_string(const struct mortise_yaml *v, const char *word);
 /* Get a member; NULL: it is absent or null. */
 const struct mortise_yaml *mortise_foreign_get(const struct mortise_yaml *map,
                                                const char *key);
@@ -103,16 +106,17 @@ const struct mortise_yaml *mortise_foreign_get(const struct mortise_yaml *map,
 
 /* Fill f->ids with a new id for each id of the list.  The list has no
  * duplicates. */
-void mortise_foreign_ids(struct foreign *f,
-                         const struct mortise_yaml *const *list, size_t n);
+void mortise_foreign_add_ids(struct foreign *f,
+                             const struct mortise_yaml *const *list, size_t n);
 /* The same for nodes that contain their `id`; false: an id is invalid, which
  * was reported. */
-bool mortise_foreign_ids_of(struct foreign *f, const struct mortise_yaml *list);
+bool mortise_foreign_add_node_ids(struct foreign *f,
+                                  const struct mortise_yaml *list);
 /* Get the new id of a node; NULL: there is no such node, which was reported. */
-const char *mortise_foreign_id(struct foreign *f,
-                               const struct mortise_yaml *id);
+const char *mortise_foreign_find_id(struct foreign *f,
+                                    const struct mortise_yaml *id);
 /* Make a valid metadata.name of `given`. */
-json_t *mortise_foreign_name(const char *given, size_t n);
+json_t *mortise_foreign_make_name(const char *given, size_t n);
 
 /* ---- foreign_expr.c: conditions ----------------------------------------- */
 
@@ -121,48 +125,56 @@ struct foreign_cond; /* tools/import/foreign_cond.h */
 /* Read a condition of the source, {type, expr}, into the arena.  NULL: it
  * cannot be imported, which was reported; the message calls its owner
  * `what`. */
-const struct foreign_cond *mortise_foreign_condition(
+const struct foreign_cond *mortise_foreign_parse_condition(
     struct foreign *f, const struct mortise_yaml *condition, const char *what);
 /* Make the CEL condition of an edge to the node `to`.  The source takes the
  * edge if the condition is true or gives the id of that node. */
-json_t *mortise_foreign_when(struct foreign *f, const struct foreign_cond *c,
-                             const char *to);
+json_t *mortise_foreign_make_edge_expr(struct foreign *f,
+                                       const struct foreign_cond *c,
+                                       const char *to);
 /* Make the CEL condition of a router.  `targets`: source id -> new id. */
-json_t *mortise_foreign_choice(struct foreign *f, const struct foreign_cond *c,
-                               json_t *targets);
+json_t *mortise_foreign_make_router_expr(struct foreign *f,
+                                         const struct foreign_cond *c,
+                                         json_t *targets);
 
 /* ---- foreign_task.c, foreign_exec.c and its parts ----------------------- */
 
-json_t *mortise_foreign_task(struct foreign *f,
-                             const struct mortise_yaml *root);
-json_t *mortise_foreign_task_node(struct foreign *f,
-                                  const struct mortise_yaml *root);
-json_t *mortise_foreign_exec(struct foreign *f,
-                             const struct mortise_yaml *root);
+json_t *mortise_foreign_convert_task(struct foreign *f,
+                                     const struct mortise_yaml *root);
+json_t *mortise_foreign_convert_task_node(struct foreign *f,
+                                          const struct mortise_yaml *root);
+json_t *mortise_foreign_convert_exec(struct foreign *f,
+                                     const struct mortise_yaml *root);
 /* Convert a node.  `targets`: for a router, source id -> new id; otherwise
  * NULL. `every_node`: the checkpointPolicy of the graph is every_node. */
-json_t *mortise_foreign_node(struct foreign *f, const struct mortise_yaml *node,
-                             json_t *targets, bool every_node);
+json_t *mortise_foreign_convert_node(struct foreign *f,
+                                     const struct mortise_yaml *node,
+                                     json_t *targets, bool every_node);
 /* Convert a dotted path of the source, below `root`, to a path that is also a
  * CEL expression.  In the arena; NULL: out of memory. */
-char *mortise_foreign_path(struct foreign *f, const char *root,
-                           const char *dotted);
+char *mortise_foreign_convert_path(struct foreign *f, const char *root,
+                                   const char *dotted);
 /* Record an edge in f->first or f->fed. */
-void mortise_foreign_led(struct foreign *f, const char *from, const char *to);
-/* foreign_voice.c: edges of voice nodes.  Call mortise_foreign_voices() with
- * the nodes first, mortise_foreign_exit() for each converted edge, and
- * mortise_foreign_exits() at the end to add the edges that the source lacks. */
-void mortise_foreign_voices(struct foreign *f,
-                            const struct mortise_yaml *nodes);
-void mortise_foreign_exit(struct foreign *f, const struct mortise_yaml *theirs,
-                          const char *from, const char *to, json_t *edge);
-void mortise_foreign_exits(struct foreign *f, json_t *edges);
+void mortise_foreign_record_edge(struct foreign *f, const char *from,
+                                 const char *to);
+/* foreign_voice.c: edges of voice nodes.  Call mortise_foreign_find_voices() with
+ * the nodes first, mortise_foreign_convert_exit() for each converted edge, and
+ * mortise_foreign_add_voice_edges() at the end to add the edges that the source lacks. */
+void mortise_foreign_find_voices(struct foreign *f,
+                                 const struct mortise_yaml *nodes);
+void mortise_foreign_convert_exit(struct foreign *f,
+                                  const struct mortise_yaml *theirs,
+                                  const char *from, const char *to,
+                                  json_t *edge);
+void mortise_foreign_add_voice_edges(struct foreign *f, json_t *edges);
 /* Report a condition that reads the result of a voice node from scratch: here
  * the result is an artifact. */
-void mortise_foreign_heard(struct foreign *f, const struct mortise_yaml *expr);
+void mortise_foreign_check_voice_path(struct foreign *f,
+                                      const struct mortise_yaml *expr);
 /* Convert the edges.  An edge of a router becomes a target instead: `routers`
  * has a member for each router, new id -> its targets (source id -> new id). */
-json_t *mortise_foreign_edges(struct foreign *f,
-                              const struct mortise_yaml *list, json_t *routers);
+json_t *mortise_foreign_convert_edges(struct foreign *f,
+                                      const struct mortise_yaml *list,
+                                      json_t *routers);
 
 #endif

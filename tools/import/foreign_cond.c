@@ -207,10 +207,10 @@ static const struct {
     const char *sign;
     enum foreign_cond_op op;
 } signs[] = {
-    {"===", FOREIGN_COND_SAME},    {"!==", FOREIGN_COND_OTHER},
-    {"==", FOREIGN_COND_EQUAL},    {"!=", FOREIGN_COND_UNEQUAL},
-    {">=", FOREIGN_COND_AT_LEAST}, {"<=", FOREIGN_COND_AT_MOST},
-    {">", FOREIGN_COND_ABOVE},     {"<", FOREIGN_COND_BELOW},
+    {"===", FOREIGN_COND_STRICT_EQUAL}, {"!==", FOREIGN_COND_STRICT_UNEQUAL},
+    {"==", FOREIGN_COND_EQUAL},         {"!=", FOREIGN_COND_UNEQUAL},
+    {">=", FOREIGN_COND_AT_LEAST},      {"<=", FOREIGN_COND_AT_MOST},
+    {">", FOREIGN_COND_ABOVE},          {"<", FOREIGN_COND_BELOW},
 };
 
 static struct foreign_cond *parse_cond_unary(struct reader *r)
@@ -316,8 +316,8 @@ static struct foreign_cond *parse_choice(struct reader *r)
 }
 
 const struct foreign_cond *
-mortise_foreign_cond_read(struct mortise_arena *arena, const char *text,
-                          size_t n, bool *nomem)
+mortise_foreign_cond_parse(struct mortise_arena *arena, const char *text,
+                           size_t n, bool *nomem)
 {
     struct reader r = {.arena = arena, .p = text, .end = text + n};
     const struct foreign_cond *c = parse_choice(&r);

@@ -24,8 +24,8 @@ enum foreign_cond_kind {
 };
 
 enum foreign_cond_op {
-    FOREIGN_COND_SAME,
-    FOREIGN_COND_OTHER,
+    FOREIGN_COND_STRICT_EQUAL,
+    FOREIGN_COND_STRICT_UNEQUAL,
     FOREIGN_COND_EQUAL,
     FOREIGN_COND_UNEQUAL,
     FOREIGN_COND_AT_LEAST,
@@ -42,8 +42,8 @@ struct foreign_cond {
     const struct foreign_cond *of, *part[2];
 };
 
-static inline bool mortise_foreign_cond_is(const struct foreign_cond *c,
-                                           const char *text)
+static inline bool mortise_foreign_cond_is_text(const struct foreign_cond *c,
+                                                const char *text)
 {
     return strlen(text) == c->n && memcmp(text, c->text, c->n) == 0;
 }
@@ -51,19 +51,20 @@ static inline bool mortise_foreign_cond_is(const struct foreign_cond *c,
 /* Parse a condition.  The result is in the arena and points into `text`.  NULL:
  * the text is not in the grammar, or *nomem was set. */
 const struct foreign_cond *
-mortise_foreign_cond_read(struct mortise_arena *arena, const char *text,
-                          size_t n, bool *nomem);
+mortise_foreign_cond_parse(struct mortise_arena *arena, const char *text,
+                           size_t n, bool *nomem);
 
 /* ---- foreign_truth.c: CEL ----------------------------------------------- */
 
 /* Append the CEL expression of a router: its value is an id, or a bool. */
-void mortise_foreign_cond_value(struct mortise_buf *b,
-                                struct mortise_arena *arena,
-                                const struct foreign_cond *c);
+void mortise_foreign_cond_print_router(struct mortise_buf *b,
+                                       struct mortise_arena *arena,
+                                       const struct foreign_cond *c);
 /* Append the CEL condition of an edge.  It is true if the condition is true, or
  * gives the id `to`, which is a CEL literal. */
-void mortise_foreign_cond_holds(struct mortise_buf *b,
-                                struct mortise_arena *arena,
-                                const struct foreign_cond *c, const char *to);
+void mortise_foreign_cond_print_edge(struct mortise_buf *b,
+                                     struct mortise_arena *arena,
+                                     const struct foreign_cond *c,
+                                     const char *to);
 
 #endif

@@ -12,12 +12,12 @@ static json_t *find_routers(struct foreign *f, const struct mortise_yaml *list)
     json_t *routers = json_object();
 
     for (size_t i = 0; i < list->n && !f->nomem; i++)
-        if (mortise_foreign_is(mortise_yaml_get(list->items[i], "type"),
-                               "router"))
-            mortise_foreign_put(
-                f, routers,
-                mortise_foreign_id(f, mortise_yaml_get(list->items[i], "id")),
-                json_object());
+        if (mortise_foreign_is_string(mortise_yaml_get(list->items[i], "type"),
+                                      "router"))
+            mortise_foreign_set(f, routers,
+                                mortise_foreign_find_id(
+                                    f, mortise_yaml_get(list->items[i], "id")),
+                                json_object());
     return routers;
 }
 
@@ -28,12 +28,12 @@ static json_t *convert_nodes(struct foreign *f, const struct mortise_yaml *list,
 
     for (size_t i = 0; i < list->n && !f->nomem; i++) {
         const char *id =
-            mortise_foreign_id(f, mortise_yaml_get(list->items[i], "id"));
+            mortise_foreign_find_id(f, mortise_yaml_get(list->items[i], "id"));
 
-        mortise_foreign_put(f, into, id,
-                            mortise_foreign_node(f, list->items[i],
-                                                 json_object_get(routers, id),
-                                                 every_node));
+        mortise_foreign_set(
+            f, into, id,
+            mortise_foreign_convert_node(
+                f, list->items[i], json_object_get(routers, id), every_node));
     }
     return into;
 }
@@ -41,22 +41,22 @@ static json_t *convert_nodes(struct foreign *f, const struct mortise_yaml *list,
 /* ---- the graph ---------------------------------------------------------- */
 
 static const struct foreign_row state_rows[] = {
-    {"input", "input", FOREIGN_DATA, NULL},
-    {"scratch", "scratch", FOREIGN_FILLED, NULL},
-    {"artifacts", "artifacts", FOREIGN_FILLED, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"input", "input", FOREIGN_VERBATIM, NULL},
+    {"scratch", "scratch", FOREIGN_STATE_SCHEMA, NULL},
+    {"artifacts", "artifacts", FOREIGN_STATE_SCHEMA, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row graph_rows[] = {
-    {"id", "metadata", FOREIGN_READ, NULL},
-    {"name", "metadata", FOREIGN_READ, NULL},
-    {"nodes", "nodes", FOREIGN_READ, NULL},
-    {"edges", "edges", FOREIGN_READ, NULL},
-    {"reducers", "state", FOREIGN_READ, NULL},
+    {"id", "metadata", FOREIGN_CUSTOM, NULL},
+    {"name", "metadata", FOREIGN_CUSTOM, NULL},
+    {"nodes", "nodes", FOREIGN_CUSTOM, NULL},
+    {"edges", "edges", FOREIGN_CUSTOM, NULL},
+    {"reducers", "state", FOREIGN_CUSTOM, NULL},
     {"stateSchema", "state", FOREIGN_MAP, state_rows},
-    {"checkpointPolicy", "checkpoint_policy", FOREIGN_SAME, NULL},
-    {"memoryConsistency", "memory_consistency", FOREIGN_SAME, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"checkpointPolicy", "checkpoint_policy", FOREIGN_COPY, NULL},
+    {"memoryConsistency", "memory_consistency", FOREIGN_COPY, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static void add_graph_name(struct foreign *f, const struct mortise_yaml *id,
@@ -64,8 +64,8 @@ static void add_graph_name(struct foreign *f, const struct mortise_yaml *id,
 {
     const char *name;
 
-    mortise_foreign_put(f, metadata, "name",
-                        mortise_foreign_name(id->str, id->len));
+    mortise_foreign_set(f, metadata, "name",
+                        mortise_foreign_make_name(id->str, id->len));
     name = json_string_value(json_object_get(metadata, "name"));
     if (name != NULL && strcmp(name, id->str) != 0)
         mortise_diag_add(f->diags, "W1002", id->span,
@@ -85,10 +85,10 @@ static void add_graph_metadata(struct foreign *f,
     if (id != NULL && id->kind == MORTISE_YAML_STRING && id->len > 0)
         add_graph_name(f, id, metadata);
     if (name != NULL && name->kind == MORTISE_YAML_STRING && name->len > 0)
-        mortise_foreign_put(f, metadata, "description",
-                            mortise_json_strn(name->str, name->len));
+        mortise_foreign_set(f, metadata, "description",
+                            mortise_json_make_string(name->str, name->len));
     if (json_object_get(metadata, "name") != NULL)
-        mortise_foreign_put(f, into, "metadata", json_incref(metadata));
+        mortise_foreign_set(f, into, "metadata", json_incref(metadata));
     json_decref(metadata);
 }
 
@@ -100,7 +100,7 @@ static bool is_known_reducer(const struct mortise_yaml *v)
                                         "max",   "avg",   "longest"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (mortise_foreign_is(v, names[i]))
+        if (mortise_foreign_is_string(v, names[i]))
             return true;
     return false;
 }
@@ -120,21 +120,21 @@ static void add_reducers(struct foreign *f, const struct mortise_yaml *root,
         if (!is_known_reducer(map->items[i]) ||
             !((n == 7 && memcmp(path, "scratch", n) == 0) ||
               (n == 9 && memcmp(path, "artifacts", n) == 0)))
-            mortise_foreign_lost(
+            mortise_foreign_report_loss(
                 f, map->keys[i]->span,
                 "use the name of a reducer, or an expression over old and new, "
                 "for a path of scratch or artifacts",
                 "the reducer of '%.100s' is not imported", path);
         else
-            mortise_foreign_put(f, reducers, path,
+            mortise_foreign_set(f, reducers, path,
                                 json_string(map->items[i]->str));
     }
     if (json_object_size(reducers) > 0) {
         if (state == NULL) {
             state = json_object();
-            mortise_foreign_put(f, into, "state", state);
+            mortise_foreign_set(f, into, "state", state);
         }
-        mortise_foreign_put(f, state, "reducers", json_incref(reducers));
+        mortise_foreign_set(f, state, "reducers", json_incref(reducers));
     }
     json_decref(reducers);
 }
@@ -156,10 +156,11 @@ static void remove_empty_state(json_t *into)
 static bool has_field_value(const struct mortise_yaml *root, const char *field,
                             const char *word)
 {
-    return mortise_foreign_is(mortise_yaml_get(root, field), word);
+    return mortise_foreign_is_string(mortise_yaml_get(root, field), word);
 }
 
-json_t *mortise_foreign_exec(struct foreign *f, const struct mortise_yaml *root)
+json_t *mortise_foreign_convert_exec(struct foreign *f,
+                                     const struct mortise_yaml *root)
 {
     const struct mortise_yaml *nodes = mortise_yaml_get(root, "nodes"),
                               *edges = mortise_foreign_get(root, "edges");
@@ -168,7 +169,8 @@ json_t *mortise_foreign_exec(struct foreign *f, const struct mortise_yaml *root)
     json_t *into = json_object(), *routers, *list;
 
     add_graph_metadata(f, root, into);
-    mortise_foreign_carry(f, graph_rows, root, "an execution graph", into);
+    mortise_foreign_convert_map(f, graph_rows, root, "an execution graph",
+                                into);
     if (every_node)
         json_object_del(into, "checkpoint_policy");
     if (has_field_value(root, "memoryConsistency", "snapshot"))
@@ -176,20 +178,21 @@ json_t *mortise_foreign_exec(struct foreign *f, const struct mortise_yaml *root)
     remove_empty_state(into);
     add_reducers(f, root, into);
     if (edges == NULL || edges->kind != MORTISE_YAML_SEQ) {
-        mortise_foreign_wrong(f, edges != NULL ? edges->span : root->span, NULL,
-                              "an execution graph needs 'edges', a list");
+        mortise_foreign_report_error(
+            f, edges != NULL ? edges->span : root->span, NULL,
+            "an execution graph needs 'edges', a list");
         return into;
     }
     f->ids = json_object();
     f->first = json_object();
     f->fed = json_object();
-    if (mortise_foreign_ids_of(f, nodes)) {
+    if (mortise_foreign_add_node_ids(f, nodes)) {
         routers = find_routers(f, nodes);
-        mortise_foreign_voices(f, nodes);
-        list = mortise_foreign_edges(f, edges, routers);
-        mortise_foreign_put(f, into, "nodes",
+        mortise_foreign_find_voices(f, nodes);
+        list = mortise_foreign_convert_edges(f, edges, routers);
+        mortise_foreign_set(f, into, "nodes",
                             convert_nodes(f, nodes, routers, every_node));
-        mortise_foreign_put_some(f, into, "edges", list);
+        mortise_foreign_set_nonempty(f, into, "edges", list);
         json_decref(routers);
     }
     json_decref(f->ids);

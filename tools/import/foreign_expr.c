@@ -25,7 +25,7 @@ static const char by_hand[] =
 /* The schema is made once for each file. */
 static struct mortise_schema *make_state_schema(struct foreign *f)
 {
-    const struct mortise_schema_world world = {.find = NULL};
+    const struct mortise_schema_options world = {.find = NULL};
     char where[64];
     json_t *json;
 
@@ -35,8 +35,8 @@ static struct mortise_schema *make_state_schema(struct foreign *f)
                      "object", "properties", "input", "scratch", "artifacts",
                      "memory", "diagnostics", "additionalProperties", 0);
     if (json == NULL ||
-        mortise_schema_compile_in(&f->state, f->arena, json, &world, where,
-                                  sizeof where, NULL) != MORTISE_OK)
+        mortise_schema_compile_with(&f->state, f->arena, json, &world, where,
+                                    sizeof where, NULL) != MORTISE_OK)
         f->nomem = true;
     json_decref(json);
     return f->state;
@@ -53,7 +53,7 @@ compile_condition(struct foreign *f, const char *text, struct mortise_err *err)
     };
     const struct mortise_cel_scope scope = {
         .names = names, .n = sizeof names / sizeof names[0]};
-    struct mortise_cel_where where;
+    struct mortise_cel_range where;
     struct mortise_cel *prog = NULL;
 
     if (!f->nomem && mortise_cel_compile(&prog, f->arena, text, strlen(text),
@@ -150,15 +150,15 @@ static const char *get_condition_text(struct foreign *f,
     if (c->kind == FOREIGN_COND_RAW)
         return c->text;
     mortise_buf_init(&b, f->arena->mem);
-    mortise_foreign_cond_value(&b, f->arena, c);
+    mortise_foreign_cond_print_router(&b, f->arena, c);
     return finish_text(f, &b);
 }
 
 static bool is_expr_condition(const struct mortise_yaml *condition,
                               const struct mortise_yaml *expr)
 {
-    return mortise_foreign_is(mortise_yaml_get(condition, "type"),
-                              "expression") &&
+    return mortise_foreign_is_string(mortise_yaml_get(condition, "type"),
+                                     "expression") &&
            expr != NULL && expr->kind == MORTISE_YAML_STRING;
 }
 
@@ -167,7 +167,7 @@ read_cond_expr(struct foreign *f, const struct mortise_yaml *expr,
                const char *what)
 {
     const struct foreign_cond *c =
-        mortise_foreign_cond_read(f->arena, expr->str, expr->len, &f->nomem);
+        mortise_foreign_cond_parse(f->arena, expr->str, expr->len, &f->nomem);
     struct mortise_err err = {.msg = ""};
     const char *text;
 
@@ -178,37 +178,37 @@ read_cond_expr(struct foreign *f, const struct mortise_yaml *expr,
         return NULL;
     if (compile_condition(f, text, &err) == NULL) {
         if (!f->nomem)
-            mortise_foreign_lost(f, expr->span, by_hand,
-                                 "the condition of %s is not imported: %s",
-                                 what, err.msg);
+            mortise_foreign_report_loss(
+                f, expr->span, by_hand,
+                "the condition of %s is not imported: %s", what, err.msg);
         return NULL;
     }
     if (c->kind == FOREIGN_COND_RAW)
-        mortise_foreign_lost(f, expr->span,
-                             "test the value first: `has(scratch.x) && ...`",
-                             "the condition of %s is an error here if a value "
-                             "is absent; there, it was false",
-                             what);
+        mortise_foreign_report_loss(
+            f, expr->span, "test the value first: `has(scratch.x) && ...`",
+            "the condition of %s is an error here if a value "
+            "is absent; there, it was false",
+            what);
     return c;
 }
 
-const struct foreign_cond *mortise_foreign_condition(
+const struct foreign_cond *mortise_foreign_parse_condition(
     struct foreign *f, const struct mortise_yaml *condition, const char *what)
 {
     static const struct foreign_row rows[] = {
-        {"type", "type", FOREIGN_READ, NULL},
-        {"expr", "when", FOREIGN_READ, NULL},
-        {"description", "description", FOREIGN_READ, NULL},
-        {NULL, NULL, FOREIGN_SAME, NULL},
+        {"type", "type", FOREIGN_CUSTOM, NULL},
+        {"expr", "when", FOREIGN_CUSTOM, NULL},
+        {"description", "description", FOREIGN_CUSTOM, NULL},
+        {NULL, NULL, FOREIGN_COPY, NULL},
     };
     const struct mortise_yaml *expr = mortise_foreign_get(condition, "expr");
 
-    mortise_foreign_carry(f, rows, condition, "a condition", NULL);
+    mortise_foreign_convert_map(f, rows, condition, "a condition", NULL);
     if (is_expr_condition(condition, expr)) {
-        mortise_foreign_heard(f, expr);
+        mortise_foreign_check_voice_path(f, expr);
         return read_cond_expr(f, expr, what);
     }
-    mortise_foreign_lost(
+    mortise_foreign_report_loss(
         f, condition->span, by_hand,
         "the condition of %s is not imported: it is not an expression%s", what,
         expr != NULL ? " of the type 'expression'" : "");
@@ -246,15 +246,16 @@ static const char *make_raw_edge_test(struct foreign *f, const char *expr,
 
     if (prog == NULL || sized == NULL)
         return NULL;
-    if (!(mortise_cel_types(prog) & MORTISE_T_BOOL))
+    if (!(mortise_cel_get_types(prog) & MORTISE_T_BOOL))
         return wrap_expression(f, "", expr, " == ", to, "");
     if (compile_condition(f, sized, NULL) == NULL)
         return expr;
     return wrap_expression(f, "", expr, " in [true, ", to, "]");
 }
 
-json_t *mortise_foreign_when(struct foreign *f, const struct foreign_cond *c,
-                             const char *to)
+json_t *mortise_foreign_make_edge_expr(struct foreign *f,
+                                       const struct foreign_cond *c,
+                                       const char *to)
 {
     const char *id = make_cel_string(f, to), *text;
     struct mortise_buf b;
@@ -265,7 +266,7 @@ json_t *mortise_foreign_when(struct foreign *f, const struct foreign_cond *c,
         text = make_raw_edge_test(f, c->text, id);
     } else {
         mortise_buf_init(&b, f->arena->mem);
-        mortise_foreign_cond_holds(&b, f->arena, c, id);
+        mortise_foreign_cond_print_edge(&b, f->arena, c, id);
         text = finish_text(f, &b);
     }
     return text != NULL ? json_string(text) : NULL;
@@ -280,8 +281,9 @@ static bool are_ids_unchanged(json_t *targets)
     return true;
 }
 
-json_t *mortise_foreign_choice(struct foreign *f, const struct foreign_cond *c,
-                               json_t *targets)
+json_t *mortise_foreign_make_router_expr(struct foreign *f,
+                                         const struct foreign_cond *c,
+                                         json_t *targets)
 {
     const char *between = "", *expr = get_condition_text(f, c);
     struct mortise_buf b;

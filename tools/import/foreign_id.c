@@ -56,7 +56,7 @@ static void find_unused_id(struct foreign *f, json_t *taken,
 
         snprintf(id, ID_MAX + 1, "%.*s%s", (int)room, base, end);
     }
-    mortise_foreign_put(f, taken, base, json_integer(k));
+    mortise_foreign_set(f, taken, base, json_integer(k));
 }
 
 static void add_renamed_id(struct foreign *f, json_t *taken,
@@ -67,8 +67,8 @@ static void add_renamed_id(struct foreign *f, json_t *taken,
 
     make_valid_id(id, theirs->str);
     find_unused_id(f, taken, id);
-    mortise_foreign_put(f, taken, id, json_integer(0));
-    mortise_foreign_put(f, f->ids, theirs->str, json_string(id));
+    mortise_foreign_set(f, taken, id, json_integer(0));
+    mortise_foreign_set(f, f->ids, theirs->str, json_string(id));
     d = mortise_diag_add(
         f->diags, "W1002", theirs->span,
         "'%.100s' is named '%s', because it is not a valid id in Mortise",
@@ -85,15 +85,15 @@ static bool is_valid_node_id(const struct mortise_yaml *id)
            strcmp(id->str, "END") != 0;
 }
 
-void mortise_foreign_ids(struct foreign *f,
-                         const struct mortise_yaml *const *list, size_t n)
+void mortise_foreign_add_ids(struct foreign *f,
+                             const struct mortise_yaml *const *list, size_t n)
 {
     json_t *taken = json_object();
 
     for (size_t i = 0; i < n; i++)
         if (is_valid_node_id(list[i])) {
-            mortise_foreign_put(f, taken, list[i]->str, json_integer(0));
-            mortise_foreign_put(f, f->ids, list[i]->str,
+            mortise_foreign_set(f, taken, list[i]->str, json_integer(0));
+            mortise_foreign_set(f, f->ids, list[i]->str,
                                 json_string(list[i]->str));
         }
     for (size_t i = 0; i < n; i++)
@@ -102,7 +102,8 @@ void mortise_foreign_ids(struct foreign *f,
     json_decref(taken);
 }
 
-bool mortise_foreign_ids_of(struct foreign *f, const struct mortise_yaml *list)
+bool mortise_foreign_add_node_ids(struct foreign *f,
+                                  const struct mortise_yaml *list)
 {
     const struct mortise_yaml **ids = mortise_arena_alloc(
         f->arena, (list->n > 0 ? list->n : 1) * sizeof(*ids));
@@ -116,35 +117,36 @@ bool mortise_foreign_ids_of(struct foreign *f, const struct mortise_yaml *list)
         ids[i] = id;
         if (id == NULL || id->kind != MORTISE_YAML_STRING || id->len == 0 ||
             strlen(id->str) != id->len)
-            mortise_foreign_wrong(
+            mortise_foreign_report_error(
                 f, list->items[i]->span, NULL,
                 "a node needs an 'id', a string without a NUL");
         else if (strcmp(id->str, "__START__") == 0 ||
                  strcmp(id->str, "__END__") == 0)
-            mortise_foreign_wrong(f, id->span, NULL,
-                                  "'%s' cannot be the id of a node", id->str);
+            mortise_foreign_report_error(
+                f, id->span, NULL, "'%s' cannot be the id of a node", id->str);
         else if (json_object_get(seen, id->str) != NULL)
-            mortise_foreign_wrong(f, id->span, NULL,
-                                  "two nodes have the id '%.100s'", id->str);
+            mortise_foreign_report_error(
+                f, id->span, NULL, "two nodes have the id '%.100s'", id->str);
         else
-            mortise_foreign_put(f, seen, id->str, json_true());
+            mortise_foreign_set(f, seen, id->str, json_true());
     }
     json_decref(seen);
     f->nomem |= ids == NULL;
     if (f->nomem || f->diags->n_errors > errors)
         return false;
-    mortise_foreign_ids(f, ids, list->n);
+    mortise_foreign_add_ids(f, ids, list->n);
     return !f->nomem;
 }
 
-const char *mortise_foreign_id(struct foreign *f, const struct mortise_yaml *id)
+const char *mortise_foreign_find_id(struct foreign *f,
+                                    const struct mortise_yaml *id)
 {
     const json_t *ours = NULL;
 
     if (id->kind == MORTISE_YAML_STRING && strlen(id->str) == id->len)
         ours = json_object_get(f->ids, id->str);
     if (ours == NULL && !f->nomem)
-        mortise_foreign_wrong(
+        mortise_foreign_report_error(
             f, id->span, "list every node of the graph in 'nodes'",
             "%s%.100s%s is not a node",
             id->kind == MORTISE_YAML_STRING ? "'" : "",
@@ -154,7 +156,7 @@ const char *mortise_foreign_id(struct foreign *f, const struct mortise_yaml *id)
     return json_string_value(ours);
 }
 
-json_t *mortise_foreign_name(const char *given, size_t n)
+json_t *mortise_foreign_make_name(const char *given, size_t n)
 {
     char name[NAME_LENGTH + 1];
     size_t at = 0;

@@ -13,180 +13,180 @@
 
 #define TYPE                                                                   \
     {                                                                          \
-        "type", NULL, FOREIGN_READ, NULL                                       \
+        "type", NULL, FOREIGN_CUSTOM, NULL                                     \
     }
 
 static const struct foreign_row gmi_rows[] = {
     TYPE,
-    {"instructions", "instructions", FOREIGN_SAME, NULL},
-    {"maxInternalIterations", "max_internal_iterations", FOREIGN_SAME, NULL},
-    {"parallelTools", "parallel_tools", FOREIGN_SAME, NULL},
-    {"temperature", "temperature", FOREIGN_SAME, NULL},
-    {"maxTokens", "max_tokens", FOREIGN_SAME, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"instructions", "instructions", FOREIGN_COPY, NULL},
+    {"maxInternalIterations", "max_internal_iterations", FOREIGN_COPY, NULL},
+    {"parallelTools", "parallel_tools", FOREIGN_COPY, NULL},
+    {"temperature", "temperature", FOREIGN_COPY, NULL},
+    {"maxTokens", "max_tokens", FOREIGN_COPY, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row tool_rows[] = {
     TYPE,
-    {"toolName", "tool", FOREIGN_SAME, NULL},
-    {"args", "args", FOREIGN_SAME, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"toolName", "tool", FOREIGN_COPY, NULL},
+    {"args", "args", FOREIGN_COPY, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row extension_rows[] = {
     TYPE,
-    {"extensionId", "extension", FOREIGN_SAME, NULL},
-    {"method", "method", FOREIGN_SAME, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"extensionId", "extension", FOREIGN_COPY, NULL},
+    {"method", "method", FOREIGN_COPY, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row judge_rows[] = {
-    {"provider", "provider", FOREIGN_SAME, NULL},
-    {"model", "model", FOREIGN_SAME, NULL},
-    {"criteria", "criteria", FOREIGN_SAME, NULL},
-    {"confidenceThreshold", "confidence_threshold", FOREIGN_SAME, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"provider", "provider", FOREIGN_COPY, NULL},
+    {"model", "model", FOREIGN_COPY, NULL},
+    {"criteria", "criteria", FOREIGN_COPY, NULL},
+    {"confidenceThreshold", "confidence_threshold", FOREIGN_COPY, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row human_rows[] = {
     TYPE,
-    {"prompt", "prompt", FOREIGN_SAME, NULL},
-    {"autoAccept", "auto_accept", FOREIGN_SAME, NULL},
-    {"autoReject", "auto_reject", FOREIGN_DATA, NULL},
+    {"prompt", "prompt", FOREIGN_COPY, NULL},
+    {"autoAccept", "auto_accept", FOREIGN_COPY, NULL},
+    {"autoReject", "auto_reject", FOREIGN_VERBATIM, NULL},
     {"judge", "judge", FOREIGN_MAP, judge_rows},
-    {"onTimeout", "on_timeout", FOREIGN_SAME, NULL},
-    {"guardrailOverride", NULL, FOREIGN_READ, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"onTimeout", "on_timeout", FOREIGN_COPY, NULL},
+    {"guardrailOverride", NULL, FOREIGN_CUSTOM, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row guardrail_policy_rows[] = {
-    {"input", "input", FOREIGN_SAME, NULL},
-    {"output", "output", FOREIGN_SAME, NULL},
-    {"onViolation", "on_violation", FOREIGN_SAME, NULL},
+    {"input", "input", FOREIGN_COPY, NULL},
+    {"output", "output", FOREIGN_COPY, NULL},
+    {"onViolation", "on_violation", FOREIGN_COPY, NULL},
     {"rerouteTarget", "reroute_target", FOREIGN_ID, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row guardrail_rows[] = {
     TYPE,
-    {"guardrailIds", "guardrails", FOREIGN_SAME, NULL},
-    {"onViolation", "on_violation", FOREIGN_SAME, NULL},
+    {"guardrailIds", "guardrails", FOREIGN_COPY, NULL},
+    {"onViolation", "on_violation", FOREIGN_COPY, NULL},
     {"rerouteTarget", "reroute_target", FOREIGN_ID, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row router_rows[] = {
     TYPE,
-    {"condition", "condition", FOREIGN_READ, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"condition", "condition", FOREIGN_CUSTOM, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row subgraph_rows[] = {
     TYPE,
-    {"graphId", "graph", FOREIGN_SAME, NULL},
-    {"inputMapping", "input_mapping", FOREIGN_READ, NULL},
-    {"outputMapping", "output_mapping", FOREIGN_READ, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"graphId", "graph", FOREIGN_COPY, NULL},
+    {"inputMapping", "input_mapping", FOREIGN_CUSTOM, NULL},
+    {"outputMapping", "output_mapping", FOREIGN_CUSTOM, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row voice_config_rows[] = {
-    {"mode", "mode", FOREIGN_SAME, NULL},
-    {"stt", "stt", FOREIGN_SAME, NULL},
-    {"tts", "tts", FOREIGN_SAME, NULL},
-    {"voice", "voice", FOREIGN_SAME, NULL},
-    {"language", "language", FOREIGN_SAME, NULL},
-    {"endpointing", "endpointing", FOREIGN_SAME, NULL},
-    {"bargeIn", "barge_in", FOREIGN_SAME, NULL},
-    {"diarization", "diarization", FOREIGN_SAME, NULL},
-    {"maxTurns", "max_turns", FOREIGN_SAME, NULL},
-    {"exitOn", "exit_on", FOREIGN_SAME, NULL},
-    {"exitKeywords", "exit_keywords", FOREIGN_DATA, NULL},
-    {"speakText", "speak_text", FOREIGN_SAME, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"mode", "mode", FOREIGN_COPY, NULL},
+    {"stt", "stt", FOREIGN_COPY, NULL},
+    {"tts", "tts", FOREIGN_COPY, NULL},
+    {"voice", "voice", FOREIGN_COPY, NULL},
+    {"language", "language", FOREIGN_COPY, NULL},
+    {"endpointing", "endpointing", FOREIGN_COPY, NULL},
+    {"bargeIn", "barge_in", FOREIGN_COPY, NULL},
+    {"diarization", "diarization", FOREIGN_COPY, NULL},
+    {"maxTurns", "max_turns", FOREIGN_COPY, NULL},
+    {"exitOn", "exit_on", FOREIGN_COPY, NULL},
+    {"exitKeywords", "exit_keywords", FOREIGN_VERBATIM, NULL},
+    {"speakText", "speak_text", FOREIGN_COPY, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row voice_rows[] = {
     TYPE,
     {"voiceConfig", "voice", FOREIGN_MAP, voice_config_rows},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 /* ---- fields of all nodes ------------------------------------------------ */
 
 static const struct foreign_row retry_rows[] = {
-    {"maxAttempts", "max_attempts", FOREIGN_SAME, NULL},
-    {"backoff", "backoff", FOREIGN_SAME, NULL},
+    {"maxAttempts", "max_attempts", FOREIGN_COPY, NULL},
+    {"backoff", "backoff", FOREIGN_COPY, NULL},
     {"backoffMs", "delay", FOREIGN_MS, NULL},
-    {"retryOn", "retry_on", FOREIGN_READ, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"retryOn", "retry_on", FOREIGN_CUSTOM, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row llm_rows[] = {
-    {"providerId", "provider_id", FOREIGN_SAME, NULL},
-    {"model", "model", FOREIGN_SAME, NULL},
-    {"reason", "reason", FOREIGN_DATA, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"providerId", "provider_id", FOREIGN_COPY, NULL},
+    {"model", "model", FOREIGN_COPY, NULL},
+    {"reason", "reason", FOREIGN_VERBATIM, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row memory_read_rows[] = {
-    {"types", "types", FOREIGN_SAME, NULL},
-    {"scope", "scope", FOREIGN_SAME, NULL},
-    {"maxTraces", "max_traces", FOREIGN_SAME, NULL},
-    {"minStrength", "min_strength", FOREIGN_SAME, NULL},
-    {"semanticQuery", "semantic_query", FOREIGN_SAME, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"types", "types", FOREIGN_COPY, NULL},
+    {"scope", "scope", FOREIGN_COPY, NULL},
+    {"maxTraces", "max_traces", FOREIGN_COPY, NULL},
+    {"minStrength", "min_strength", FOREIGN_COPY, NULL},
+    {"semanticQuery", "semantic_query", FOREIGN_COPY, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row memory_write_rows[] = {
-    {"autoEncode", "auto_encode", FOREIGN_SAME, NULL},
-    {"type", "type", FOREIGN_SAME, NULL},
-    {"scope", "scope", FOREIGN_SAME, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"autoEncode", "auto_encode", FOREIGN_COPY, NULL},
+    {"type", "type", FOREIGN_COPY, NULL},
+    {"scope", "scope", FOREIGN_COPY, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row memory_rows[] = {
-    {"consistency", "consistency", FOREIGN_SAME, NULL},
+    {"consistency", "consistency", FOREIGN_COPY, NULL},
     {"read", "read", FOREIGN_MAP, memory_read_rows},
     {"write", "write", FOREIGN_MAP, memory_write_rows},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row discovery_rows[] = {
-    {"enabled", "enabled", FOREIGN_SAME, NULL},
-    {"query", "query", FOREIGN_SAME, NULL},
-    {"kind", "kind", FOREIGN_SAME, NULL},
-    {"maxResults", "max_results", FOREIGN_SAME, NULL},
-    {"fallback", "fallback", FOREIGN_SAME, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"enabled", "enabled", FOREIGN_COPY, NULL},
+    {"query", "query", FOREIGN_COPY, NULL},
+    {"kind", "kind", FOREIGN_COPY, NULL},
+    {"maxResults", "max_results", FOREIGN_COPY, NULL},
+    {"fallback", "fallback", FOREIGN_COPY, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row persona_rows[] = {
-    {"traits", "traits", FOREIGN_SAME, NULL},
-    {"mood", "mood", FOREIGN_SAME, NULL},
-    {"adaptStyle", "adapt_style", FOREIGN_SAME, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"traits", "traits", FOREIGN_COPY, NULL},
+    {"mood", "mood", FOREIGN_COPY, NULL},
+    {"adaptStyle", "adapt_style", FOREIGN_COPY, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row node_rows[] = {
-    {"id", NULL, FOREIGN_READ, NULL},
-    {"type", "type", FOREIGN_READ, NULL},
-    {"executorConfig", NULL, FOREIGN_READ, NULL},
-    {"executionMode", "execution_mode", FOREIGN_READ, NULL},
-    {"effectClass", "effect_class", FOREIGN_READ, NULL},
-    {"timeout", "timeout", FOREIGN_READ, NULL},
-    {"checkpoint", "checkpoint", FOREIGN_READ, NULL},
-    {"metadata", "metadata", FOREIGN_READ, NULL},
+    {"id", NULL, FOREIGN_CUSTOM, NULL},
+    {"type", "type", FOREIGN_CUSTOM, NULL},
+    {"executorConfig", NULL, FOREIGN_CUSTOM, NULL},
+    {"executionMode", "execution_mode", FOREIGN_CUSTOM, NULL},
+    {"effectClass", "effect_class", FOREIGN_CUSTOM, NULL},
+    {"timeout", "timeout", FOREIGN_CUSTOM, NULL},
+    {"checkpoint", "checkpoint", FOREIGN_CUSTOM, NULL},
+    {"metadata", "metadata", FOREIGN_CUSTOM, NULL},
     {"retryPolicy", "retry_policy", FOREIGN_MAP, retry_rows},
-    {"inputSchema", "input_schema", FOREIGN_DATA, NULL},
-    {"outputSchema", "output_schema", FOREIGN_DATA, NULL},
-    {"complexity", "complexity", FOREIGN_READ, NULL},
-    {"llm", "llm", FOREIGN_READ, NULL},
+    {"inputSchema", "input_schema", FOREIGN_VERBATIM, NULL},
+    {"outputSchema", "output_schema", FOREIGN_VERBATIM, NULL},
+    {"complexity", "complexity", FOREIGN_CUSTOM, NULL},
+    {"llm", "llm", FOREIGN_CUSTOM, NULL},
     {"memoryPolicy", "memory_policy", FOREIGN_MAP, memory_rows},
     {"discoveryPolicy", "discovery_policy", FOREIGN_MAP, discovery_rows},
     {"personaPolicy", "persona_policy", FOREIGN_MAP, persona_rows},
     {"guardrailPolicy", "guardrail_policy", FOREIGN_MAP, guardrail_policy_rows},
-    {"edges", "edges", FOREIGN_READ, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"edges", "edges", FOREIGN_CUSTOM, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct {
@@ -230,7 +230,7 @@ static void put_path_step(struct mortise_buf *b, const char *step, size_t n)
         mortise_buf_put(b, step, n);
     } else {
         mortise_buf_puts(b, "[\"");
-        mortise_buf_escaped(b, step, n);
+        mortise_buf_put_escaped(b, step, n);
         mortise_buf_puts(b, "\"]");
     }
 }
@@ -245,8 +245,8 @@ static char *finish_path_text(struct foreign *f, struct mortise_buf *b)
     return text;
 }
 
-char *mortise_foreign_path(struct foreign *f, const char *root,
-                           const char *dotted)
+char *mortise_foreign_convert_path(struct foreign *f, const char *root,
+                                   const char *dotted)
 {
     struct mortise_buf b;
 
@@ -269,7 +269,8 @@ char *mortise_foreign_path(struct foreign *f, const char *root,
 static char *make_optional_value(struct foreign *f, const char *root,
                                  const char *dotted)
 {
-    const char *between = "", *path = mortise_foreign_path(f, root, dotted);
+    const char *between = "",
+               *path = mortise_foreign_convert_path(f, root, dotted);
     struct mortise_buf b, at;
 
     mortise_buf_init(&b, f->arena->mem);
@@ -287,7 +288,7 @@ static char *make_optional_value(struct foreign *f, const char *root,
             mortise_buf_puts(&b, ")");
         } else {
             mortise_buf_puts(&b, "\"");
-            mortise_buf_escaped(&b, dotted, n);
+            mortise_buf_put_escaped(&b, dotted, n);
             mortise_buf_puts(&b, "\" in ");
             mortise_buf_put(&b, at.p, before);
         }
@@ -317,22 +318,22 @@ static void invert_mapping(struct foreign *f, const struct mortise_yaml *config,
         const char *key;
 
         if (map->kind != MORTISE_YAML_MAP || v->kind != MORTISE_YAML_STRING) {
-            mortise_foreign_wrong(f, v->span, NULL,
-                                  "'%s' must map paths to paths, as strings",
-                                  theirs);
+            mortise_foreign_report_error(
+                f, v->span, NULL, "'%s' must map paths to paths, as strings",
+                theirs);
             continue;
         }
-        key = mortise_foreign_path(f, to, v->str);
+        key = mortise_foreign_convert_path(f, to, v->str);
         if (key != NULL && json_object_get(turned, key) != NULL)
-            mortise_foreign_wrong(f, v->span, NULL,
-                                  "two lines of '%s' write to the same path",
-                                  theirs);
+            mortise_foreign_report_error(
+                f, v->span, NULL, "two lines of '%s' write to the same path",
+                theirs);
         if (key != NULL)
-            mortise_foreign_put(
+            mortise_foreign_set(
                 f, turned, key,
                 json_string(make_optional_value(f, from, map->keys[i]->str)));
     }
-    mortise_foreign_put_some(f, into, ours, turned);
+    mortise_foreign_set_nonempty(f, into, ours, turned);
 }
 
 /* ---- executors ---------------------------------------------------------- */
@@ -349,18 +350,19 @@ static void add_router_choice(struct foreign *f,
         if (json_array_append(ids, ours) != 0)
             f->nomem = true;
     if (v == NULL || v->kind != MORTISE_YAML_MAP)
-        mortise_foreign_wrong(f, v != NULL ? v->span : config->span, NULL,
-                              "a router needs a 'condition', a mapping");
+        mortise_foreign_report_error(f, v != NULL ? v->span : config->span,
+                                     NULL,
+                                     "a router needs a 'condition', a mapping");
     else
-        expr = mortise_foreign_condition(f, v, "a router");
+        expr = mortise_foreign_parse_condition(f, v, "a router");
     if (expr != NULL)
-        mortise_foreign_put(f, into, "condition",
-                            mortise_foreign_choice(f, expr, targets));
+        mortise_foreign_set(f, into, "condition",
+                            mortise_foreign_make_router_expr(f, expr, targets));
     if (json_array_size(ids) == 0)
-        mortise_foreign_lost(
+        mortise_foreign_report_loss(
             f, config->span, "list the nodes that it can lead to as 'targets'",
             "the targets of the router are not imported: it has no edges");
-    mortise_foreign_put_some(f, into, "targets", ids);
+    mortise_foreign_set_nonempty(f, into, "targets", ids);
 }
 
 /* The source does not name the guardrails that check answers which were
@@ -372,7 +374,7 @@ static void check_guardrail_override(struct foreign *f,
         mortise_foreign_get(config, "guardrailOverride");
 
     if (v != NULL && !(v->kind == MORTISE_YAML_BOOL && !v->u.b))
-        mortise_foreign_lost(
+        mortise_foreign_report_loss(
             f, v->span, "list the guardrails as 'post_approval_guardrails'",
             "'guardrailOverride' is not imported: it does not name the "
             "guardrails");
@@ -383,11 +385,11 @@ static void check_guardrail_override(struct foreign *f,
 static void add_audio_streams(struct foreign *f,
                               const struct mortise_yaml *mode, json_t *voice)
 {
-    if (!mortise_foreign_is(mode, "speak-only"))
-        mortise_foreign_put(f, voice, "audio_in",
+    if (!mortise_foreign_is_string(mode, "speak-only"))
+        mortise_foreign_set(f, voice, "audio_in",
                             json_string("${input.audio_in}"));
-    if (!mortise_foreign_is(mode, "listen-only"))
-        mortise_foreign_put(f, voice, "audio_out",
+    if (!mortise_foreign_is_string(mode, "listen-only"))
+        mortise_foreign_set(f, voice, "audio_out",
                             json_string("${input.audio_out}"));
 }
 
@@ -413,7 +415,7 @@ static void list_exit_reasons(struct foreign *f, json_t *voice)
         f->nomem |= json_array_append_new(list, json_string("keyword")) != 0;
     if (list != NULL && hears && strcmp(word, "hangup") != 0)
         f->nomem |= json_array_append_new(list, json_string("hangup")) != 0;
-    mortise_foreign_put(f, voice, "exit_on", list);
+    mortise_foreign_set(f, voice, "exit_on", list);
 }
 
 static void add_voice_defaults(struct foreign *f,
@@ -433,7 +435,7 @@ static void add_voice_defaults(struct foreign *f,
 static void report_extension_result(struct foreign *f,
                                     const struct mortise_yaml *config)
 {
-    mortise_foreign_lost(
+    mortise_foreign_report_loss(
         f, config->span,
         "write the members that other nodes read as 'outputs': {scratch.NAME: "
         "output.NAME}; the extension gets only 'args' here, not {input, "
@@ -448,7 +450,7 @@ static void add_state_prompt(struct foreign *f, const char *id, json_t *into)
 {
     if (json_object_get(f->first, id) == NULL ||
         json_object_get(f->fed, id) != NULL)
-        mortise_foreign_put(f, into, "prompt",
+        mortise_foreign_set(f, into, "prompt",
                             json_pack("{s:s, s:s, s:s}", "input", "${input}",
                                       "scratch", "${scratch}", "artifacts",
                                       "${artifacts}"));
@@ -458,7 +460,7 @@ static void carry_executor(struct foreign *f, const struct foreign_row *rows,
                            const struct mortise_yaml *config, json_t *targets,
                            json_t *into)
 {
-    mortise_foreign_carry(f, rows, config, "executorConfig", into);
+    mortise_foreign_convert_map(f, rows, config, "executorConfig", into);
     if (rows == router_rows)
         add_router_choice(f, config, targets, into);
     if (rows == human_rows)
@@ -482,7 +484,7 @@ static void carry_executor(struct foreign *f, const struct foreign_row *rows,
 static bool has_fixed_effect_class(const char *type)
 {
     return strcmp(type, "human") == 0 || strcmp(type, "router") == 0 ||
-           !mortise_foreign_takes(type, "effect_class");
+           !mortise_foreign_has_key(type, "effect_class");
 }
 
 static void carry_effect_class(struct foreign *f,
@@ -497,17 +499,18 @@ static void carry_effect_class(struct foreign *f,
         if (effects[i] != NULL && strcmp(v->str, effects[i]) == 0)
             return;
     if (has_fixed_effect_class(f->type))
-        mortise_foreign_lost(f, v->span, NULL,
-                             "'effectClass' is not imported: nodes of type "
-                             "'%s' have a fixed effect class",
-                             f->type);
+        mortise_foreign_report_loss(
+            f, v->span, NULL,
+            "'effectClass' is not imported: nodes of type "
+            "'%s' have a fixed effect class",
+            f->type);
     else if (strcmp(v->str, "human") == 0)
-        mortise_foreign_lost(
+        mortise_foreign_report_loss(
             f, v->span, "set 'effect_class' to its effect",
             "'effectClass' is not imported: nodes of type '%s' ask no person",
             f->type);
     else
-        mortise_foreign_put(f, into, "effect_class", json_string(v->str));
+        mortise_foreign_set(f, into, "effect_class", json_string(v->str));
 }
 
 /* A node that calls no model always takes one turn. */
@@ -519,15 +522,16 @@ static void carry_execution_mode(struct foreign *f,
     if (v == NULL || v->kind != MORTISE_YAML_STRING)
         return;
     if (strcmp(f->type, "gmi") == 0) {
-        mortise_foreign_put(f, into, "execution_mode", json_string(v->str));
+        mortise_foreign_set(f, into, "execution_mode", json_string(v->str));
         if (strcmp(v->str, "single_turn") != 0)
-            mortise_foreign_lost(f, v->span,
-                                 "list them as 'tool_allowlist'; without it, "
-                                 "the node has no tools",
-                                 "the tools of this node are not imported: the "
-                                 "file does not list them");
+            mortise_foreign_report_loss(
+                f, v->span,
+                "list them as 'tool_allowlist'; without it, "
+                "the node has no tools",
+                "the tools of this node are not imported: the "
+                "file does not list them");
     } else if (strcmp(v->str, "single_turn") != 0)
-        mortise_foreign_lost(
+        mortise_foreign_report_loss(
             f, v->span, NULL,
             "'executionMode' is not imported: nodes of type '%s' call no model",
             f->type);
@@ -547,7 +551,7 @@ static void carry_model(struct foreign *f, const struct mortise_yaml *node,
                         json_t *into)
 {
     static const struct foreign_row rows[] = {
-        {"complexity", "complexity", FOREIGN_SAME, NULL},
+        {"complexity", "complexity", FOREIGN_COPY, NULL},
         {"llm", "llm", FOREIGN_MAP, llm_rows},
     };
 
@@ -556,9 +560,9 @@ static void carry_model(struct foreign *f, const struct mortise_yaml *node,
             mortise_foreign_get(node, rows[i].theirs);
 
         if (is_model_node(f, into))
-            mortise_foreign_carry_one(f, &rows[i], node, into);
+            mortise_foreign_convert_field(f, &rows[i], node, into);
         else if (v != NULL)
-            mortise_foreign_lost(
+            mortise_foreign_report_loss(
                 f, v->span, NULL,
                 "'%s' is not imported: nodes of type '%s' call no model",
                 rows[i].theirs, f->type);
@@ -573,7 +577,7 @@ static void carry_timeout(struct foreign *f, const struct mortise_yaml *node,
     const char *ours = strcmp(f->type, "human") == 0 ? "wait" : "timeout";
     const struct foreign_row row = {"timeout", ours, FOREIGN_MS, NULL};
 
-    mortise_foreign_carry_one(f, &row, node, into);
+    mortise_foreign_convert_field(f, &row, node, into);
 }
 
 /* In the source, the policy every_node adds to a node's own setting; here the
@@ -593,7 +597,7 @@ static void carry_checkpoint(struct foreign *f, const struct mortise_yaml *node,
         return;
     if (every_node && strcmp(word, "before") == 0)
         word = "both";
-    mortise_foreign_put(f, into, "checkpoint", json_string(word));
+    mortise_foreign_set(f, into, "checkpoint", json_string(word));
 }
 
 static void carry_metadata(struct foreign *f, const struct mortise_yaml *node,
@@ -605,21 +609,21 @@ static void carry_metadata(struct foreign *f, const struct mortise_yaml *node,
 
     if (v == NULL)
         return;
-    rest = mortise_yaml_json(v, false);
+    rest = mortise_yaml_to_json(v, false);
     if (as != NULL && as->kind == MORTISE_YAML_STRING && as->len > 0) {
         json_object_del(rest, "outputAs");
-        if (mortise_foreign_takes(f->type, "output_as"))
-            mortise_foreign_put(f, into, "output_as", json_string(as->str));
+        if (mortise_foreign_has_key(f->type, "output_as"))
+            mortise_foreign_set(f, into, "output_as", json_string(as->str));
         else
-            mortise_foreign_lost(
+            mortise_foreign_report_loss(
                 f, as->span, NULL,
                 "'outputAs' is not imported: nodes of type '%s' have no output",
                 f->type);
     }
     if (json_is_object(rest))
-        mortise_foreign_put_some(f, into, "metadata", rest);
+        mortise_foreign_set_nonempty(f, into, "metadata", rest);
     else
-        mortise_foreign_put(f, into, "metadata", rest);
+        mortise_foreign_set(f, into, "metadata", rest);
 }
 
 static bool is_retry_class(const char *word)
@@ -645,7 +649,7 @@ static void add_when_term(struct mortise_buf *when, const char *ahead,
     if (when->n > 0)
         mortise_buf_puts(when, " || ");
     mortise_buf_printf(when, "%s\"", ahead);
-    mortise_buf_escaped(when, word, strlen(word));
+    mortise_buf_put_escaped(when, word, strlen(word));
     mortise_buf_printf(when, "\"%s", behind);
 }
 
@@ -655,7 +659,7 @@ static bool carry_retry_item(struct foreign *f, const struct mortise_yaml *v,
                              json_t *codes, struct mortise_buf *when)
 {
     if (v->kind != MORTISE_YAML_STRING || strcmp(v->str, "permanent") == 0) {
-        mortise_foreign_lost(
+        mortise_foreign_report_loss(
             f, v->span,
             "list codes of errors as 'retry_on' (`mortise explain` lists them)",
             v->kind == MORTISE_YAML_STRING
@@ -709,14 +713,14 @@ static void carry_retry_on(struct foreign *f, const struct mortise_yaml *node,
         texts |= carry_retry_item(f, on->items[i], codes, &when);
     if (texts) {
         add_retry_classes(f, codes);
-        mortise_foreign_lost(f, on->span,
-                             "list the codes of permanent errors as 'retry_on'",
-                             "texts in 'retryOn' are compared only with "
-                             "messages of transient errors and timeouts");
+        mortise_foreign_report_loss(
+            f, on->span, "list the codes of permanent errors as 'retry_on'",
+            "texts in 'retryOn' are compared only with "
+            "messages of transient errors and timeouts");
     }
-    mortise_foreign_put_some(f, retry, "retry_on", codes);
+    mortise_foreign_set_nonempty(f, retry, "retry_on", codes);
     if (texts && mortise_buf_cstr(&when) != NULL)
-        mortise_foreign_put(f, retry, "when", json_string(when.p));
+        mortise_foreign_set(f, retry, "when", json_string(when.p));
     f->nomem |= when.failed;
     mortise_buf_finish(&when);
 }
@@ -731,10 +735,10 @@ static void add_max_delay(struct foreign *f, const struct mortise_yaml *node,
     uint64_t ms;
 
     if (json_is_object(retry) &&
-        mortise_foreign_ms(mortise_foreign_get(policy, "backoffMs"), &ms) &&
+        mortise_foreign_get_ms(mortise_foreign_get(policy, "backoffMs"), &ms) &&
         ms > 30000)
-        mortise_foreign_put(f, retry, "max_delay",
-                            mortise_foreign_duration(ms));
+        mortise_foreign_set(f, retry, "max_delay",
+                            mortise_foreign_format_duration(ms));
 }
 
 /* Only voice nodes have edges of their own (foreign_voice.c). */
@@ -742,10 +746,11 @@ static void check_node_edges(struct foreign *f, const struct mortise_yaml *node)
 {
     if (mortise_foreign_get(node, "edges") != NULL &&
         strcmp(f->type, "voice") != 0)
-        mortise_foreign_lost(f, mortise_yaml_key(node, "edges")->span, NULL,
-                             "'edges' is not imported: nodes of type '%s' have "
-                             "no edges of their own",
-                             f->type);
+        mortise_foreign_report_loss(
+            f, mortise_yaml_key(node, "edges")->span, NULL,
+            "'edges' is not imported: nodes of type '%s' have "
+            "no edges of their own",
+            f->type);
 }
 
 /* ---- nodes -------------------------------------------------------------- */
@@ -760,19 +765,21 @@ static size_t find_executor(struct foreign *f, const struct mortise_yaml *node)
                               *again = mortise_yaml_get(config, "type");
     size_t i = 0;
 
-    while (i < N_EXECUTORS && !mortise_foreign_is(type, executors[i].type))
+    while (i < N_EXECUTORS &&
+           !mortise_foreign_is_string(type, executors[i].type))
         i++;
     if (i == N_EXECUTORS) {
-        mortise_foreign_wrong(
+        mortise_foreign_report_error(
             f, type != NULL ? type->span : node->span, NULL,
             "the 'type' of a node must be gmi, tool, extension, human, "
             "guardrail, router, subgraph or voice");
     } else if (again == NULL) {
-        mortise_foreign_wrong(f, node->span, NULL,
-                              "a node needs an 'executorConfig' with a 'type'");
+        mortise_foreign_report_error(
+            f, node->span, NULL,
+            "a node needs an 'executorConfig' with a 'type'");
         i = N_EXECUTORS;
-    } else if (!mortise_foreign_is(again, executors[i].type)) {
-        mortise_foreign_wrong(
+    } else if (!mortise_foreign_is_string(again, executors[i].type)) {
+        mortise_foreign_report_error(
             f, again->span, "the two types must be equal: correct one of them",
             "the 'type' of 'executorConfig' differs from the 'type' of the "
             "node, '%s'",
@@ -782,8 +789,9 @@ static size_t find_executor(struct foreign *f, const struct mortise_yaml *node)
     return i;
 }
 
-json_t *mortise_foreign_node(struct foreign *f, const struct mortise_yaml *node,
-                             json_t *targets, bool every_node)
+json_t *mortise_foreign_convert_node(struct foreign *f,
+                                     const struct mortise_yaml *node,
+                                     json_t *targets, bool every_node)
 {
     const size_t i = find_executor(f, node);
     json_t *into = json_object();
@@ -791,7 +799,7 @@ json_t *mortise_foreign_node(struct foreign *f, const struct mortise_yaml *node,
     if (i == N_EXECUTORS)
         return into;
     f->type = executors[i].type;
-    mortise_foreign_put(f, into, "type", json_string(f->type));
+    mortise_foreign_set(f, into, "type", json_string(f->type));
     carry_executor(f, executors[i].rows,
                    mortise_yaml_get(node, "executorConfig"), targets, into);
     carry_execution_mode(f, node, into);
@@ -800,9 +808,9 @@ json_t *mortise_foreign_node(struct foreign *f, const struct mortise_yaml *node,
     carry_checkpoint(f, node, every_node, into);
     carry_model(f, node, into);
     if (strcmp(f->type, "gmi") == 0)
-        add_state_prompt(f, mortise_foreign_id(f, mortise_yaml_get(node, "id")),
-                         into);
-    mortise_foreign_carry(f, node_rows, node, "a node", into);
+        add_state_prompt(
+            f, mortise_foreign_find_id(f, mortise_yaml_get(node, "id")), into);
+    mortise_foreign_convert_map(f, node_rows, node, "a node", into);
     check_node_edges(f, node);
     carry_retry_on(f, node, into);
     add_max_delay(f, node, into);

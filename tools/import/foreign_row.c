@@ -9,7 +9,7 @@
 
 #include "lang/graph/load/loader.h"
 
-bool mortise_foreign_is(const struct mortise_yaml *v, const char *word)
+bool mortise_foreign_is_string(const struct mortise_yaml *v, const char *word)
 {
     return v != NULL && v->kind == MORTISE_YAML_STRING &&
            strcmp(v->str, word) == 0;
@@ -25,7 +25,7 @@ const struct mortise_yaml *mortise_foreign_get(const struct mortise_yaml *map,
 
 /* ---- values ------------------------------------------------------------- */
 
-bool mortise_foreign_ms(const struct mortise_yaml *v, uint64_t *ms)
+bool mortise_foreign_get_ms(const struct mortise_yaml *v, uint64_t *ms)
 {
     static const double most = 9007199254740992.0; /* 2^53: exact in a double */
 
@@ -42,7 +42,7 @@ bool mortise_foreign_ms(const struct mortise_yaml *v, uint64_t *ms)
 }
 
 /* Use the largest unit that needs no fraction. */
-json_t *mortise_foreign_duration(uint64_t ms)
+json_t *mortise_foreign_format_duration(uint64_t ms)
 {
     static const struct {
         uint64_t ms;
@@ -72,13 +72,13 @@ static json_t *escape_templates(struct foreign *f, const char *s, size_t n)
         mortise_buf_put(&b, s + i, 1);
     }
     if (!b.failed)
-        v = mortise_json_strn(b.n > 0 ? b.p : "", b.n);
+        v = mortise_json_make_string(b.n > 0 ? b.p : "", b.n);
     mortise_buf_finish(&b);
     return v;
 }
 
-json_t *mortise_foreign_literal(struct foreign *f,
-                                const struct mortise_yaml *value)
+json_t *mortise_foreign_copy_literal(struct foreign *f,
+                                     const struct mortise_yaml *value)
 {
     json_t *v;
 
@@ -88,16 +88,16 @@ json_t *mortise_foreign_literal(struct foreign *f,
         v = json_array();
         for (size_t i = 0; i < value->n; i++)
             if (json_array_append_new(
-                    v, mortise_foreign_literal(f, value->items[i])) != 0)
+                    v, mortise_foreign_copy_literal(f, value->items[i])) != 0)
                 f->nomem = true;
         return v;
     }
     if (value->kind != MORTISE_YAML_MAP)
-        return mortise_yaml_json(value, false);
+        return mortise_yaml_to_json(value, false);
     v = json_object();
     for (size_t i = 0; i < value->n; i++)
-        mortise_foreign_put(f, v, value->keys[i]->str,
-                            mortise_foreign_literal(f, value->items[i]));
+        mortise_foreign_set(f, v, value->keys[i]->str,
+                            mortise_foreign_copy_literal(f, value->items[i]));
     return v;
 }
 
@@ -105,14 +105,14 @@ json_t *mortise_foreign_literal(struct foreign *f,
 
 /* The table may be incomplete for a type that this build lacks: then allow each
  * key of any type. */
-bool mortise_foreign_takes(const char *type, const char *ours)
+bool mortise_foreign_has_key(const char *type, const char *ours)
 {
     const struct mortise_place *node = mortise_node_row.place;
 
     for (size_t i = 0; node->types[i] != NULL; i++)
         if (strcmp(node->types[i]->type, type) == 0 && !node->types[i]->later)
-            return mortise_place_row(node->types[i], ours) != NULL;
-    return mortise_place_row_of_types(node, ours) != NULL;
+            return mortise_place_find_key(node->types[i], ours) != NULL;
+    return mortise_place_find_key_of_types(node, ours) != NULL;
 }
 
 static void carry_id_list(struct foreign *f, const char *ours,
@@ -121,12 +121,12 @@ static void carry_id_list(struct foreign *f, const char *ours,
     json_t *list = json_array();
 
     for (size_t i = 0; i < v->n; i++) {
-        const char *id = mortise_foreign_id(f, v->items[i]);
+        const char *id = mortise_foreign_find_id(f, v->items[i]);
 
         if (id != NULL && json_array_append_new(list, json_string(id)) != 0)
             f->nomem = true;
     }
-    mortise_foreign_put_some(f, into, ours, list);
+    mortise_foreign_set_nonempty(f, into, ours, list);
 }
 
 static void carry_nested_map(struct foreign *f, const struct foreign_row *row,
@@ -136,9 +136,9 @@ static void carry_nested_map(struct foreign *f, const struct foreign_row *row,
     json_t *map = json_object();
 
     f->type = NULL; /* the members are no keys of a node */
-    mortise_foreign_carry(f, row->inside, v, row->theirs, map);
+    mortise_foreign_convert_map(f, row->inside, v, row->theirs, map);
     f->type = type;
-    mortise_foreign_put(f, into, row->ours, map);
+    mortise_foreign_set(f, into, row->ours, map);
 }
 
 static void carry_duration(struct foreign *f, const struct foreign_row *row,
@@ -146,12 +146,13 @@ static void carry_duration(struct foreign *f, const struct foreign_row *row,
 {
     uint64_t ms;
 
-    if (mortise_foreign_ms(v, &ms))
-        mortise_foreign_put(f, into, row->ours, mortise_foreign_duration(ms));
+    if (mortise_foreign_get_ms(v, &ms))
+        mortise_foreign_set(f, into, row->ours,
+                            mortise_foreign_format_duration(ms));
     else if (v->kind != MORTISE_YAML_INT || v->u.i != 0)
-        mortise_foreign_lost(f, v->span, "write whole milliseconds",
-                             "'%s' is not imported: it is not a valid time",
-                             row->theirs);
+        mortise_foreign_report_loss(
+            f, v->span, "write whole milliseconds",
+            "'%s' is not imported: it is not a valid time", row->theirs);
 }
 
 static void carry_field_value(struct foreign *f, const struct foreign_row *row,
@@ -163,20 +164,21 @@ static void carry_field_value(struct foreign *f, const struct foreign_row *row,
     if (row->how == FOREIGN_MS) {
         carry_duration(f, row, v, into);
     } else if (row->how == FOREIGN_ID) {
-        id = mortise_foreign_id(f, v);
+        id = mortise_foreign_find_id(f, v);
         if (id != NULL)
-            mortise_foreign_put(f, into, row->ours, json_string(id));
+            mortise_foreign_set(f, into, row->ours, json_string(id));
     } else if (row->how == FOREIGN_IDS && v->kind == MORTISE_YAML_SEQ) {
         carry_id_list(f, row->ours, v, into);
     } else if (row->how == FOREIGN_MAP && is_map) {
         carry_nested_map(f, row, v, into);
-    } else if (row->how == FOREIGN_DATA) {
-        mortise_foreign_put(f, into, row->ours, mortise_yaml_json(v, false));
-    } else if (row->how == FOREIGN_FILLED) {
-        mortise_foreign_put(f, into, row->ours,
-                            mortise_foreign_filled(f, row->theirs, v));
+    } else if (row->how == FOREIGN_VERBATIM) {
+        mortise_foreign_set(f, into, row->ours, mortise_yaml_to_json(v, false));
+    } else if (row->how == FOREIGN_STATE_SCHEMA) {
+        mortise_foreign_set(f, into, row->ours,
+                            mortise_foreign_convert_schema(f, row->theirs, v));
     } else {
-        mortise_foreign_put(f, into, row->ours, mortise_foreign_literal(f, v));
+        mortise_foreign_set(f, into, row->ours,
+                            mortise_foreign_copy_literal(f, v));
     }
 }
 
@@ -184,12 +186,12 @@ static void carry_field(struct foreign *f, const struct foreign_row *row,
                         const struct mortise_yaml *key,
                         const struct mortise_yaml *v, json_t *into)
 {
-    if (row->how == FOREIGN_RUN)
-        mortise_foreign_lost(
+    if (row->how == FOREIGN_RUN_STATE)
+        mortise_foreign_report_loss(
             f, key->span, "a graph file does not contain the state of a run",
             "'%s' is not imported: it belongs to a run", row->theirs);
-    else if (f->type != NULL && !mortise_foreign_takes(f->type, row->ours))
-        mortise_foreign_lost(
+    else if (f->type != NULL && !mortise_foreign_has_key(f->type, row->ours))
+        mortise_foreign_report_loss(
             f, key->span, NULL,
             "'%s' is not imported: nodes of type '%s' have no '%s'",
             row->theirs, f->type, row->ours);
@@ -213,17 +215,18 @@ static void report_unknown_fields(struct foreign *f,
                                   const char *what)
 {
     for (size_t i = 0; i < map->n; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str) &&
+        if (!mortise_yaml_is_x_key(map->keys[i]->str) &&
             !is_known_field(rows, map->keys[i]->str))
-            mortise_foreign_lost(
+            mortise_foreign_report_loss(
                 f, map->keys[i]->span,
                 "docs/mappings.md lists the known fields",
                 "'%.100s' is not imported: it is not a known field of %s",
                 map->keys[i]->str, what);
 }
 
-void mortise_foreign_carry_one(struct foreign *f, const struct foreign_row *row,
-                               const struct mortise_yaml *map, json_t *into)
+void mortise_foreign_convert_field(struct foreign *f,
+                                   const struct foreign_row *row,
+                                   const struct mortise_yaml *map, json_t *into)
 {
     const struct mortise_yaml *v = mortise_foreign_get(map, row->theirs);
 
@@ -231,16 +234,17 @@ void mortise_foreign_carry_one(struct foreign *f, const struct foreign_row *row,
         carry_field(f, row, mortise_yaml_key(map, row->theirs), v, into);
 }
 
-void mortise_foreign_carry(struct foreign *f, const struct foreign_row *rows,
-                           const struct mortise_yaml *map, const char *what,
-                           json_t *into)
+void mortise_foreign_convert_map(struct foreign *f,
+                                 const struct foreign_row *rows,
+                                 const struct mortise_yaml *map,
+                                 const char *what, json_t *into)
 {
     report_unknown_fields(f, rows, map, what);
     for (const struct foreign_row *row = rows; row->theirs != NULL; row++)
-        if (row->how != FOREIGN_READ)
-            mortise_foreign_carry_one(f, row, map, into);
+        if (row->how != FOREIGN_CUSTOM)
+            mortise_foreign_convert_field(f, row, map, into);
     for (size_t i = 0; i < map->n; i++)
-        if (into != NULL && mortise_yaml_is_x(map->keys[i]->str))
-            mortise_foreign_put(f, into, map->keys[i]->str,
-                                mortise_yaml_json(map->items[i], false));
+        if (into != NULL && mortise_yaml_is_x_key(map->keys[i]->str))
+            mortise_foreign_set(f, into, map->keys[i]->str,
+                                mortise_yaml_to_json(map->items[i], false));
 }

@@ -49,12 +49,13 @@ static void relax_schema(struct foreign *f, const char *what,
         return;
     for (size_t i = 0; i < sizeof asks / sizeof asks[0]; i++)
         if (mortise_yaml_get(schema, asks[i]) != NULL) {
-            mortise_foreign_lost(f, mortise_yaml_key(schema, asks[i])->span,
-                                 "add it again if the graph always fills all "
-                                 "of it before its end",
-                                 "'%s' is not imported: it was never checked, "
-                                 "because %s is filled step by step",
-                                 asks[i], what);
+            mortise_foreign_report_loss(
+                f, mortise_yaml_key(schema, asks[i])->span,
+                "add it again if the graph always fills all "
+                "of it before its end",
+                "'%s' is not imported: it was never checked, "
+                "because %s is filled step by step",
+                asks[i], what);
             json_object_del(into, asks[i]);
         }
     for (size_t i = 0; i < sizeof subschema_keys / sizeof subschema_keys[0];
@@ -62,10 +63,10 @@ static void relax_schema(struct foreign *f, const char *what,
         relax_subschemas(f, what, i, schema, into);
 }
 
-json_t *mortise_foreign_filled(struct foreign *f, const char *what,
-                               const struct mortise_yaml *schema)
+json_t *mortise_foreign_convert_schema(struct foreign *f, const char *what,
+                                       const struct mortise_yaml *schema)
 {
-    json_t *into = mortise_yaml_json(schema, false);
+    json_t *into = mortise_yaml_to_json(schema, false);
 
     relax_schema(f, what, schema, into);
     return into;

@@ -16,36 +16,36 @@
 #include "lang/graph/load/node.h"
 
 static const struct foreign_row graph_rows[] = {
-    {"goal", "goal", FOREIGN_READ, NULL},
-    {"hitl_mode", "hitl_mode", FOREIGN_READ, NULL},
-    {"nodes", "nodes", FOREIGN_READ, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"goal", "goal", FOREIGN_CUSTOM, NULL},
+    {"hitl_mode", "hitl_mode", FOREIGN_CUSTOM, NULL},
+    {"nodes", "nodes", FOREIGN_CUSTOM, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row node_rows[] = {
-    {"id", "id", FOREIGN_READ, NULL},
-    {"kind", "type", FOREIGN_READ, NULL},
-    {"status", "status", FOREIGN_READ, NULL},
-    {"role", "role", FOREIGN_READ, NULL},
-    {"goal", "goal", FOREIGN_SAME, NULL},
-    {"depends_on", "depends_on", FOREIGN_READ, NULL},
-    {"tool_allowlist", "tool_allowlist", FOREIGN_READ, NULL},
-    {"output", NULL, FOREIGN_RUN, NULL},
-    {"compacted_output", NULL, FOREIGN_RUN, NULL},
-    {"error", NULL, FOREIGN_RUN, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"id", "id", FOREIGN_CUSTOM, NULL},
+    {"kind", "type", FOREIGN_CUSTOM, NULL},
+    {"status", "status", FOREIGN_CUSTOM, NULL},
+    {"role", "role", FOREIGN_CUSTOM, NULL},
+    {"goal", "goal", FOREIGN_COPY, NULL},
+    {"depends_on", "depends_on", FOREIGN_CUSTOM, NULL},
+    {"tool_allowlist", "tool_allowlist", FOREIGN_CUSTOM, NULL},
+    {"output", NULL, FOREIGN_RUN_STATE, NULL},
+    {"compacted_output", NULL, FOREIGN_RUN_STATE, NULL},
+    {"error", NULL, FOREIGN_RUN_STATE, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row kind_rows[] = {
-    {"team", "graph", FOREIGN_READ, NULL},
-    {"debate", "type", FOREIGN_READ, NULL},
-    {"leaf", "type", FOREIGN_READ, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"team", "graph", FOREIGN_CUSTOM, NULL},
+    {"debate", "type", FOREIGN_CUSTOM, NULL},
+    {"leaf", "type", FOREIGN_CUSTOM, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static const struct foreign_row team_rows[] = {
-    {"subgraph", "graph", FOREIGN_READ, NULL},
-    {NULL, NULL, FOREIGN_SAME, NULL},
+    {"subgraph", "graph", FOREIGN_CUSTOM, NULL},
+    {NULL, NULL, FOREIGN_COPY, NULL},
 };
 
 static json_t *carry_task_graph(struct foreign *f,
@@ -62,18 +62,18 @@ static void carry_team(struct foreign *f, const struct mortise_yaml *node,
     json_t *ids = f->ids;
 
     if (sub == NULL || sub->kind != MORTISE_YAML_MAP) {
-        mortise_foreign_wrong(f, team->span, NULL,
-                              "a team needs a 'subgraph', a mapping");
+        mortise_foreign_report_error(f, team->span, NULL,
+                                     "a team needs a 'subgraph', a mapping");
         return;
     }
-    mortise_foreign_carry(f, team_rows, team, "a team", into);
+    mortise_foreign_convert_map(f, team_rows, team, "a team", into);
     f->ids = json_object();
-    mortise_foreign_put(f, into, "graph", carry_task_graph(f, sub));
+    mortise_foreign_set(f, into, "graph", carry_task_graph(f, sub));
     json_decref(f->ids);
     f->ids = ids;
     if (goal != NULL && goal->kind == MORTISE_YAML_STRING &&
-        (own == NULL || !mortise_foreign_is(own, goal->str)))
-        mortise_foreign_lost(
+        (own == NULL || !mortise_foreign_is_string(own, goal->str)))
+        mortise_foreign_report_loss(
             f, goal->span, "a team has only one goal, the goal of its node",
             "the 'goal' of the graph inside a team is not imported");
 }
@@ -86,24 +86,24 @@ static void carry_task_kind(struct foreign *f, const struct mortise_yaml *node,
                               *debate = mortise_yaml_key(kind, "debate");
     const char *type = team != NULL ? "team" : "leaf";
 
-    if (mortise_foreign_is(kind, "debate"))
+    if (mortise_foreign_is_string(kind, "debate"))
         debate = kind;
     if (kind != NULL && kind->kind == MORTISE_YAML_MAP)
-        mortise_foreign_carry(f, kind_rows, kind, "a kind", NULL);
+        mortise_foreign_convert_map(f, kind_rows, kind, "a kind", NULL);
     else if (kind != NULL && debate == NULL &&
-             !mortise_foreign_is(kind, "leaf"))
-        mortise_foreign_wrong(f, kind->span, NULL,
-                              "a node must be a leaf, {\"team\": "
-                              "{\"subgraph\": ...}} or a debate");
+             !mortise_foreign_is_string(kind, "leaf"))
+        mortise_foreign_report_error(f, kind->span, NULL,
+                                     "a node must be a leaf, {\"team\": "
+                                     "{\"subgraph\": ...}} or a debate");
     if (debate != NULL) {
         type = "debate";
-        mortise_foreign_lost(
+        mortise_foreign_report_loss(
             f, debate->span,
             "write a team of leaves, one for each voice; until then, `mortise "
             "check` reports an error",
             "the debate is not imported: Mortise has no debates");
     }
-    mortise_foreign_put(f, into, "type", json_string(type));
+    mortise_foreign_set(f, into, "type", json_string(type));
     if (team != NULL)
         carry_team(f, node, team, into);
 }
@@ -115,8 +115,8 @@ static void check_task_id(struct foreign *f, const struct mortise_yaml *key,
 {
     const struct mortise_yaml *id = mortise_foreign_get(node, "id");
 
-    if (id != NULL && !mortise_foreign_is(id, key->str))
-        mortise_foreign_wrong(
+    if (id != NULL && !mortise_foreign_is_string(id, key->str))
+        mortise_foreign_report_error(
             f, id->span,
             "the id and the key must be equal: correct one of them",
             "the 'id' of the node differs from its key, '%.100s'", key->str);
@@ -130,7 +130,7 @@ static void report_unknown_tools(struct foreign *f,
         const struct mortise_yaml *v = list->items[i];
 
         if (v->kind == MORTISE_YAML_STRING && strchr(v->str, '/') == NULL)
-            mortise_foreign_lost(
+            mortise_foreign_report_loss(
                 f, v->span,
                 "write its PLUGIN/OPERATION or mcp/SERVER/TOOL in the new "
                 "file; 'mortise plugin list' and 'mortise mcp list' show the "
@@ -150,10 +150,10 @@ static void carry_tools(struct foreign *f, const struct mortise_yaml *node,
         return;
     if (strcmp(type, "leaf") == 0) {
         report_unknown_tools(f, v);
-        mortise_foreign_put(f, into, "tool_allowlist",
-                            mortise_yaml_json(v, false));
+        mortise_foreign_set(f, into, "tool_allowlist",
+                            mortise_yaml_to_json(v, false));
     } else if (v->n > 0)
-        mortise_foreign_lost(
+        mortise_foreign_report_loss(
             f, mortise_yaml_key(node, "tool_allowlist")->span,
             "the leaves inside have their own tools",
             "'tool_allowlist' is not imported: a %s uses no tools itself",
@@ -165,10 +165,10 @@ static void check_task_status(struct foreign *f,
 {
     const struct mortise_yaml *v = mortise_foreign_get(node, "status");
 
-    if (v != NULL && !mortise_foreign_is(v, "pending"))
-        mortise_foreign_lost(f, v->span,
-                             "a graph file does not contain the state of a run",
-                             "'status' is not imported: it belongs to a run");
+    if (v != NULL && !mortise_foreign_is_string(v, "pending"))
+        mortise_foreign_report_loss(
+            f, v->span, "a graph file does not contain the state of a run",
+            "'status' is not imported: it belongs to a run");
 }
 
 /* A node that is imported alone has no other node to depend on. */
@@ -178,7 +178,7 @@ static void check_single_node(struct foreign *f,
     const struct mortise_yaml *v = mortise_foreign_get(node, "depends_on");
 
     if (v != NULL && v->n > 0)
-        mortise_foreign_lost(
+        mortise_foreign_report_loss(
             f, mortise_yaml_key(node, "depends_on")->span,
             "import the whole graph",
             "'depends_on' is not imported: this file has only one node");
@@ -193,9 +193,9 @@ static void carry_role(struct foreign *f, const struct mortise_yaml *node,
     if (v == NULL)
         return;
     if (v->kind == MORTISE_YAML_STRING)
-        mortise_foreign_put(f, into, "role", mortise_yaml_json(v, false));
+        mortise_foreign_set(f, into, "role", mortise_yaml_to_json(v, false));
     else
-        mortise_foreign_lost(
+        mortise_foreign_report_loss(
             f, v->span, "give the role an id, and define it under 'roles'",
             "'role' is not imported: a role must be an id, not %s",
             mortise_yaml_kind_name(v->kind));
@@ -210,19 +210,19 @@ static json_t *carry_task_node(struct foreign *f,
     json_t *into = json_object();
 
     if (map->kind != MORTISE_YAML_MAP) {
-        mortise_foreign_wrong(f, map->span, NULL,
-                              "a node must be a mapping, not %s",
-                              mortise_yaml_kind_name(map->kind));
+        mortise_foreign_report_error(f, map->span, NULL,
+                                     "a node must be a mapping, not %s",
+                                     mortise_yaml_kind_name(map->kind));
         return into;
     }
     check_task_id(f, key, map);
     carry_task_kind(f, map, into);
     carry_role(f, map, into);
-    mortise_foreign_carry(f, node_rows, map, "a node", into);
+    mortise_foreign_convert_map(f, node_rows, map, "a node", into);
     if (alone)
         check_single_node(f, map);
     else
-        mortise_foreign_carry_one(f, &depends, map, into);
+        mortise_foreign_convert_field(f, &depends, map, into);
     carry_tools(f, map, into);
     check_task_status(f, map);
     return into;
@@ -236,22 +236,22 @@ static json_t *carry_task_nodes(struct foreign *f,
     json_t *into = json_object();
 
     if (list->kind == MORTISE_YAML_MAP)
-        mortise_foreign_ids(f, (const struct mortise_yaml *const *)list->keys,
-                            list->n);
-    else if (!mortise_foreign_ids_of(f, list))
+        mortise_foreign_add_ids(
+            f, (const struct mortise_yaml *const *)list->keys, list->n);
+    else if (!mortise_foreign_add_node_ids(f, list))
         return into;
     for (size_t i = 0; i < list->n && !f->nomem; i++) {
         const struct mortise_yaml *key =
             list->kind == MORTISE_YAML_MAP
                 ? list->keys[i]
                 : mortise_foreign_get(list->items[i], "id");
-        const char *id = mortise_foreign_id(f, key);
+        const char *id = mortise_foreign_find_id(f, key);
         json_t *v = carry_task_node(f, key, list->items[i], false);
 
         if (json_object_get(v, "depends_on") == NULL)
             json_array_append_new(start, json_string(id));
         if (id != NULL)
-            mortise_foreign_put(f, into, id, v);
+            mortise_foreign_set(f, into, id, v);
         else
             json_decref(v);
     }
@@ -274,7 +274,7 @@ static void add_dependent(struct foreign *f, struct task_order *o,
 
     if (list == NULL) {
         list = json_array();
-        mortise_foreign_put(f, o->behind, id, list);
+        mortise_foreign_set(f, o->behind, id, list);
     }
     f->nomem |= json_array_append_new(list, json_string(follower)) != 0;
 }
@@ -284,7 +284,7 @@ static void add_dependencies(struct foreign *f, struct task_order *o,
 {
     const json_t *others = json_object_get(node, "depends_on");
 
-    mortise_foreign_put(f, o->waits, id,
+    mortise_foreign_set(f, o->waits, id,
                         json_integer((json_int_t)json_array_size(others)));
     if (json_array_size(others) == 0)
         f->nomem |= json_array_append_new(o->ready, json_string(id)) != 0;
@@ -316,9 +316,9 @@ static void check_task_cycle(struct foreign *f, const struct mortise_yaml *list,
     }
     MORTISE_JSON_MEMBERS (id, left, o.waits)
         if (json_integer_value(left) > 0 && !f->nomem) {
-            mortise_foreign_wrong(f, list->span,
-                                  "remove one of the dependencies",
-                                  "'depends_on' of '%.100s' forms a cycle", id);
+            mortise_foreign_report_error(
+                f, list->span, "remove one of the dependencies",
+                "'depends_on' of '%.100s' forms a cycle", id);
             break;
         }
     json_decref(o.waits);
@@ -335,28 +335,30 @@ static json_t *carry_task_graph(struct foreign *f,
                               *list = mortise_foreign_get(map, "nodes");
     json_t *into = json_object(), *start = json_array(), *made;
 
-    mortise_foreign_carry(f, graph_rows, map, "a task graph", into);
-    if (mode != NULL && !mortise_foreign_is(mode, "none"))
-        mortise_foreign_put(f, into, "hitl_mode",
-                            mortise_yaml_json(mode, false));
-    mortise_foreign_put(f, into, "failure", json_string("fail_fast"));
+    mortise_foreign_convert_map(f, graph_rows, map, "a task graph", into);
+    if (mode != NULL && !mortise_foreign_is_string(mode, "none"))
+        mortise_foreign_set(f, into, "hitl_mode",
+                            mortise_yaml_to_json(mode, false));
+    mortise_foreign_set(f, into, "failure", json_string("fail_fast"));
     if (list == NULL ||
         (list->kind != MORTISE_YAML_MAP && list->kind != MORTISE_YAML_SEQ)) {
-        mortise_foreign_wrong(f, list != NULL ? list->span : map->span, NULL,
-                              "the nodes of a task graph must be a mapping "
-                              "from their ids, or a list");
+        mortise_foreign_report_error(
+            f, list != NULL ? list->span : map->span, NULL,
+            "the nodes of a task graph must be a mapping "
+            "from their ids, or a list");
         json_decref(start);
         return into;
     }
     made = carry_task_nodes(f, list, start);
     if (f->diags->n_errors == 0)
         check_task_cycle(f, list, made);
-    mortise_foreign_put_some(f, into, "start", start);
-    mortise_foreign_put(f, into, "nodes", made);
+    mortise_foreign_set_nonempty(f, into, "start", start);
+    mortise_foreign_set(f, into, "nodes", made);
     return into;
 }
 
-json_t *mortise_foreign_task(struct foreign *f, const struct mortise_yaml *root)
+json_t *mortise_foreign_convert_task(struct foreign *f,
+                                     const struct mortise_yaml *root)
 {
     const struct mortise_yaml *goal = mortise_foreign_get(root, "goal");
     json_t *into = json_object(), *made;
@@ -365,7 +367,7 @@ json_t *mortise_foreign_task(struct foreign *f, const struct mortise_yaml *root)
     made = carry_task_graph(f, root);
     json_decref(f->ids);
     if (goal != NULL)
-        mortise_foreign_put(f, into, "goal", mortise_yaml_json(goal, false));
+        mortise_foreign_set(f, into, "goal", mortise_yaml_to_json(goal, false));
     if (json_object_update(into, made) != 0)
         f->nomem = true;
     json_decref(made);
@@ -373,8 +375,8 @@ json_t *mortise_foreign_task(struct foreign *f, const struct mortise_yaml *root)
 }
 
 /* A single task node becomes a graph of one node, without dependencies. */
-json_t *mortise_foreign_task_node(struct foreign *f,
-                                  const struct mortise_yaml *map)
+json_t *mortise_foreign_convert_task_node(struct foreign *f,
+                                          const struct mortise_yaml *map)
 {
     const struct mortise_yaml *key = mortise_foreign_get(map, "id");
     const char *id;
@@ -382,19 +384,20 @@ json_t *mortise_foreign_task_node(struct foreign *f,
 
     if (key == NULL || key->kind != MORTISE_YAML_STRING || key->len == 0 ||
         strlen(key->str) != key->len) {
-        mortise_foreign_wrong(f, map->span, NULL, "a task node needs an 'id'");
+        mortise_foreign_report_error(f, map->span, NULL,
+                                     "a task node needs an 'id'");
         json_decref(all);
         return into;
     }
     f->ids = json_object();
-    mortise_foreign_ids(f, &key, 1);
-    id = mortise_foreign_id(f, key);
+    mortise_foreign_add_ids(f, &key, 1);
+    id = mortise_foreign_find_id(f, key);
     made = carry_task_node(f, key, map, true);
-    mortise_foreign_put(f, into, "failure", json_string("fail_fast"));
+    mortise_foreign_set(f, into, "failure", json_string("fail_fast"));
     if (id != NULL)
-        mortise_foreign_put(f, into, "start", json_string(id));
-    mortise_foreign_put(f, all, id, made);
-    mortise_foreign_put(f, into, "nodes", all);
+        mortise_foreign_set(f, into, "start", json_string(id));
+    mortise_foreign_set(f, all, id, made);
+    mortise_foreign_set(f, into, "nodes", all);
     json_decref(f->ids);
     return into;
 }

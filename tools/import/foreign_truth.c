@@ -200,7 +200,7 @@ static cond make_comparison(struct maker *m, cond left, const char *sign,
 static bool is_null_literal(cond c)
 {
     return c->kind == FOREIGN_COND_LITERAL &&
-           mortise_foreign_cond_is(c, "null");
+           mortise_foreign_cond_is_text(c, "null");
 }
 
 /* Is the path undefined or null?  A loose comparison treats them as equal. */
@@ -236,15 +236,19 @@ static cond make_equality_test(struct maker *m, cond left, cond right)
 static cond convert_comparison(struct maker *m, cond c)
 {
     static const char *const signs[] = {
-        [FOREIGN_COND_SAME] = "==",     [FOREIGN_COND_OTHER] = "!=",
-        [FOREIGN_COND_EQUAL] = "==",    [FOREIGN_COND_UNEQUAL] = "!=",
-        [FOREIGN_COND_AT_LEAST] = ">=", [FOREIGN_COND_AT_MOST] = "<=",
-        [FOREIGN_COND_ABOVE] = ">",     [FOREIGN_COND_BELOW] = "<",
+        [FOREIGN_COND_STRICT_EQUAL] = "==",
+        [FOREIGN_COND_STRICT_UNEQUAL] = "!=",
+        [FOREIGN_COND_EQUAL] = "==",
+        [FOREIGN_COND_UNEQUAL] = "!=",
+        [FOREIGN_COND_AT_LEAST] = ">=",
+        [FOREIGN_COND_AT_MOST] = "<=",
+        [FOREIGN_COND_ABOVE] = ">",
+        [FOREIGN_COND_BELOW] = "<",
     };
     const bool loose =
                    c->op == FOREIGN_COND_EQUAL || c->op == FOREIGN_COND_UNEQUAL,
-               unlike =
-                   c->op == FOREIGN_COND_OTHER || c->op == FOREIGN_COND_UNEQUAL;
+               unlike = c->op == FOREIGN_COND_STRICT_UNEQUAL ||
+                        c->op == FOREIGN_COND_UNEQUAL;
     cond left = c->part[0], right = c->part[1],
          path = left->kind == FOREIGN_COND_PATH ? left : right,
          other = path == left ? right : left, made;
@@ -270,7 +274,7 @@ static bool is_truthy_literal(cond literal)
     static const char *const untrue[] = {"false", "null", "\"\"", "''"};
 
     for (size_t i = 0; i < sizeof untrue / sizeof untrue[0]; i++)
-        if (mortise_foreign_cond_is(literal, untrue[i]))
+        if (mortise_foreign_cond_is_text(literal, untrue[i]))
             return false;
     for (size_t i = 0; i < literal->n; i++)
         if (strchr("-0.", literal->text[i]) == NULL)
@@ -433,8 +437,8 @@ static void put_converted(struct mortise_buf *b, const struct maker *m, cond c,
 
 /* ---- interface ---------------------------------------------------------- */
 
-void mortise_foreign_cond_value(struct mortise_buf *b,
-                                struct mortise_arena *arena, cond c)
+void mortise_foreign_cond_print_router(struct mortise_buf *b,
+                                       struct mortise_arena *arena, cond c)
 {
     struct maker m = {.arena = arena};
 
@@ -450,9 +454,9 @@ static bool is_string_value(cond c)
            (c->kind == FOREIGN_COND_LITERAL && strchr("\"'", *c->text) != NULL);
 }
 
-void mortise_foreign_cond_holds(struct mortise_buf *b,
-                                struct mortise_arena *arena, cond c,
-                                const char *to)
+void mortise_foreign_cond_print_edge(struct mortise_buf *b,
+                                     struct mortise_arena *arena, cond c,
+                                     const char *to)
 {
     struct maker m = {.arena = arena};
     const bool bool_alone = c->kind < FOREIGN_COND_CHOICE,

@@ -37,7 +37,7 @@ static const char *get_output_path(struct foreign *f,
     const struct mortise_yaml *as =
         mortise_foreign_get(mortise_foreign_get(node, "metadata"), "outputAs");
 
-    return mortise_foreign_path(
+    return mortise_foreign_convert_path(
         f, "artifacts",
         as != NULL && as->kind == MORTISE_YAML_STRING && as->len > 0 ? as->str
                                                                      : id);
@@ -50,23 +50,25 @@ static json_t *convert_exit_reasons(struct foreign *f,
 
     for (size_t i = 0; i < map->n; i++) {
         const struct mortise_yaml *v = map->items[i];
-        const char *to =
-            mortise_foreign_is(v, "__END__") ? "END" : mortise_foreign_id(f, v);
+        const char *to = mortise_foreign_is_string(v, "__END__")
+                             ? "END"
+                             : mortise_foreign_find_id(f, v);
 
         if (!is_exit_reason(map->keys[i]->str))
-            mortise_foreign_lost(
+            mortise_foreign_report_loss(
                 f, map->keys[i]->span,
                 "docs/mappings.md lists the reasons for which a voice node "
                 "ends",
                 "'%.100s' is not imported: no voice node ends for this reason",
                 map->keys[i]->str);
         else if (to != NULL)
-            mortise_foreign_put(f, reasons, map->keys[i]->str, json_string(to));
+            mortise_foreign_set(f, reasons, map->keys[i]->str, json_string(to));
     }
     return reasons;
 }
 
-void mortise_foreign_voices(struct foreign *f, const struct mortise_yaml *nodes)
+void mortise_foreign_find_voices(struct foreign *f,
+                                 const struct mortise_yaml *nodes)
 {
     f->voices = json_object();
     f->speakers = json_object();
@@ -75,20 +77,20 @@ void mortise_foreign_voices(struct foreign *f, const struct mortise_yaml *nodes)
         const struct mortise_yaml *edges = mortise_foreign_get(node, "edges");
         const char *id;
 
-        if (!mortise_foreign_is(mortise_yaml_get(node, "type"), "voice"))
+        if (!mortise_foreign_is_string(mortise_yaml_get(node, "type"), "voice"))
             continue;
-        id = mortise_foreign_id(f, mortise_yaml_get(node, "id"));
-        mortise_foreign_put(f, f->speakers, mortise_yaml_get(node, "id")->str,
+        id = mortise_foreign_find_id(f, mortise_yaml_get(node, "id"));
+        mortise_foreign_set(f, f->speakers, mortise_yaml_get(node, "id")->str,
                             json_string(get_output_path(f, node, id)));
         if (edges == NULL)
             continue;
         if (edges->kind != MORTISE_YAML_MAP) {
-            mortise_foreign_wrong(
+            mortise_foreign_report_error(
                 f, edges->span, NULL,
                 "'edges' of a voice node must map reasons to nodes");
             continue;
         }
-        mortise_foreign_put(f, f->voices, id,
+        mortise_foreign_set(f, f->voices, id,
                             json_pack("{s:s, s:o, s:{}}", "output",
                                       get_output_path(f, node, id), "reasons",
                                       convert_exit_reasons(f, edges),
@@ -96,14 +98,15 @@ void mortise_foreign_voices(struct foreign *f, const struct mortise_yaml *nodes)
     }
 }
 
-void mortise_foreign_heard(struct foreign *f, const struct mortise_yaml *expr)
+void mortise_foreign_check_voice_path(struct foreign *f,
+                                      const struct mortise_yaml *expr)
 {
     MORTISE_JSON_MEMBERS (id, output, f->speakers) {
-        const char *path = mortise_foreign_path(f, "scratch", id);
+        const char *path = mortise_foreign_convert_path(f, "scratch", id);
         const char *at = path != NULL ? strstr(expr->str, path) : NULL;
 
         if (at != NULL && strchr(".[", at[strlen(path)]) != NULL)
-            mortise_foreign_lost(
+            mortise_foreign_report_loss(
                 f, expr->span,
                 "it has 'exit_reason', 'keyword', 'turns' and 'transcript'",
                 "the result of the voice node '%s' is not in scratch here: it "
@@ -121,14 +124,14 @@ static void put_reason_test(struct mortise_buf *b, const char *output,
 
     mortise_buf_printf(b, "%s.exit_reason == \"", output);
     if (!word)
-        mortise_buf_escaped(b, reason, strlen(reason));
+        mortise_buf_put_escaped(b, reason, strlen(reason));
     else
         mortise_buf_puts(b, "keyword");
     mortise_buf_puts(b, "\"");
     if (!word)
         return;
     mortise_buf_printf(b, " && %s.keyword == \"", output);
-    mortise_buf_escaped(b, reason + n, strlen(reason) - n);
+    mortise_buf_put_escaped(b, reason + n, strlen(reason) - n);
     mortise_buf_puts(b, "\"");
 }
 
@@ -171,13 +174,15 @@ static json_t *make_voice_when(struct foreign *f, const json_t *voice,
     if (else_when != NULL)
         mortise_buf_printf(&b, " && (%s)", else_when);
     if (!b.failed)
-        out = mortise_json_strn(b.p, b.n);
+        out = mortise_json_make_string(b.p, b.n);
     mortise_buf_finish(&b);
     return out;
 }
 
-void mortise_foreign_exit(struct foreign *f, const struct mortise_yaml *theirs,
-                          const char *from, const char *to, json_t *edge)
+void mortise_foreign_convert_exit(struct foreign *f,
+                                  const struct mortise_yaml *theirs,
+                                  const char *from, const char *to,
+                                  json_t *edge)
 {
     json_t *voice = json_object_get(f->voices, from);
 
@@ -186,19 +191,20 @@ void mortise_foreign_exit(struct foreign *f, const struct mortise_yaml *theirs,
     if (to == NULL || json_object_get(edge, "type") != NULL ||
         json_object_get(edge, "discovery") != NULL ||
         json_object_get(edge, "personality") != NULL) {
-        mortise_foreign_lost(f, theirs->span, "write its condition as 'when'",
-                             "this edge is always taken: the 'edges' of the "
-                             "voice node are not used for it");
+        mortise_foreign_report_loss(
+            f, theirs->span, "write its condition as 'when'",
+            "this edge is always taken: the 'edges' of the "
+            "voice node are not used for it");
         return;
     }
-    mortise_foreign_put(
+    mortise_foreign_set(
         f, edge, "when",
         make_voice_when(f, voice, to, true,
                         json_string_value(json_object_get(edge, "when"))));
-    mortise_foreign_put(f, json_object_get(voice, "covered"), to, json_true());
+    mortise_foreign_set(f, json_object_get(voice, "covered"), to, json_true());
 }
 
-void mortise_foreign_exits(struct foreign *f, json_t *edges)
+void mortise_foreign_add_voice_edges(struct foreign *f, json_t *edges)
 {
     MORTISE_JSON_MEMBERS (from, voice, f->voices) {
         json_t *covered = json_object_get(voice, "covered");
@@ -209,8 +215,8 @@ void mortise_foreign_exits(struct foreign *f, json_t *edges)
 
             if (json_object_get(covered, to) != NULL)
                 continue;
-            mortise_foreign_put(f, covered, to, json_true());
-            mortise_foreign_led(f, from, to);
+            mortise_foreign_set(f, covered, to, json_true());
+            mortise_foreign_record_edge(f, from, to);
             f->nomem |=
                 json_array_append_new(
                     edges,

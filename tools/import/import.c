@@ -33,9 +33,10 @@ typedef json_t *carry_fn(struct foreign *f, const struct mortise_yaml *root);
 static const struct {
     const char *name;
     carry_fn *carry;
-} shapes[] = {[TASK] = {"a task graph", mortise_foreign_task},
-              [NODE] = {"a task node", mortise_foreign_task_node},
-              [EXEC] = {"a compiled execution graph", mortise_foreign_exec}};
+} shapes[] = {
+    [TASK] = {"a task graph", mortise_foreign_convert_task},
+    [NODE] = {"a task node", mortise_foreign_convert_task_node},
+    [EXEC] = {"a compiled execution graph", mortise_foreign_convert_exec}};
 
 static enum shape find_shape(struct foreign *f, const struct mortise_yaml *root)
 {
@@ -43,9 +44,10 @@ static enum shape find_shape(struct foreign *f, const struct mortise_yaml *root)
     const bool has_goal = mortise_yaml_get(root, "goal") != NULL;
 
     if (mortise_yaml_get(root, "apiVersion") != NULL) {
-        mortise_foreign_wrong(f, mortise_yaml_key(root, "apiVersion")->span,
-                              "use it with `mortise check` and `mortise run`",
-                              "this is already a file of Mortise");
+        mortise_foreign_report_error(
+            f, mortise_yaml_key(root, "apiVersion")->span,
+            "use it with `mortise check` and `mortise run`",
+            "this is already a file of Mortise");
         return NEITHER;
     }
     if (nodes != NULL && nodes->kind == MORTISE_YAML_MAP)
@@ -55,7 +57,7 @@ static enum shape find_shape(struct foreign *f, const struct mortise_yaml *root)
                                                                    : EXEC;
     if (nodes == NULL && has_goal)
         return NODE;
-    mortise_foreign_wrong(
+    mortise_foreign_report_error(
         f, nodes != NULL ? nodes->span : root->span,
         "a task graph has 'goal' and 'nodes' (a mapping from ids, or a list); "
         "a compiled execution graph has 'nodes' and 'edges' (two lists)",
@@ -76,10 +78,10 @@ static json_t *make_graph_file(struct foreign *f, const char *path,
 
     graph = shapes[shape].carry(f, root);
     if (json_object_get(graph, "metadata") == NULL)
-        mortise_foreign_put(
+        mortise_foreign_set(
             f, file, "metadata",
             json_pack("{s:o}", "name",
-                      mortise_foreign_name(base, strcspn(base, "."))));
+                      mortise_foreign_make_name(base, strcspn(base, "."))));
     if (file == NULL || json_object_update(file, graph) != 0)
         f->nomem = true;
     json_decref(graph);

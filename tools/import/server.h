@@ -47,37 +47,40 @@ enum server_place {
 /* Convert a value; returns a new reference.  NULL: it is not imported, which
  * was reported.  `name` is the name of the variable or the header, or the
  * option before an argument; "": none. */
-json_t *mortise_server_text(struct server *s, const struct mortise_yaml *v,
-                            enum server_place place, const char *name);
+json_t *mortise_server_convert_string(struct server *s,
+                                      const struct mortise_yaml *v,
+                                      enum server_place place,
+                                      const char *name);
 /* The same for a value that contains no secret, such as a path. */
-json_t *mortise_server_path(struct server *s, const struct mortise_yaml *v);
+json_t *mortise_server_convert_path(struct server *s,
+                                    const struct mortise_yaml *v);
 /* Replace ${env:HOME} at the beginning by the home on this machine; in the
  * arena. */
-const char *mortise_server_meant(struct server *s, const char *text);
+const char *mortise_server_expand_home(struct server *s, const char *text);
 
 /* ---- server_sandbox.c: sandboxes ---------------------------------------- */
 
 /* Set `dir` and `sandbox`, from the paths that the command names. */
-void mortise_server_sandbox(struct server *s, const json_t *command);
+void mortise_server_add_sandbox(struct server *s, const json_t *command);
 /* Convert a path relative to `base` to one relative to the new file, in the
  * arena.  If the new file is elsewhere, the path becomes absolute. */
-const char *mortise_server_from_file(struct server *s, const char *path);
+const char *mortise_server_make_file_path(struct server *s, const char *path);
 /* Find the path on this machine of a path in an argument, in the arena.  A
  * result that contains "${" is unknown. */
-const char *mortise_server_at(struct server *s, const char *path);
+const char *mortise_server_find_local_path(struct server *s, const char *path);
 
 /* ---- server_fetched.c: launchers ---------------------------------------- */
 
 /* Replace a launcher, such as npx, by the installed program that it would run.
  * Takes the reference to the command, an array.  NULL: the server cannot start,
  * which was reported. */
-json_t *mortise_server_installed(struct server *s, json_t *command);
+json_t *mortise_server_replace_launcher(struct server *s, json_t *command);
 
 /* ---- servers.c ---------------------------------------------------------- */
 
 /* Write a comment behind /tools/mcp/OURS/WHERE (a JSON pointer) in the new
  * file. */
-void mortise_server_note(struct server *s, const char *where, const char *fmt,
-                         ...) MORTISE_PRINTF(3, 4);
+void mortise_server_add_comment(struct server *s, const char *where,
+                                const char *fmt, ...) MORTISE_PRINTF(3, 4);
 
 #endif

@@ -92,7 +92,7 @@ static size_t get_package_name_size(const char *package)
 static const char *get_package_bin(const json_t *package)
 {
     const json_t *bin = json_object_get(package, "bin"), *one = NULL;
-    const char *name = mortise_json_text_of(package, "name");
+    const char *name = mortise_json_get_text(package, "name");
     const char *slash = strchr(name, '/');
 
     if (json_is_string(bin))
@@ -120,9 +120,10 @@ static bool find_installed_package(struct server *s, const char *package,
         return false;
     snprintf(out, size, "./node_modules/%.*s/package.json", (int)n, package);
     mortise_buf_init(&text, s->all->f.arena->mem);
-    if (mortise_file_read(&text, mortise_server_at(s, out), PACKAGE_MAX,
-                          NULL) == MORTISE_OK) {
-        json = mortise_json_load(text.p, text.n, 0, MORTISE_JSON_DEEPEST, &why);
+    if (mortise_file_read(&text, mortise_server_find_local_path(s, out),
+                          PACKAGE_MAX, NULL) == MORTISE_OK) {
+        json =
+            mortise_json_load(text.p, text.n, 0, MORTISE_JSON_DEPTH_MAX, &why);
         s->all->f.nomem |=
             json == NULL && json_error_code(&why) == json_error_out_of_memory;
     }
@@ -160,7 +161,7 @@ static json_t *make_node_command(struct server *s, const json_t *command)
 
 /* ---- interface ---------------------------------------------------------- */
 
-json_t *mortise_server_installed(struct server *s, json_t *command)
+json_t *mortise_server_replace_launcher(struct server *s, json_t *command)
 {
     const struct launcher *l =
         find_launcher(json_string_value(json_array_get(command, 0)));
@@ -172,7 +173,7 @@ json_t *mortise_server_installed(struct server *s, json_t *command)
     json_decref(command);
     if (out != NULL)
         return out;
-    mortise_foreign_say(
+    mortise_foreign_report(
         &s->all->f, "W1003", mortise_yaml_get(s->map, "command")->span,
         remedies[l->is],
         l->is == CONTAINER_LAUNCHER

@@ -53,24 +53,24 @@ static const char *join_server_path(struct server *s, const char *dir,
     return out;
 }
 
-const char *mortise_server_from_file(struct server *s, const char *path)
+const char *mortise_server_make_file_path(struct server *s, const char *path)
 {
     return s->all->is_elsewhere ? join_server_path(s, s->all->whole, path)
                                 : path;
 }
 
-const char *mortise_server_at(struct server *s, const char *path)
+const char *mortise_server_find_local_path(struct server *s, const char *path)
 {
     return join_server_path(
         s, s->all->base,
-        mortise_server_meant(s, join_server_path(s, s->cwd, path)));
+        mortise_server_expand_home(s, join_server_path(s, s->cwd, path)));
 }
 
 /* Get the status of a path in an argument; false: it does not exist, or is
  * unknown. */
 static bool stat_argument(struct server *s, const char *path, struct stat *st)
 {
-    const char *at = mortise_server_at(s, path);
+    const char *at = mortise_server_find_local_path(s, path);
 
     return strstr(at, "${") == NULL && stat(at, st) == 0;
 }
@@ -175,7 +175,7 @@ static bool is_too_broad(struct server *s, const char *path)
                {"/etc", false},  {"/home", false}, {"/proc", true},
                {"/root", false}, {"/sys", true},   {"/var", false}};
     const char *at =
-        join_server_path(s, s->all->base, mortise_server_meant(s, path));
+        join_server_path(s, s->all->base, mortise_server_expand_home(s, path));
     char whole[PATH_MAX];
 
     if (realpath(at, whole) == NULL)
@@ -196,7 +196,7 @@ static void grant_read(struct server *s, json_t *read, const char *path,
         if (strcmp(json_string_value(had), path) == 0)
             return;
     snprintf(where, sizeof where, "sandbox/fs/read/%zu", json_array_size(read));
-    mortise_server_note(s, where, "%s", why);
+    mortise_server_add_comment(s, where, "%s", why);
     if (json_array_append_new(read, json_string(path)) != 0)
         s->all->f.nomem = true;
 }
@@ -208,10 +208,10 @@ static void report_broad_path(struct server *s, size_t i, const char *path)
     char where[64];
 
     snprintf(where, sizeof where, "command/%zu", i);
-    mortise_server_note(
+    mortise_server_add_comment(
         s, where,
         "not granted: the directory contains too much, name a smaller one");
-    mortise_foreign_say(
+    mortise_foreign_report(
         &s->all->f, "W1005",
         args != NULL ? args->span : mortise_yaml_get(s->map, "command")->span,
         "name the directory in it that the server needs, as an argument and in "
@@ -229,7 +229,7 @@ static void grant_argument_path(struct server *s, json_t *read, size_t i,
     if (is_too_broad(s, path))
         report_broad_path(s, i, path);
     else
-        grant_read(s, read, mortise_server_from_file(s, path), why);
+        grant_read(s, read, mortise_server_make_file_path(s, path), why);
 }
 
 /* Find the outermost node_modules directory in a path; NULL: there is none. */
@@ -322,17 +322,18 @@ static void grant_python_modules(struct server *s, json_t *read,
 static json_t *make_network_grant(struct server *s)
 {
     if (!s->has_secret) {
-        mortise_server_note(s, "sandbox/net",
-                            "no network; [\"*\"] grants all of it");
+        mortise_server_add_comment(s, "sandbox/net",
+                                   "no network; [\"*\"] grants all of it");
         return json_array();
     }
-    mortise_server_note(s, "sandbox/net/0",
-                        "all of the network, because the server has a secret; "
-                        "[] if it needs no network");
+    mortise_server_add_comment(
+        s, "sandbox/net/0",
+        "all of the network, because the server has a secret; "
+        "[] if it needs no network");
     return json_pack("[s]", "*");
 }
 
-void mortise_server_sandbox(struct server *s, const json_t *command)
+void mortise_server_add_sandbox(struct server *s, const json_t *command)
 {
     struct foreign *f = &s->all->f;
     json_t *read = json_array(), *fs = json_object(), *sandbox = json_object();
@@ -346,16 +347,16 @@ void mortise_server_sandbox(struct server *s, const json_t *command)
     }
     grant_python_modules(s, read, command);
     if (json_array_size(read) == 0)
-        mortise_server_note(s, "sandbox/fs/read",
-                            "only the system's programs and libraries");
-    mortise_server_note(s, "sandbox/fs/write", "it changes no file");
+        mortise_server_add_comment(s, "sandbox/fs/read",
+                                   "only the system's programs and libraries");
+    mortise_server_add_comment(s, "sandbox/fs/write", "it changes no file");
     if (counts)
-        mortise_foreign_put(f, s->into, "dir",
-                            json_string(mortise_server_from_file(
+        mortise_foreign_set(f, s->into, "dir",
+                            json_string(mortise_server_make_file_path(
                                 s, s->cwd != NULL ? s->cwd : ".")));
-    mortise_foreign_put(f, fs, "read", read);
-    mortise_foreign_put(f, fs, "write", json_array());
-    mortise_foreign_put(f, sandbox, "fs", fs);
-    mortise_foreign_put(f, sandbox, "net", make_network_grant(s));
-    mortise_foreign_put(f, s->into, "sandbox", sandbox);
+    mortise_foreign_set(f, fs, "read", read);
+    mortise_foreign_set(f, fs, "write", json_array());
+    mortise_foreign_set(f, sandbox, "fs", fs);
+    mortise_foreign_set(f, sandbox, "net", make_network_grant(s));
+    mortise_foreign_set(f, s->into, "sandbox", sandbox);
 }

@@ -177,7 +177,8 @@ static bool is_hidden_input(const struct server *s, const char *id)
 
     for (size_t i = 0;
          list != NULL && list->kind == MORTISE_YAML_SEQ && i < list->n; i++)
-        if (mortise_foreign_is(mortise_yaml_get(list->items[i], "id"), id)) {
+        if (mortise_foreign_is_string(mortise_yaml_get(list->items[i], "id"),
+                                      id)) {
             hidden = mortise_yaml_get(list->items[i], "password");
             return hidden != NULL && hidden->kind == MORTISE_YAML_BOOL &&
                    hidden->u.b;
@@ -261,9 +262,9 @@ static size_t convert_reference(struct server *s, struct value *v,
         if (strstr(word, "${") == NULL && put_source_reference(s, v, word))
             return n + 3;
     }
-    mortise_foreign_lost(&s->all->f, span, "the new file has it as text",
-                         "a ${...} of server '%.64s' has no meaning here",
-                         s->key->str);
+    mortise_foreign_report_loss(
+        &s->all->f, span, "the new file has it as text",
+        "a ${...} of server '%.64s' has no meaning here", s->key->str);
     return 0;
 }
 
@@ -361,7 +362,7 @@ static void note_unset_variable(struct servers *all, const char *secret)
     char pointer[128];
 
     snprintf(pointer, sizeof pointer, "/secrets/%s/env", secret);
-    mortise_foreign_put(&all->f, all->notes, pointer,
+    mortise_foreign_set(&all->f, all->notes, pointer,
                         json_string("set this variable: the imported list has "
                                     "its value, which was not copied"));
 }
@@ -376,9 +377,9 @@ static json_t *add_secret_reference(struct server *s, const char *variable,
     char name[SECRET_NAME_MAX + 16];
 
     choose_secret_name(all, variable, name);
-    mortise_foreign_put(&all->f, all->secrets, name,
+    mortise_foreign_set(&all->f, all->secrets, name,
                         json_pack("{s:s}", "env", variable));
-    mortise_foreign_put(&all->f, all->vars, variable,
+    mortise_foreign_set(&all->f, all->vars, variable,
                         value != NULL ? json_string(value) : json_null());
     if (value != NULL)
         note_unset_variable(all, name);
@@ -421,7 +422,7 @@ static void report_visible_secret(struct server *s, enum server_place place,
 {
     bool url = place == SERVER_URL;
 
-    mortise_foreign_say(
+    mortise_foreign_report(
         &s->all->f, "W1004", at,
         url ? "send it in `headers` if the server accepts it there"
             : "pass it in `env` if the server accepts it there: other users of "
@@ -456,12 +457,12 @@ static json_t *make_variable_reference(struct server *s, struct value *v,
 
     if (v->n > 0 && !v->has_default && !has_secret_in_text(theirs->str)) {
         report_visible_secret(s, place, theirs->span, v->variable);
-        return mortise_json_strn(v->text.p, v->text.n);
+        return mortise_json_make_string(v->text.p, v->text.n);
     }
     if (place == SERVER_ARG && name[0] == '\0')
         lead = get_option_size(theirs->str, option);
     choose_variable(s, place, lead > 0 ? option : name, theirs->str, made);
-    mortise_foreign_put(&s->all->f, s->all->vars, made,
+    mortise_foreign_set(&s->all->f, s->all->vars, made,
                         json_string(theirs->str));
     report_visible_secret(s, place, theirs->span, made);
     return json_sprintf("%.*s${env:%s}", (int)lead, theirs->str, made);
@@ -476,16 +477,17 @@ static bool is_importable_text(struct server *s, const struct mortise_yaml *v)
 
     if (scalar && strlen(v->str) == v->len)
         return true;
-    mortise_foreign_lost(&s->all->f, v->span, NULL,
-                         "a value of server '%.64s' is not imported: it is %s",
-                         s->key->str,
-                         scalar ? "a text that contains a NUL"
-                                : mortise_yaml_kind_name(v->kind));
+    mortise_foreign_report_loss(
+        &s->all->f, v->span, NULL,
+        "a value of server '%.64s' is not imported: it is %s", s->key->str,
+        scalar ? "a text that contains a NUL"
+               : mortise_yaml_kind_name(v->kind));
     return false;
 }
 
-json_t *mortise_server_text(struct server *s, const struct mortise_yaml *v,
-                            enum server_place place, const char *name)
+json_t *mortise_server_convert_string(struct server *s,
+                                      const struct mortise_yaml *v,
+                                      enum server_place place, const char *name)
 {
     struct value value = {.n = 0};
     json_t *out = NULL;
@@ -499,7 +501,7 @@ json_t *mortise_server_text(struct server *s, const struct mortise_yaml *v,
     if (mortise_buf_cstr(&value.text) == NULL)
         out = NULL;
     else if (!value.is_secret)
-        out = mortise_json_strn(value.text.p, value.text.n);
+        out = mortise_json_make_string(value.text.p, value.text.n);
     else if (place == SERVER_ENV || place == SERVER_HEADER)
         out = make_secret_reference(s, &value, place, name, v->str);
     else
@@ -509,7 +511,8 @@ json_t *mortise_server_text(struct server *s, const struct mortise_yaml *v,
     return out;
 }
 
-json_t *mortise_server_path(struct server *s, const struct mortise_yaml *v)
+json_t *mortise_server_convert_path(struct server *s,
+                                    const struct mortise_yaml *v)
 {
     struct value value = {.n = 0};
     json_t *out = NULL;
@@ -519,7 +522,7 @@ json_t *mortise_server_path(struct server *s, const struct mortise_yaml *v)
     mortise_buf_init(&value.text, s->all->f.arena->mem);
     convert_string(s, &value, v);
     if (mortise_buf_cstr(&value.text) != NULL)
-        out = mortise_json_strn(value.text.p, value.text.n);
+        out = mortise_json_make_string(value.text.p, value.text.n);
     s->all->f.nomem |= out == NULL;
     mortise_buf_finish(&value.text);
     return out;
@@ -527,7 +530,7 @@ json_t *mortise_server_path(struct server *s, const struct mortise_yaml *v)
 
 /* ---- expansion ---------------------------------------------------------- */
 
-const char *mortise_server_meant(struct server *s, const char *text)
+const char *mortise_server_expand_home(struct server *s, const char *text)
 {
     const char *home = getenv("HOME"), *rest;
     size_t room;

@@ -38,8 +38,8 @@ enum { SERVER_NAME_MAX = MORTISE_MCP_NAME };
 
 /* ---- comments in the new file ------------------------------------------- */
 
-void mortise_server_note(struct server *s, const char *where, const char *fmt,
-                         ...)
+void mortise_server_add_comment(struct server *s, const char *where,
+                                const char *fmt, ...)
 {
     char pointer[512], words[512];
     va_list ap;
@@ -48,7 +48,7 @@ void mortise_server_note(struct server *s, const char *where, const char *fmt,
     vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
     snprintf(pointer, sizeof pointer, "/tools/mcp/%s/%s", s->ours, where);
-    mortise_foreign_put(&s->all->f, s->all->notes, pointer, json_string(words));
+    mortise_foreign_set(&s->all->f, s->all->notes, pointer, json_string(words));
 }
 
 static const char *get_file_comment(void *ud, const char *pointer)
@@ -125,7 +125,7 @@ static const char *choose_server_name(struct servers *all,
         return key->str;
     make_valid_name(name, key->str);
     find_unused_name(all, name);
-    mortise_foreign_put(&all->f, all->ours, name, json_true());
+    mortise_foreign_set(&all->f, all->ours, name, json_true());
     d = mortise_diag_add(all->f.diags, "W1002", key->span,
                          "'%.100s' is named '%s', because it is not a valid "
                          "name of a server in Mortise",
@@ -154,10 +154,10 @@ static bool has_yaml_kind(struct server *s, const char *name,
 
     if (v->kind == kind)
         return true;
-    mortise_foreign_wrong(&s->all->f, v->span, NULL,
-                          "'%s' of server '%.64s' must be %s, not %s", name,
-                          get_source_name(s), mortise_yaml_kind_name(like.kind),
-                          mortise_yaml_kind_name(v->kind));
+    mortise_foreign_report_error(
+        &s->all->f, v->span, NULL, "'%s' of server '%.64s' must be %s, not %s",
+        name, get_source_name(s), mortise_yaml_kind_name(like.kind),
+        mortise_yaml_kind_name(v->kind));
     return false;
 }
 
@@ -172,13 +172,13 @@ static void convert_text_map(struct server *s, const char *from, const char *to,
         return;
     out = json_object();
     for (size_t i = 0; i < map->n; i++) {
-        json_t *text =
-            mortise_server_text(s, map->items[i], place, map->keys[i]->str);
+        json_t *text = mortise_server_convert_string(s, map->items[i], place,
+                                                     map->keys[i]->str);
 
         if (text != NULL)
-            mortise_foreign_put(&s->all->f, out, map->keys[i]->str, text);
+            mortise_foreign_set(&s->all->f, out, map->keys[i]->str, text);
     }
-    mortise_foreign_put_some(&s->all->f, s->into, to, out);
+    mortise_foreign_set_nonempty(&s->all->f, s->into, to, out);
 }
 
 /* ---- programs ----------------------------------------------------------- */
@@ -199,13 +199,13 @@ static const char *get_option_before(const struct mortise_yaml *args, size_t i)
 static json_t *convert_program_path(struct server *s)
 {
     json_t *text =
-        mortise_server_path(s, mortise_foreign_get(s->map, "command"));
+        mortise_server_convert_path(s, mortise_foreign_get(s->map, "command"));
     const char *path = json_string_value(text);
     json_t *out;
 
     if (path == NULL || strchr(path, '/') == NULL)
         return text;
-    out = json_string(mortise_server_from_file(s, path));
+    out = json_string(mortise_server_make_file_path(s, path));
     s->all->f.nomem |= out == NULL;
     json_decref(text);
     return out;
@@ -224,8 +224,8 @@ static json_t *convert_command(struct server *s)
     if (args == NULL || !has_yaml_kind(s, "args", args, MORTISE_YAML_SEQ))
         return command;
     for (size_t i = 0; i < args->n; i++) {
-        json_t *one = mortise_server_text(s, args->items[i], SERVER_ARG,
-                                          get_option_before(args, i));
+        json_t *one = mortise_server_convert_string(
+            s, args->items[i], SERVER_ARG, get_option_before(args, i));
 
         if (one != NULL && json_array_append_new(command, one) != 0)
             s->all->f.nomem = true;
@@ -237,7 +237,7 @@ static json_t *convert_command(struct server *s)
 static const char *get_server_cwd(struct server *s)
 {
     const struct mortise_yaml *cwd = mortise_foreign_get(s->map, "cwd");
-    json_t *text = cwd != NULL ? mortise_server_path(s, cwd) : NULL;
+    json_t *text = cwd != NULL ? mortise_server_convert_path(s, cwd) : NULL;
     const char *out = NULL;
 
     if (text != NULL) {
@@ -258,12 +258,12 @@ static void convert_program(struct server *s)
     s->cwd = get_server_cwd(s);
     command = convert_command(s);
     if (command != NULL)
-        command = mortise_server_installed(s, command);
+        command = mortise_server_replace_launcher(s, command);
     if (command == NULL)
         return;
-    mortise_foreign_put(&s->all->f, s->into, "command", json_incref(command));
+    mortise_foreign_set(&s->all->f, s->into, "command", json_incref(command));
     convert_text_map(s, "env", "env", SERVER_ENV);
-    mortise_server_sandbox(s, command);
+    mortise_server_add_sandbox(s, command);
     json_decref(command);
 }
 
@@ -288,12 +288,12 @@ static void report_plain_http(struct server *s, const struct mortise_yaml *at,
     if (strncmp(url, "http://", 7) != 0 || strncmp(url + 7, "${", 2) == 0 ||
         mortise_mcp_is_url(url))
         return;
-    mortise_foreign_say(&s->all->f, "W1003", at->span,
-                        "use its https URL, if it has one",
-                        "server '%.64s' cannot be called: its URL is http, and "
-                        "not of this machine",
-                        get_source_name(s));
-    mortise_server_note(s, "url", "http is refused: write https");
+    mortise_foreign_report(
+        &s->all->f, "W1003", at->span, "use its https URL, if it has one",
+        "server '%.64s' cannot be called: its URL is http, and "
+        "not of this machine",
+        get_source_name(s));
+    mortise_server_add_comment(s, "url", "http is refused: write https");
 }
 
 static void convert_remote(struct server *s)
@@ -303,11 +303,11 @@ static void convert_remote(struct server *s)
 
     if (!has_yaml_kind(s, "url", url, MORTISE_YAML_STRING))
         return;
-    text = mortise_server_text(s, url, SERVER_URL, "");
+    text = mortise_server_convert_string(s, url, SERVER_URL, "");
     if (text == NULL)
         return;
     report_plain_http(s, url, json_string_value(text));
-    mortise_foreign_put(&s->all->f, s->into, "url", text);
+    mortise_foreign_set(&s->all->f, s->into, "url", text);
     convert_text_map(s, "headers", "headers", SERVER_HEADER);
 }
 
@@ -355,9 +355,10 @@ static void report_lost_fields(struct server *s)
         if (k < sizeof fields / sizeof fields[0])
             why = fields[k].why;
         if (why != NULL)
-            mortise_foreign_lost(&s->all->f, key->span, why,
-                                 "'%.64s' of server '%.64s' is not imported",
-                                 key->str, get_source_name(s));
+            mortise_foreign_report_loss(
+                &s->all->f, key->span, why,
+                "'%.64s' of server '%.64s' is not imported", key->str,
+                get_source_name(s));
     }
 }
 
@@ -383,17 +384,17 @@ static bool is_transport_supported(struct server *s,
     if (type == NULL)
         return true;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (mortise_foreign_is(type, words[i]))
+        if (mortise_foreign_is_string(type, words[i]))
             return true;
-    if (mortise_foreign_is(type, "sse"))
-        mortise_foreign_lost(
+    if (mortise_foreign_is_string(type, "sse"))
+        mortise_foreign_report_loss(
             &s->all->f, type->span,
             "most of these servers also support 'streamable HTTP': use its URL",
             "server '%.64s' is not imported: it uses the old transport, HTTP "
             "with SSE, which is not supported",
             get_source_name(s));
     else
-        mortise_foreign_lost(
+        mortise_foreign_report_loss(
             &s->all->f, type->span, "stdio and http are supported",
             "server '%.64s' is not imported: its transport is not supported",
             get_source_name(s));
@@ -408,10 +409,11 @@ static bool is_server_disabled(struct server *s)
               (on != NULL && on->kind == MORTISE_YAML_BOOL && !on->u.b);
 
     if (is)
-        mortise_foreign_lost(&s->all->f, s->key->span,
-                             "enable it in the list, and import the list again",
-                             "server '%.64s' is not imported: it is disabled",
-                             get_source_name(s));
+        mortise_foreign_report_loss(
+            &s->all->f, s->key->span,
+            "enable it in the list, and import the list again",
+            "server '%.64s' is not imported: it is disabled",
+            get_source_name(s));
     return is;
 }
 
@@ -424,7 +426,7 @@ static void convert_server(struct server *s)
         !is_transport_supported(s, find_transport(s->map)))
         return;
     if (!program && !place) {
-        mortise_foreign_wrong(
+        mortise_foreign_report_error(
             &s->all->f, s->key->span,
             "set 'command' for a program, or 'url' for a server on the network",
             "server '%.64s' has neither 'command' nor 'url'",
@@ -432,10 +434,11 @@ static void convert_server(struct server *s)
         return;
     }
     if (program && place)
-        mortise_foreign_lost(&s->all->f, find_server_url(s->map)->span, NULL,
-                             "the URL of server '%.64s' is not imported: the "
-                             "server has a command",
-                             get_source_name(s));
+        mortise_foreign_report_loss(
+            &s->all->f, find_server_url(s->map)->span, NULL,
+            "the URL of server '%.64s' is not imported: the "
+            "server has a command",
+            get_source_name(s));
     report_lost_fields(s);
     if (program)
         convert_program(s);
@@ -453,7 +456,7 @@ static json_t *convert_server_list(struct servers *all,
 
     for (size_t i = 0; i < list->n; i++)
         if (is_server_name(list->keys[i]->str))
-            mortise_foreign_put(&all->f, all->ours, list->keys[i]->str,
+            mortise_foreign_set(&all->f, all->ours, list->keys[i]->str,
                                 json_true());
     for (size_t i = 0; i < list->n; i++) {
         struct server s = {.all = all,
@@ -462,16 +465,16 @@ static json_t *convert_server_list(struct servers *all,
                            .into = json_object()};
 
         if (s.map->kind != MORTISE_YAML_MAP) {
-            mortise_foreign_wrong(&all->f, s.map->span, NULL,
-                                  "server '%.64s' must be a mapping, not %s",
-                                  get_source_name(&s),
-                                  mortise_yaml_kind_name(s.map->kind));
+            mortise_foreign_report_error(
+                &all->f, s.map->span, NULL,
+                "server '%.64s' must be a mapping, not %s", get_source_name(&s),
+                mortise_yaml_kind_name(s.map->kind));
         } else {
             s.ours = choose_server_name(all, s.key);
             convert_server(&s);
         }
         if (json_object_size(s.into) > 0)
-            mortise_foreign_put(&all->f, out, s.ours, s.into);
+            mortise_foreign_set(&all->f, out, s.ours, s.into);
         else
             json_decref(s.into);
     }
@@ -485,7 +488,7 @@ find_server_list(struct servers *all, const struct mortise_yaml *root)
     const struct mortise_yaml *in = root, *list;
 
     if (mortise_yaml_get(root, "apiVersion") != NULL) {
-        mortise_foreign_wrong(
+        mortise_foreign_report_error(
             &all->f, mortise_yaml_key(root, "apiVersion")->span,
             "use it with `mortise check`", "this is already a file of Mortise");
         return NULL;
@@ -500,7 +503,7 @@ find_server_list(struct servers *all, const struct mortise_yaml *root)
     all->inputs = mortise_foreign_get(in, "inputs");
     if (list != NULL && list->kind == MORTISE_YAML_MAP)
         return list;
-    mortise_foreign_wrong(
+    mortise_foreign_report_error(
         &all->f, list != NULL ? list->span : root->span,
         "'mcpServers' (or 'servers') must be a mapping from names to servers",
         "this is not a list of servers that can be imported");
@@ -520,8 +523,8 @@ static void report_other_keys(struct servers *all,
         if (strcmp(key->str, "mcpServers") != 0 &&
             strcmp(key->str, "servers") != 0 &&
             strcmp(key->str, "inputs") != 0 && strcmp(key->str, "$schema") != 0)
-            mortise_foreign_lost(&all->f, key->span, NULL,
-                                 "'%.64s' is not imported", key->str);
+            mortise_foreign_report_loss(&all->f, key->span, NULL,
+                                        "'%.64s' is not imported", key->str);
     }
 }
 
@@ -532,13 +535,13 @@ static void report_other_keys(struct servers *all,
 static void add_variables_of_text(struct servers *all, const char *s,
                                   json_t *names)
 {
-    struct mortise_outside o;
+    struct mortise_expansion o;
     char name[256];
 
-    while (mortise_expand_next(&s, &o)) {
+    while (mortise_expand_find_next(&s, &o)) {
         snprintf(name, sizeof name, "%.*s", (int)o.n, o.name);
         if (o.name[o.n] == '}' && strcmp(name, "HOME") != 0)
-            mortise_foreign_put(&all->f, names, name, json_true());
+            mortise_foreign_set(&all->f, names, name, json_true());
     }
 }
 
@@ -605,7 +608,7 @@ static int write_deployment_file(struct servers *all, struct mortise_buf *out,
     int rv = MORTISE_ENOMEM;
 
     if (file != NULL && json_object_size(all->secrets) > 0)
-        mortise_foreign_put(&all->f, file, "secrets",
+        mortise_foreign_set(&all->f, file, "secrets",
                             json_incref(all->secrets));
     if (file != NULL && !all->f.nomem) {
         mortise_diags_sort(all->f.diags);
@@ -630,8 +633,8 @@ static int import_list(struct servers *all, struct mortise_buf *out,
     if (all->f.nomem || all->f.diags->failed)
         rv = MORTISE_ENOMEM;
     else if (json_object_size(servers) == 0 && all->f.diags->n_errors == 0)
-        mortise_foreign_wrong(&all->f, list->span, NULL,
-                              "none of these servers can be imported");
+        mortise_foreign_report_error(&all->f, list->span, NULL,
+                                     "none of these servers can be imported");
     else if (all->f.diags->n_errors == 0)
         rv = write_deployment_file(all, out, servers, is_printed);
     json_decref(servers);

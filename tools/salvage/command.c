@@ -33,7 +33,7 @@ static void update_salvaged_status(void *ud,
                                    uint32_t *status)
 {
     (void)ud;
-    mortise_run_follow_end(cp->entries, cp->size, status);
+    mortise_run_update_end_status(cp->entries, cp->size, status);
 }
 
 /* A salvaged run waits if it has pending requests, otherwise it is paused, so
@@ -86,19 +86,19 @@ static int load_salvage_graph(struct mortise_cli *cli,
     int rv;
 
     mortise_diags_init(&diags, cli->mem);
-    rv = mortise_cli_graph(cli, settings, path, &diags, out, err);
+    rv = mortise_cli_load_graph_with(cli, settings, path, &diags, out, err);
     if (rv == MORTISE_ECHECK)
         rv = mortise_fail(err, mortise_diags_result(&diags),
                           "%s has errors, so no run can have started with it",
                           path);
-    mortise_cli_findings(cli, &diags);
+    mortise_cli_print_findings(cli, &diags);
     return rv;
 }
 
 /* ---- command ------------------------------------------------------------ */
 
 static void print_salvage_summary(struct mortise_cli *cli, const char *to,
-                                  const struct mortise_salvaged *s)
+                                  const struct mortise_salvage_result *s)
 {
     mortise_out_put_escaped(&cli->out, to);
     mortise_out_printf(&cli->out, ": %" PRIu64 " run%s", s->runs,
@@ -139,15 +139,16 @@ static bool print_memory_copy_command(struct mortise_cli *cli, const char *from,
 
 static int salvage_into(struct mortise_cli *cli, const char *from,
                         struct mortise_graph **graphs,
-                        struct mortise_salvaged *out, struct mortise_err *err)
+                        struct mortise_salvage_result *out,
+                        struct mortise_err *err)
 {
     struct mortise_salvage_graph given[MAX_SALVAGE_GRAPHS];
-    struct mortise_salvage_how how = {.ud = cli,
-                                      .say = print_salvage_line,
-                                      .follow = update_salvaged_status,
-                                      .stand = set_salvaged_status,
-                                      .name = get_salvaged_graph_name,
-                                      .graphs = given};
+    struct mortise_salvage_callbacks how = {.ud = cli,
+                                            .say = print_salvage_line,
+                                            .follow = update_salvaged_status,
+                                            .stand = set_salvaged_status,
+                                            .name = get_salvaged_graph_name,
+                                            .graphs = given};
 
     for (; how.n_graphs < MAX_SALVAGE_GRAPHS && graphs[how.n_graphs] != NULL;
          how.n_graphs++) {
@@ -167,10 +168,10 @@ static int salvage_into(struct mortise_cli *cli, const char *from,
 int mortise_salvage_run(struct mortise_cli *cli, struct mortise_err *err)
 {
     struct mortise_graph *graphs[MAX_SALVAGE_GRAPHS] = {NULL};
-    struct mortise_salvaged s;
+    struct mortise_salvage_result s;
     struct mortise_settings settings;
     bool left = false;
-    int rv = mortise_cli_settings(cli, &settings, err);
+    int rv = mortise_cli_open_settings(cli, &settings, err);
 
     for (int i = 0; rv == MORTISE_OK && i < MAX_SALVAGE_GRAPHS &&
                     cli->args.graphs[i] != NULL;

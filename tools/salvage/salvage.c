@@ -65,8 +65,8 @@ static void note_batch(struct salvage *v, const void *key, size_t key_size,
     uint64_t n;
 
     if (!mortise_key_read_commit(&n, key, key_size) ||
-        mortise_record_read(&mortise_record_batch, &batch, value, value_size) !=
-            MORTISE_OK)
+        mortise_record_decode(&mortise_record_batch, &batch, value,
+                              value_size) != MORTISE_OK)
         return;
     if (n > v->last)
         v->last = n;
@@ -95,7 +95,8 @@ static void note_gap(struct salvage *v, const void *key, size_t key_size)
  * trace than a gap. */
 static void report_table_gap(struct salvage *v)
 {
-    uint64_t kept = mortise_ldb_first_of(MORTISE_KEPT_COMMITS, v->in_tables);
+    uint64_t kept =
+        mortise_ldb_first_of(MORTISE_COMMIT_RECORDS_MAX, v->in_tables);
 
     if (v->in_tables > 0 && v->first_in_tables > kept) {
         v->gap = kept;
@@ -114,7 +115,7 @@ static void note_head(struct salvage *v, const void *value, size_t n)
 {
     struct mortise_head head;
 
-    if (mortise_record_read(&mortise_record_head, &head, value, n) ==
+    if (mortise_record_decode(&mortise_record_head, &head, value, n) ==
             MORTISE_OK &&
         head.epoch >= v->to->opening.epoch)
         v->to->opening.epoch = head.epoch + 1;
@@ -171,9 +172,9 @@ static int copy_tables(struct salvage *v, struct mortise_err *err)
     v->it = leveldb_create_iterator(v->from->db, v->from->checked);
     leveldb_iter_seek_to_first(v->it);
     while (rv == MORTISE_OK && leveldb_iter_valid(v->it))
-        rv = mortise_ldb_batch(v->to, copy_next_records, v, err);
-    if (mortise_ldb_iter_end(v->it, MORTISE_OK, "tables are damaged", &why) !=
-        MORTISE_OK) {
+        rv = mortise_ldb_write_batch(v->to, copy_next_records, v, err);
+    if (mortise_ldb_iter_destroy(v->it, MORTISE_OK, "tables are damaged",
+                                 &why) != MORTISE_OK) {
         v->out->holes = true;
         mortise_salvage_report(v, "%s", why.msg);
     }
@@ -199,7 +200,7 @@ static int put_graphs(struct mortise_ldb *to, leveldb_writebatch_t *batch,
         if (rv != MORTISE_ENOTFOUND)
             continue;
         mortise_buf_clear(&to->value);
-        mortise_record_put_graph(&to->value, g->files, g->n_files);
+        mortise_record_encode_graph(&to->value, g->files, g->n_files);
         rv = mortise_ldb_put(to, batch);
     }
     return mortise_salvage_write(to, batch, rv, err);
@@ -213,9 +214,9 @@ static int parse_batch_ops(struct salvage *v, const struct mortise_buf *record)
     size_t at = 0;
 
     v->n_ops = 0;
-    while (mortise_logfile_op(record, &at, &op)) {
-        struct mortise_logop *grown =
-            mortise_grow(v->mem, v->ops, v->n_ops, &v->cap_ops, sizeof *grown);
+    while (mortise_logfile_next_op(record, &at, &op)) {
+        struct mortise_logop *grown = mortise_array_grow(
+            v->mem, v->ops, v->n_ops, &v->cap_ops, sizeof *grown);
 
         if (grown == NULL)
             return MORTISE_ENOMEM;
@@ -229,7 +230,8 @@ static int parse_batch_ops(struct salvage *v, const struct mortise_buf *record)
 static const struct mortise_logop *find_head_in_batch(const struct salvage *v)
 {
     for (size_t i = v->n_ops; i-- > 0;)
-        if (mortise_salvage_equals(&v->key, v->ops[i].key, v->ops[i].key_size))
+        if (mortise_salvage_is_equal(&v->key, v->ops[i].key,
+                                     v->ops[i].key_size))
             return v->ops[i].put ? &v->ops[i] : NULL;
     return NULL;
 }
@@ -243,9 +245,10 @@ static uint64_t count_new_checkpoints(struct salvage *v, const void *head,
 
     for (size_t i = 0; i < v->n_ops; i++)
         if (v->ops[i].put && v->ops[i].key[0] == MORTISE_KEY_CHECKPOINT &&
-            mortise_salvage_run_of(v, v->ops[i].key, v->ops[i].key_size, &seq))
-            found += mortise_salvage_equals(&v->key, head, n) && seq > after &&
-                     seq <= last;
+            mortise_salvage_decode_run(v, v->ops[i].key, v->ops[i].key_size,
+                                       &seq))
+            found += mortise_salvage_is_equal(&v->key, head, n) &&
+                     seq > after && seq <= last;
     return found;
 }
 
@@ -260,15 +263,15 @@ static int is_next_in_run(struct salvage *v, bool *yes, struct mortise_err *err)
 
     *yes = false;
     if (op == NULL ||
-        mortise_record_read(&mortise_record_head, &head, op->value,
-                            op->value_size) != MORTISE_OK)
+        mortise_record_decode(&mortise_record_head, &head, op->value,
+                              op->value_size) != MORTISE_OK)
         return MORTISE_OK;
-    rv = mortise_salvage_stored(v, &at, err);
+    rv = mortise_salvage_find_stored(v, &at, err);
     if (rv != MORTISE_OK)
         return rv;
     *yes = head.seq > at && count_new_checkpoints(v, op->key, op->key_size, at,
                                                   head.seq) == head.seq - at;
-    mortise_salvage_run_of(v, op->key, op->key_size, &seq);
+    mortise_salvage_decode_run(v, op->key, op->key_size, &seq);
     return *yes ? MORTISE_OK : mortise_salvage_add_trouble(v, head.seq, 0, err);
 }
 
@@ -282,7 +285,7 @@ static int is_change_applied(struct salvage *v, const struct mortise_logop *op,
     if (*yes && (op->key[0] == MORTISE_KEY_TOMBSTONE ||
                  op->key[0] == MORTISE_KEY_LEAVING))
         return MORTISE_OK;
-    if (!*yes || !mortise_salvage_run_of(v, op->key, op->key_size, &seq))
+    if (!*yes || !mortise_salvage_decode_run(v, op->key, op->key_size, &seq))
         return MORTISE_OK;
     if (!op->put && find_head_in_batch(v) == NULL)
         return MORTISE_OK; /* a removed run */
@@ -341,7 +344,7 @@ static int apply_log_record(struct salvage *v, const struct mortise_buf *record,
     if (v->logged || !v->out->holes)
         v->out->missing += n - before - 1;
     v->logged = true;
-    return mortise_ldb_batch(v->to, apply_batch, v, err);
+    return mortise_ldb_write_batch(v->to, apply_batch, v, err);
 }
 
 static int apply_log(struct salvage *v, int db, const char *name,
@@ -350,7 +353,7 @@ static int apply_log(struct salvage *v, int db, const char *name,
     struct mortise_logfile l;
     int rv;
 
-    if (!mortise_dbfile_is_file(db, name)) {
+    if (!mortise_dbfile_is_regular(db, name)) {
         mortise_salvage_report(v, "db/%s is not a regular file", name);
         return MORTISE_OK;
     }
@@ -367,7 +370,8 @@ static int apply_log(struct salvage *v, int db, const char *name,
 
 static int compare_log_numbers(const void *a, const void *b)
 {
-    const char *x = mortise_aside_name(a), *y = mortise_aside_name(b);
+    const char *x = mortise_aside_strip_prefix(a),
+               *y = mortise_aside_strip_prefix(b);
     unsigned long n = strtoul(x, NULL, 10), m = strtoul(y, NULL, 10);
 
     return n < m ? -1 : n > m;
@@ -384,7 +388,7 @@ static int add_valid_log(void *ud, int db, const char *name,
                          struct mortise_err *err)
 {
     struct log_list *l = ud;
-    const char *was = mortise_aside_name(name);
+    const char *was = mortise_aside_strip_prefix(name);
 
     (void)db;
     (void)err;
@@ -399,10 +403,10 @@ static int apply_logs(struct salvage *v, struct mortise_err *err)
 {
     struct log_list l = {0};
     int db = v->from->copied;
-    int rv = mortise_aside_is_whole(db, &l.aside, v->mem, err);
+    int rv = mortise_aside_is_complete(db, &l.aside, v->mem, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_directory_each(db, "db", add_valid_log, &l, err);
+        rv = mortise_directory_for_each(db, "db", add_valid_log, &l, err);
 
     qsort(l.names, l.n, sizeof l.names[0], compare_log_numbers);
     for (size_t i = 0; rv == MORTISE_OK && i < l.n; i++)
@@ -420,7 +424,7 @@ static void find_identity(struct mortise_ldb *from)
 
     if (from->water.fd >= 0)
         memcpy(from->store.identity, from->water.identity, sizeof id);
-    mortise_key_of_tag(&from->key, MORTISE_KEY_IDENTITY);
+    mortise_key_prefix_of_tag(&from->key, MORTISE_KEY_IDENTITY);
     if (mortise_ldb_get_record(from, from->checked, &from->key,
                                &mortise_record_identity, id, NULL,
                                NULL) != MORTISE_OK)
@@ -456,7 +460,7 @@ static int open_damaged(struct mortise_ldb *from, bool *torn,
 {
     struct mortise_err why;
     bool stamped;
-    int dir, rv = mortise_directory_find(&dir, from->path, err);
+    int dir, rv = mortise_directory_open_existing(&dir, from->path, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_ldb_lock(from, dir, true, err);
@@ -492,23 +496,24 @@ static int copy_readable_data(struct salvage *v, struct mortise_err *err)
     int rv = copy_tables(v, err);
 
     if (rv == MORTISE_OK && v->how->n_graphs > 0)
-        rv = mortise_ldb_batch(v->to, put_graphs, v, err);
+        rv = mortise_ldb_write_batch(v->to, put_graphs, v, err);
     if (rv == MORTISE_OK)
         rv = mortise_salvage_make_heads(v, err);
     if (rv == MORTISE_OK)
         rv = apply_logs(v, err);
     if (rv == MORTISE_OK)
-        rv = mortise_salvage_leave_out(v, err);
+        rv = mortise_salvage_remove_unusable(v, err);
     v->out->missing += mortise_salvage_get_lost_count(v);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_batch(v->to, write_empty_batch, v, err);
-    return rv == MORTISE_OK ? mortise_ldb_finish(v->to, err) : rv;
+        rv = mortise_ldb_write_batch(v->to, write_empty_batch, v, err);
+    return rv == MORTISE_OK ? mortise_ldb_mark_complete(v->to, err) : rv;
 }
 
 int mortise_store_salvage(const char *from, const char *to,
                           const struct mortise_mem *mem,
-                          const struct mortise_salvage_how *how,
-                          struct mortise_salvaged *out, struct mortise_err *err)
+                          const struct mortise_salvage_callbacks *how,
+                          struct mortise_salvage_result *out,
+                          struct mortise_err *err)
 {
     struct salvage v = {.mem = mem, .how = how, .out = out, .end = &v.first};
     struct mortise_buf *const bufs[] = {
@@ -516,7 +521,7 @@ int mortise_store_salvage(const char *from, const char *to,
     const size_t n_bufs = sizeof bufs / sizeof bufs[0];
     int rv;
 
-    *out = (struct mortise_salvaged){0};
+    *out = (struct mortise_salvage_result){0};
     for (size_t i = 0; i < n_bufs; i++)
         mortise_buf_init(bufs[i], mem);
     mortise_table_init(&v.troubles, mem);
@@ -529,14 +534,15 @@ int mortise_store_salvage(const char *from, const char *to,
     if (rv == MORTISE_OK) {
         find_identity(v.from);
         report_missing_mark(&v);
-        rv = mortise_ldb_begin(&v.to, to, v.from->store.identity, mem, err);
+        rv = mortise_ldb_open_or_create(&v.to, to, v.from->store.identity, mem,
+                                        err);
     }
     if (rv == MORTISE_OK)
         rv = copy_readable_data(&v, err);
     mortise_ldb_close(v.to);
     mortise_ldb_close(v.from);
     mortise_release(mem, v.ops, v.cap_ops * sizeof *v.ops);
-    mortise_salvage_forget(&v);
+    mortise_salvage_free_troubles(&v);
     for (size_t i = 0; i < n_bufs; i++)
         mortise_buf_finish(bufs[i]);
     return rv == MORTISE_OK ? rv

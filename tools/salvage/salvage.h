@@ -5,7 +5,7 @@
 
 #include "core/store/store.h"
 
-struct mortise_salvaged {
+struct mortise_salvage_result {
     uint64_t runs; /* in the new store */
     uint64_t cut;  /* runs that lost, or may have lost, their newest commits */
     uint64_t dropped; /* runs that were left out, known by name only */
@@ -26,7 +26,7 @@ struct mortise_salvage_graph {
 };
 
 /* Callbacks for knowledge that the store lacks; `ud` is passed to each. */
-struct mortise_salvage_how {
+struct mortise_salvage_callbacks {
     void *ud;
     /* Report a loss: one sentence without a line end. */
     void (*say)(void *ud, const char *words);
@@ -50,8 +50,8 @@ struct mortise_salvage_how {
  * nothing is made. */
 int mortise_store_salvage(const char *from, const char *to,
                           const struct mortise_mem *mem,
-                          const struct mortise_salvage_how *how,
-                          struct mortise_salvaged *out,
+                          const struct mortise_salvage_callbacks *how,
+                          struct mortise_salvage_result *out,
                           struct mortise_err *err);
 
 #endif

@@ -49,8 +49,8 @@ static bool is_run_tag(uint8_t tag)
     return tag != 0 && strchr("dhkptx", tag) != NULL;
 }
 
-bool mortise_salvage_run_of(struct salvage *v, const void *key, size_t n,
-                            uint64_t *seq)
+bool mortise_salvage_decode_run(struct salvage *v, const void *key, size_t n,
+                                uint64_t *seq)
 {
     struct mortise_reader r;
     uint8_t tag;
@@ -105,8 +105,8 @@ static const char *decode_request_id(struct salvage *v, const void *key,
     return v->id.failed || v->id.n == 0 ? NULL : v->id.p;
 }
 
-bool mortise_salvage_equals(const struct mortise_buf *b, const void *p,
-                            size_t n)
+bool mortise_salvage_is_equal(const struct mortise_buf *b, const void *p,
+                              size_t n)
 {
     return b->n == n && memcmp(b->p, p, n) == 0;
 }
@@ -184,7 +184,7 @@ static int for_each_record(struct salvage *v, uint8_t tag, record_fn *fn,
     v->it = leveldb_create_iterator(v->to->db, v->to->checked);
     leveldb_iter_seek(v->it, &first, tag != 0 ? 1 : 0);
     while (rv == MORTISE_OK && has_next_record(&all))
-        rv = mortise_ldb_batch(v->to, handle_next_records, &all, err);
+        rv = mortise_ldb_write_batch(v->to, handle_next_records, &all, err);
     leveldb_iter_destroy(v->it);
     return rv;
 }
@@ -207,8 +207,8 @@ static bool has_run_tombstone(struct salvage *v)
     return has_stored_key(v, &v->value);
 }
 
-int mortise_salvage_stored(struct salvage *v, uint64_t *seq,
-                           struct mortise_err *err)
+int mortise_salvage_find_stored(struct salvage *v, uint64_t *seq,
+                                struct mortise_err *err)
 {
     struct mortise_head head = {0};
     char *value;
@@ -218,8 +218,8 @@ int mortise_salvage_stored(struct salvage *v, uint64_t *seq,
     *seq = 0;
     if (rv == MORTISE_ENOTFOUND)
         return MORTISE_OK;
-    if (rv == MORTISE_OK && mortise_record_read(&mortise_record_head, &head,
-                                                value, n) == MORTISE_OK)
+    if (rv == MORTISE_OK && mortise_record_decode(&mortise_record_head, &head,
+                                                  value, n) == MORTISE_OK)
         *seq = head.seq;
     leveldb_free(value);
     return rv;
@@ -241,12 +241,13 @@ static struct salvage_trouble *find_trouble(const struct salvage *v)
 {
     uint64_t hash =
         mortise_hash_strs(v->names.p, v->names.p + strlen(v->names.p) + 1);
-    struct mortise_hashed *e = mortise_table_find(&v->troubles, hash);
+    struct mortise_table_entry *e = mortise_table_find(&v->troubles, hash);
 
     for (; e != NULL; e = mortise_table_find_next(e)) {
-        struct salvage_trouble *t = MORTISE_OF(e, struct salvage_trouble, link);
+        struct salvage_trouble *t =
+            MORTISE_CONTAINER_OF(e, struct salvage_trouble, link);
 
-        if (mortise_salvage_equals(&v->key, t->key, t->n))
+        if (mortise_salvage_is_equal(&v->key, t->key, t->n))
             return t;
     }
     return NULL;
@@ -276,7 +277,7 @@ int mortise_salvage_add_trouble(struct salvage *v, uint64_t known,
     return MORTISE_OK;
 }
 
-void mortise_salvage_forget(struct salvage *v)
+void mortise_salvage_free_troubles(struct salvage *v)
 {
     struct salvage_trouble *t;
 
@@ -297,7 +298,7 @@ static void find_graph_name(struct salvage *v,
     struct mortise_read r = {.kind = MORTISE_READ_GRAPH, .arena = &arena};
 
     mortise_key_graph(&v->value, digest);
-    if (mortise_salvage_equals(&v->graph_key, v->value.p, v->value.n))
+    if (mortise_salvage_is_equal(&v->graph_key, v->value.p, v->value.n))
         return;
     mortise_buf_clear(&v->graph_key);
     mortise_buf_put(&v->graph_key, v->value.p, v->value.n);
@@ -342,9 +343,9 @@ static int finish_group(struct salvage *v, leveldb_writebatch_t *batch,
 
     if (g->key.n == 0)
         return MORTISE_OK;
-    mortise_salvage_run_of(v, g->key.p, g->key.n, &at);
+    mortise_salvage_decode_run(v, g->key.p, g->key.n, &at);
     mortise_buf_clear(&g->key);
-    rv = mortise_salvage_stored(v, &at, err);
+    rv = mortise_salvage_find_stored(v, &at, err);
     if (rv != MORTISE_OK ||
         (at != 0 && at == g->whole && !has_run_tombstone(v)))
         return rv;
@@ -368,7 +369,7 @@ static void add_commit(struct salvage *v, uint64_t seq, const void *p, size_t n)
     struct salvage_group *g = &v->group;
     struct mortise_checkpoint cp;
 
-    if (mortise_record_read(&mortise_record_checkpoint, &cp, p, n) !=
+    if (mortise_record_decode(&mortise_record_checkpoint, &cp, p, n) !=
         MORTISE_OK)
         return;
     cp.seq = seq;
@@ -410,11 +411,11 @@ static int group_checkpoint(struct salvage *v, leveldb_writebatch_t *batch,
     size_t n;
     int rv = MORTISE_OK;
 
-    if (!mortise_salvage_run_of(v, key, size, &seq))
+    if (!mortise_salvage_decode_run(v, key, size, &seq))
         return MORTISE_OK;
-    if (!mortise_salvage_equals(&v->group.key, v->key.p, v->key.n)) {
+    if (!mortise_salvage_is_equal(&v->group.key, v->key.p, v->key.n)) {
         rv = finish_group(v, batch, err);
-        mortise_salvage_run_of(v, key, size, &seq);
+        mortise_salvage_decode_run(v, key, size, &seq);
         if (rv == MORTISE_OK)
             rv = begin_group(v);
     }
@@ -437,12 +438,12 @@ static int drop_orphan_head(struct salvage *v, leveldb_writebatch_t *batch,
     uint64_t at;
     int rv;
 
-    if (!mortise_salvage_run_of(v, key, size, &at))
+    if (!mortise_salvage_decode_run(v, key, size, &at))
         return MORTISE_OK;
     mortise_key_checkpoint(&v->value, get_tenant_name(v), get_run_name(v), 1);
     if (has_stored_key(v, &v->value))
         return MORTISE_OK;
-    rv = mortise_salvage_stored(v, &at, err);
+    rv = mortise_salvage_find_stored(v, &at, err);
     if (rv == MORTISE_OK && at > 0 && !has_run_tombstone(v)) {
         v->out->missing += find_trouble(v) == NULL ? at : 0;
         rv = mortise_salvage_add_trouble(v, at, 0, err);
@@ -459,7 +460,7 @@ int mortise_salvage_make_heads(struct salvage *v, struct mortise_err *err)
     mortise_buf_clear(&v->group.key);
     rv = for_each_record(v, MORTISE_KEY_CHECKPOINT, group_checkpoint, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_batch(v->to, end_last_group, v, err);
+        rv = mortise_ldb_write_batch(v->to, end_last_group, v, err);
     return rv == MORTISE_OK
                ? for_each_record(v, MORTISE_KEY_HEAD, drop_orphan_head, err)
                : rv;
@@ -505,8 +506,8 @@ static bool is_request_kept(struct salvage *v, const struct salvage_trouble *t,
     struct mortise_pending p;
     size_t size;
     const char *value = leveldb_iter_value(v->it, &size), *id;
-    bool yes = mortise_record_read(&mortise_record_pending, &p, value, size) ==
-               MORTISE_OK;
+    bool yes = mortise_record_decode(&mortise_record_pending, &p, value,
+                                     size) == MORTISE_OK;
 
     if (!yes || t == NULL)
         return yes;
@@ -526,8 +527,8 @@ static int filter_requests(struct salvage *v, leveldb_writebatch_t *batch,
 
     *n_stay = 0;
     mortise_buf_init(&prefix, v->mem);
-    mortise_key_of_run(&prefix, MORTISE_KEY_PENDING, get_tenant_name(v),
-                       get_run_name(v));
+    mortise_key_prefix_of_run(&prefix, MORTISE_KEY_PENDING, get_tenant_name(v),
+                              get_run_name(v));
     v->it = leveldb_create_iterator(v->to->db, v->to->checked);
     leveldb_iter_seek(v->it, prefix.p, prefix.n);
     for (; rv == MORTISE_OK && leveldb_iter_valid(v->it);
@@ -561,7 +562,7 @@ static int drop_run_without_graph(struct salvage *v,
         return rv;
     find_trouble(v)->told = true;
     v->out->dropped++;
-    mortise_hex(digest, head->graph, MORTISE_DIGEST);
+    mortise_hex_encode(digest, head->graph, MORTISE_DIGEST);
     mortise_salvage_report(
         v,
         "run %s: left out; the text of its graph %s%s(digest %.12s) cannot "
@@ -644,8 +645,9 @@ static int decide_head(struct salvage *v, leveldb_writebatch_t *batch,
     const char *p = leveldb_iter_value(v->it, &n);
     uint64_t seq;
 
-    if (mortise_record_read(&mortise_record_head, &head, p, n) != MORTISE_OK ||
-        !mortise_salvage_run_of(v, key, size, &seq))
+    if (mortise_record_decode(&mortise_record_head, &head, p, n) !=
+            MORTISE_OK ||
+        !mortise_salvage_decode_run(v, key, size, &seq))
         return mortise_salvage_put(v->to, batch, key, size, NULL, 0);
     return decide_run(v, batch, &head, err);
 }
@@ -662,8 +664,8 @@ static int drop_runs_without_head(struct mortise_ldb *to,
          t = t->next) {
         uint64_t at;
 
-        mortise_salvage_run_of(v, t->key, t->n, &at);
-        rv = mortise_salvage_stored(v, &at, err);
+        mortise_salvage_decode_run(v, t->key, t->n, &at);
+        rv = mortise_salvage_find_stored(v, &at, err);
         if (rv != MORTISE_OK || at > 0 || t->told)
             continue;
         t->told = true;
@@ -697,7 +699,7 @@ static int drop_unused_graphs(struct mortise_ldb *to,
         if ((v->pinned & 1u << i) != 0)
             continue;
         v->out->unused++;
-        mortise_hex(digest, v->how->graphs[i].digest, MORTISE_DIGEST);
+        mortise_hex_encode(digest, v->how->graphs[i].digest, MORTISE_DIGEST);
         mortise_salvage_report(
             v, "%s: not used; no run pins a graph with its digest, %.12s",
             v->how->graphs[i].path, digest);
@@ -718,7 +720,7 @@ static bool is_stray_deadline(struct salvage *v, const char *key, size_t n)
 
     if (key[0] != MORTISE_KEY_DEADLINE)
         return false;
-    if (mortise_record_read(&mortise_record_deadline, &timer, p, size) !=
+    if (mortise_record_decode(&mortise_record_deadline, &timer, p, size) !=
         MORTISE_OK)
         return true;
     if (timer)
@@ -741,7 +743,7 @@ static int restore_deadline(struct salvage *v, leveldb_writebatch_t *batch,
     const bool timer = false;
 
     if (key[0] != MORTISE_KEY_PENDING ||
-        mortise_record_read(&mortise_record_pending, &p, value, size) !=
+        mortise_record_decode(&mortise_record_pending, &p, value, size) !=
             MORTISE_OK ||
         p.deadline_ms == 0)
         return MORTISE_OK;
@@ -767,9 +769,9 @@ static int sweep_run_record(struct salvage *v, leveldb_writebatch_t *batch,
 
     if (size == 0 || key[0] == MORTISE_KEY_TOMBSTONE ||
         key[0] == MORTISE_KEY_LEAVING ||
-        !mortise_salvage_run_of(v, key, size, &seq))
+        !mortise_salvage_decode_run(v, key, size, &seq))
         return MORTISE_OK;
-    rv = mortise_salvage_stored(v, &at, err);
+    rv = mortise_salvage_find_stored(v, &at, err);
     if (rv != MORTISE_OK)
         return rv;
     if (at == 0 && !has_run_tombstone(v) && find_trouble(v) == NULL) {
@@ -783,15 +785,15 @@ static int sweep_run_record(struct salvage *v, leveldb_writebatch_t *batch,
     return restore_deadline(v, batch, key, size);
 }
 
-int mortise_salvage_leave_out(struct salvage *v, struct mortise_err *err)
+int mortise_salvage_remove_unusable(struct salvage *v, struct mortise_err *err)
 {
     int rv = for_each_record(v, MORTISE_KEY_HEAD, decide_head, err);
 
     if (rv == MORTISE_OK)
         rv = for_each_record(v, 0, sweep_run_record, err);
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_batch(v->to, drop_runs_without_head, v, err);
+        rv = mortise_ldb_write_batch(v->to, drop_runs_without_head, v, err);
     return rv == MORTISE_OK
-               ? mortise_ldb_batch(v->to, drop_unused_graphs, v, err)
+               ? mortise_ldb_write_batch(v->to, drop_unused_graphs, v, err)
                : rv;
 }

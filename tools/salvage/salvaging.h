@@ -10,7 +10,7 @@
 
 /* A run that is not complete. */
 struct salvage_trouble {
-    struct mortise_hashed link;
+    struct mortise_table_entry link;
     struct salvage_trouble *next; /* in the order of discovery */
     uint64_t known;               /* its highest known commit number */
     uint64_t made;                /* last commit of a new head; 0: none */
@@ -34,8 +34,8 @@ struct salvage_group {
 struct salvage {
     const struct mortise_mem *mem;
     struct mortise_ldb *from, *to;
-    const struct mortise_salvage_how *how;
-    struct mortise_salvaged *out;
+    const struct mortise_salvage_callbacks *how;
+    struct mortise_salvage_result *out;
     uint64_t last;            /* the newest batch read */
     uint64_t first_in_tables; /* the oldest batch in the tables */
     uint64_t in_tables;       /* the newest batch in the tables; 0: none */
@@ -67,14 +67,14 @@ uint64_t mortise_salvage_get_lost_count(const struct salvage *v);
 /* Decode the run of a key: v->names becomes its tenant and id, one after the
  * other, v->key the key of its head, and *seq the number of a checkpoint.
  * False: the key is of no run. */
-bool mortise_salvage_run_of(struct salvage *v, const void *key, size_t n,
-                            uint64_t *seq);
-bool mortise_salvage_equals(const struct mortise_buf *b, const void *p,
-                            size_t n);
+bool mortise_salvage_decode_run(struct salvage *v, const void *key, size_t n,
+                                uint64_t *seq);
+bool mortise_salvage_is_equal(const struct mortise_buf *b, const void *p,
+                              size_t n);
 /* The number of the last commit in the new store of the run with the head
  * v->key; 0: none. */
-int mortise_salvage_stored(struct salvage *v, uint64_t *seq,
-                           struct mortise_err *err);
+int mortise_salvage_find_stored(struct salvage *v, uint64_t *seq,
+                                struct mortise_err *err);
 /* Put a record into a batch, or delete it (value NULL). */
 int mortise_salvage_put(struct mortise_ldb *to, leveldb_writebatch_t *batch,
                         const void *key, size_t key_size, const void *value,
@@ -89,7 +89,7 @@ int mortise_salvage_add_trouble(struct salvage *v, uint64_t known,
 /* After the tables: give every run the head that its commits allow. */
 int mortise_salvage_make_heads(struct salvage *v, struct mortise_err *err);
 /* After the logs: remove unusable records, and report them. */
-int mortise_salvage_leave_out(struct salvage *v, struct mortise_err *err);
-void mortise_salvage_forget(struct salvage *v);
+int mortise_salvage_remove_unusable(struct salvage *v, struct mortise_err *err);
+void mortise_salvage_free_troubles(struct salvage *v);
 
 #endif

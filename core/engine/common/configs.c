@@ -47,7 +47,7 @@ struct checking {
 static bool is_secret_reference(const struct mortise_yaml *v)
 {
     return v->kind == MORTISE_YAML_STRING &&
-           mortise_secret_name(v->str) != NULL;
+           mortise_secret_get_name(v->str) != NULL;
 }
 
 /* A ${...} stays in the text if it has no value, or if the deployment is not
@@ -75,10 +75,10 @@ static int check_against_schema(const struct checking *c,
         return mortise_schema_check(c->m->config_schema, json, err);
     unknown = json_string("secret://");
     if (unknown != NULL)
-        partial = mortise_yaml_json_partly(config, unknown,
-                                           c->d->broken || c->d->unresolved
-                                               ? is_secret_or_unresolved
-                                               : is_secret_reference);
+        partial = mortise_yaml_to_json_partly(config, unknown,
+                                              c->d->broken || c->d->unresolved
+                                                  ? is_secret_or_unresolved
+                                                  : is_secret_reference);
     if (partial != NULL)
         rv = mortise_schema_check_partly(c->m->config_schema, partial, unknown,
                                          err);
@@ -113,7 +113,7 @@ static void add_config_finding(const struct checking *c,
     const char *is = find_member_description(c, words, name);
     struct mortise_diag *d = mortise_diag_add(
         c->diags, "E0607",
-        config != NULL ? mortise_yaml_at_message(config, words)->span : at,
+        config != NULL ? mortise_yaml_find_at_message(config, words)->span : at,
         "plugin '%s' rejects this config: %s", c->m->name, words);
 
     if (is != NULL)
@@ -144,8 +144,8 @@ static int check_schema_member(const struct checking *c,
                                const struct mortise_yaml *v)
 {
     struct mortise_schema *schema = NULL;
-    int rv = mortise_yaml_schema(&schema, a, v, MORTISE_PATTERNS_ECMA, false,
-                                 c->diags);
+    int rv = mortise_yaml_compile_schema(&schema, a, v, MORTISE_PATTERNS_ECMA,
+                                         false, c->diags);
 
     mortise_schema_finish(schema);
     return rv;
@@ -160,7 +160,7 @@ static void check_model_member(const struct checking *c,
 
     if (v->kind == MORTISE_YAML_STRING && !is_secret_reference(v) &&
         !c->d->broken && !(c->d->unresolved && is_unresolved(v)) &&
-        mortise_model_need(&c->d->models, v->str, &why) != MORTISE_OK)
+        mortise_model_check(&c->d->models, v->str, &why) != MORTISE_OK)
         mortise_diag_add(c->diags, "E0513", v->span, "%s", why.msg);
 }
 
@@ -179,7 +179,7 @@ static void check_default_alias(const struct checking *c, const char *name,
     struct mortise_diag *d;
 
     if (alias == NULL || c->d->broken ||
-        mortise_model_need(&c->d->models, alias, &why) == MORTISE_OK)
+        mortise_model_check(&c->d->models, alias, &why) == MORTISE_OK)
         return;
     d = mortise_diag_add(
         c->diags, "E0513", at,
@@ -253,11 +253,11 @@ static int check_one_config(struct checking *c,
 
     if (config != NULL && config->kind != MORTISE_YAML_MAP)
         return MORTISE_OK; /* reported by the deployment's own check */
-    json = config != NULL ? mortise_yaml_json(config, false) : json_object();
+    json = config != NULL ? mortise_yaml_to_json(config, false) : json_object();
     rv = json != NULL ? MORTISE_OK : MORTISE_ENOMEM;
     c->errors = c->diags->n_errors;
     if (rv == MORTISE_OK && config != NULL &&
-        !mortise_deployment_lost_secrets(c->d))
+        !mortise_deployment_has_bad_secrets(c->d))
         rv = mortise_secret_check_config(c->d, c->m, config, json, c->diags,
                                          &mentions);
     if (rv == MORTISE_OK)
@@ -281,7 +281,7 @@ int mortise_configs_require(const struct mortise_deployment *d,
     if (m->config_schema == NULL ||
         mortise_yaml_get(d->config, m->name) != NULL)
         return MORTISE_OK;
-    without = mortise_deployment_config(d, m->name, "");
+    without = mortise_deployment_get_config(d, m->name, "");
     rv = without != NULL
              ? mortise_schema_check(m->config_schema, without, &wants)
              : MORTISE_ENOMEM;
@@ -326,7 +326,7 @@ static int check_plugin_instance(struct checking *c,
         return MORTISE_OK;
     if (c->m == NULL) {
         mortise_diag_add(c->diags, code, at->span, "%s", why.msg);
-        mortise_diags_because(c->diags, &why);
+        mortise_diags_set_reason(c->diags, &why);
     } else {
         mortise_diag_add(c->diags, code, at->span, "plugin '%s' is %s", plugin,
                          none);
@@ -372,13 +372,13 @@ static void check_discoverer_pins(const struct checking *c,
 {
     const struct mortise_yaml *pins =
         mortise_lock_discovery(&c->d->lock, d->plugin);
-    struct mortise_schema_seen seen = {.never = true};
+    struct mortise_schema_member_info seen = {.never = true};
     struct mortise_diag *diag;
 
     if (pins == NULL || c->d->broken || is_discoverer_repeated(c, d))
         return;
     if (c->m->config_schema != NULL)
-        mortise_schema_look(c->m->config_schema, "pins", &seen);
+        mortise_schema_find_member(c->m->config_schema, "pins", &seen);
     if (!seen.never)
         return;
     diag = mortise_diag_add(
@@ -446,7 +446,7 @@ static int check_composed_config(struct checking *c,
     if (c->m == NULL)
         return MORTISE_OK;
     c->errors = c->diags->n_errors;
-    json = mortise_deployment_config(c->d, mortise_mcp_plugin, "");
+    json = mortise_deployment_get_config(c->d, mortise_mcp_plugin, "");
     rv = json != NULL ? check_config_schema(c, NULL, json, at->span)
                       : MORTISE_ENOMEM;
     if (rv == MORTISE_OK)
@@ -466,7 +466,7 @@ int mortise_configs_check(const struct mortise_deployment *d,
     for (size_t i = 0; i < n && rv == MORTISE_OK; i++) {
         const struct mortise_yaml *key = d->config->keys[i];
 
-        c.m = mortise_yaml_is_x(key->str)
+        c.m = mortise_yaml_is_x_key(key->str)
                   ? NULL
                   : mortise_plugins_find(plugins, key->str, NULL);
         if (c.m != NULL)
@@ -494,7 +494,7 @@ static int advise_unknown_plugins(const struct mortise_yaml *map,
         const struct mortise_yaml *key = map->keys[i];
         struct mortise_err why = {0};
 
-        if (mortise_yaml_is_x(key->str) ||
+        if (mortise_yaml_is_x_key(key->str) ||
             mortise_plugins_find(plugins, key->str, &why) != NULL)
             continue;
         if (why.code == MORTISE_ENOMEM)
@@ -628,7 +628,7 @@ static int advise_pin(const struct mortise_deployment *d,
     int rv;
 
     mortise_arena_init(&a, d->arena.mem);
-    rv = mortise_tool_pin_schemas(&schemas, &a, pin, &why);
+    rv = mortise_tool_pin_compile_schemas(&schemas, &a, pin, &why);
     if (rv == MORTISE_EINVAL)
         mortise_diag_add(diags, "W0824", pin->tool->at->span, "%s", why.msg);
     mortise_schema_finish(schemas.input);

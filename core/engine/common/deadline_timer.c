@@ -15,10 +15,10 @@ void mortise_deadlines_arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms)
     mortise_timer_disarm(&m->timers, &m->deadline_timer);
     m->deadline_at_ms = at_ms;
     mortise_timer_arm(&m->timers, &m->deadline_timer,
-                      mortise_mono_after(in_ms));
+                      mortise_mono_ns_after(in_ms));
 }
 
-void mortise_deadlines_note(struct mortise *m, uint64_t deadline_ms)
+void mortise_deadlines_add(struct mortise *m, uint64_t deadline_ms)
 {
     if (m->deadline_timer.fire == NULL)
         return; /* not opened: this engine fires no deadlines */

@@ -63,36 +63,36 @@ struct mortise_secret_store;  /* secret_store.c */
 struct mortise_conversations; /* services/model/conversation.c */
 struct mortise_retention;
 struct mortise_script;  /* runs/script.h */
-struct mortise_looking; /* watch.c: a read of the store for a watch */
-struct mortise_adding;
-struct mortise_flight;   /* commits.c: a commit in flight */
-struct mortise_ongoing;  /* calls.c: a call that has not ended */
+struct mortise_watch_read; /* watch.c: a read of the store for a watch */
+struct mortise_watch_registration;
+struct mortise_commit_flight; /* commits.c: a commit in flight */
+struct mortise_plugin_call;   /* calls.c: a call that has not ended */
 struct mortise_spawn_op; /* spawns.h */
 struct mortise_news;
 
 enum mortise_engine_state {
-    MORTISE_ENGINE_UP = 1,
+    MORTISE_ENGINE_RUNNING = 1,
     MORTISE_ENGINE_FAILING, /* a write failed; runs are being dropped */
     MORTISE_ENGINE_BROKEN,  /* the store cannot be reopened */
     MORTISE_ENGINE_CLOSING
 };
 
 /* How long an engine holds its store, and for which purpose. */
-enum mortise_holding {
-    MORTISE_HOLDING_STAYS = 0, /* until it is stopped: it serves other
+enum mortise_engine_mode {
+    MORTISE_MODE_SERVER = 0, /* until it is stopped: it serves other
                                   processes */
-    MORTISE_HOLDING_PASSES,    /* while it has work: it serves, too */
-    MORTISE_HOLDING_BRIEFLY,   /* for a moment: it serves nobody, and nothing
+    MORTISE_MODE_TEMPORARY,  /* while it has work: it serves, too */
+    MORTISE_MODE_MOMENTARY,  /* for a moment: it serves nobody, and nothing
                                   starts by itself */
     /* A copy of the store, for reading while another engine holds the store: no
      * timer fires, nobody is served, nothing is removed, and writes are
      * refused. */
-    MORTISE_HOLDING_COPY
+    MORTISE_MODE_COPY
 };
 
 struct mortise {
     const struct mortise_mem *mem; /* lent */
-    enum mortise_holding holding;
+    enum mortise_engine_mode holding;
     pthread_t thread;
     locale_t c_locale;
     struct mortise_thread_state thread_state; /* of `thread` */
@@ -105,7 +105,7 @@ struct mortise {
     /* MORTISE_START_MS, MORTISE_QUIESCE_MS; tests set shorter times. */
     uint64_t start_ms, quiesce_ms;
     struct mortise_err trouble; /* FAILING, BROKEN: the error */
-    bool trouble_untold;        /* mortise_poll() has yet to return it */
+    bool trouble_unreported;    /* mortise_poll() has yet to return it */
 
     struct mortise_settings settings;
     struct mortise_plugins *plugins;
@@ -151,14 +151,16 @@ struct mortise {
     /* commits.c */
     struct mortise_commit **batch; /* collected, not handed over yet */
     size_t n_batch, cap_batch;
-    size_t n_flying; /* handed over, not answered */
+    size_t n_commits_in_flight; /* handed over, not answered */
     /* The error of the first batch that failed: set before its answers are
      * posted, unchanged until no run is left. */
     struct mortise_err write_why;
     struct mortise_live *unsynced;  /* with commits that are not on disk */
-    struct mortise_flight *barrier; /* waits until all earlier commits are
+    struct mortise_commit_flight
+        *barrier; /* waits until all earlier commits are
                                        synced; NULL: all written commits are */
-    bool barrier_flies, sync_again; /* the barrier is in flight; another one is
+    bool barrier_in_flight,
+        sync_again; /* the barrier is in flight; another one is
                                        needed after it */
     /* Deadline for syncing the commits that are written and not synced. */
     struct mortise_timer sync;
@@ -172,7 +174,8 @@ struct mortise {
     size_t n_calls;                  /* calls of runs, begun and not ended */
     size_t n_background;             /* calls of instances themselves and calls
                                         without a run, begun and not ended */
-    struct mortise_ongoing *runless; /* calls without a run; calls that serve a
+    struct mortise_plugin_call
+        *calls_without_run; /* calls without a run; calls that serve a
                                         run's ask are not in it */
 
     /* script.c */
@@ -218,7 +221,7 @@ struct mortise {
     struct mortise_retention *retention; /* retention.c; NULL: nothing is
                                             removed */
     struct mortise_control *control;     /* NULL: no other process is served */
-    void (*unserve)(struct mortise *m);  /* stops `control` */
+    void (*stop_control)(struct mortise *m); /* stops `control` */
     struct mortise_http *http;           /* services/http/request.c */
     struct mortise_processes *processes; /* services/process/program.c */
 };
@@ -236,18 +239,18 @@ int mortise_loop_open(struct mortise *m, struct mortise_err *err);
 void mortise_loop_close(struct mortise *m); /* a zeroed engine is fine */
 /* Handle all events that are ready; if there are none, wait up to timeout_ms
  * for one (-1: without limit). */
-void mortise_turn(struct mortise *m, int timeout_ms);
+void mortise_loop_turn(struct mortise *m, int timeout_ms);
 /* Turn the loop until a read is done; sets the read's `done`. */
-int mortise_turn_for(struct mortise *m, struct mortise_read *r,
-                     struct mortise_err *err);
+int mortise_loop_turn_for_read(struct mortise *m, struct mortise_read *r,
+                               struct mortise_err *err);
 /* Run the task later in this turn, or in the next. */
-void mortise_ready(struct mortise *m, struct mortise_task *t);
+void mortise_task_make_ready(struct mortise *m, struct mortise_task *t);
 /* Around all work on the embedder's thread (thread_state.h); pairs nest. */
-void mortise_enter(struct mortise *m);
-void mortise_leave(struct mortise *m);
+void mortise_loop_enter(struct mortise *m);
+void mortise_loop_leave(struct mortise *m);
 /* Milliseconds that the embedder may poll the loop's descriptor: 0 if there is
  * work, -1: no limit. */
-int mortise_loop_timeout(struct mortise *m);
+int mortise_loop_get_timeout(struct mortise *m);
 
 /* Write to the embedder's log function.  [any] */
 void mortise_log(struct mortise *m, int level, const char *fmt, ...)
@@ -256,7 +259,7 @@ void mortise_log(struct mortise *m, int level, const char *fmt, ...)
 /* ---- names.c ------------------------------------------------------------- */
 
 /* Check a run id, a tenant or an order id. */
-int mortise_check_name(const char *what, const char *name,
+int mortise_name_check(const char *what, const char *name,
                        struct mortise_err *err);
 
 /* ---- pins.c -------------------------------------------------------------- */
@@ -270,7 +273,7 @@ mortise_pin_find(const struct mortise_deployment *d,
                  struct mortise_pin *here, struct mortise_err *err);
 /* Map an error of a plugin to the error of a run that needs it: MORTISE_EDENIED
  * (trust), MORTISE_ELIMIT, else MORTISE_EBLOCKED. */
-int mortise_pin_unusable(const struct mortise_err *why);
+int mortise_pin_map_error(const struct mortise_err *why);
 /* The digests of the plugins and tools that a graph uses, each once.  `pins`
  * has room for g->n_plugins. */
 int mortise_pins_find(struct mortise *m, const struct mortise_graph *g,
@@ -290,17 +293,18 @@ struct mortise_graph *mortise_graphs_find(struct mortise *m,
  * it.  *out: a reference.  If the graph does not compile here, for example
  * because a plugin is missing, the result is a stand-in. `names`: as in
  * mortise_graphs_find(). */
-int mortise_graphs_pinned(struct mortise *m,
-                          const uint8_t digest[MORTISE_DIGEST],
-                          struct mortise_source *files, size_t n_files,
-                          bool names, struct mortise_graph **out,
-                          struct mortise_err *err);
+int mortise_graphs_load_pinned(struct mortise *m,
+                               const uint8_t digest[MORTISE_DIGEST],
+                               struct mortise_source *files, size_t n_files,
+                               bool names, struct mortise_graph **out,
+                               struct mortise_err *err);
 /* A reference to the executable graph for `g`, which `run` pinned and which may
  * be a stand-in.  MORTISE_EBLOCKED if it does not compile (MORTISE_EDENIED:
  * because of trust); the message names the run. */
-int mortise_graphs_strict(struct mortise *m, const char *run,
-                          const struct mortise_graph *g,
-                          struct mortise_graph **out, struct mortise_err *err);
+int mortise_graphs_load_executable(struct mortise *m, const char *run,
+                                   const struct mortise_graph *g,
+                                   struct mortise_graph **out,
+                                   struct mortise_err *err);
 /* Compile a generated file as part of a loaded graph: names in it refer to the
  * pinned files of that graph. */
 int mortise_graphs_derive(struct mortise *m, const struct mortise_graph *from,
@@ -335,20 +339,22 @@ static inline bool mortise_is_blocked(int rv)
 /* May the run continue?  MORTISE_EBLOCKED: its graph or a plugin is missing or
  * has changed (R4), or the plugin crashed the process too often for this run.
  * MORTISE_EDENIED: trust refuses a plugin. */
-int mortise_live_may_run(struct mortise *m, const char *tenant, const char *run,
-                         const struct mortise_graph *graph,
-                         const struct mortise_run *r, struct mortise_err *err);
-/* The steps that would remove the obstacles which mortise_live_may_run()
+int mortise_live_check_run(struct mortise *m, const char *tenant,
+                           const char *run, const struct mortise_graph *graph,
+                           const struct mortise_run *r,
+                           struct mortise_err *err);
+/* The steps that would remove the obstacles which mortise_live_check_run()
  * reports: none if `stuck`. */
 struct mortise_obstacles {
     bool stuck;    /* its graph or a plugin is missing */
     bool changed;  /* MORTISE_ACCEPT_PLUGINS is needed */
     json_t *lifts; /* array, to be released: plugins to unquarantine */
 };
-void mortise_live_obstacles(struct mortise *m, const char *tenant,
-                            const char *run, const struct mortise_graph *graph,
-                            const struct mortise_run *r,
-                            struct mortise_obstacles *out);
+void mortise_live_find_obstacles(struct mortise *m, const char *tenant,
+                                 const char *run,
+                                 const struct mortise_graph *graph,
+                                 const struct mortise_run *r,
+                                 struct mortise_obstacles *out);
 
 struct mortise_head_copy;
 
@@ -394,7 +400,7 @@ struct mortise_tree_member {
 };
 
 struct mortise_live { /* a run in memory */
-    struct mortise_hashed entry;
+    struct mortise_table_entry entry;
     struct mortise *m;
     char tenant[MORTISE_NAME_MAX + 1], id[MORTISE_NAME_MAX + 1];
     struct mortise_run *run;     /* NULL when it is lost */
@@ -405,7 +411,8 @@ struct mortise_live { /* a run in memory */
     uint64_t n_held;            /* ever held */
     struct mortise_timer hurry; /* watch.c: deadline for committing the events
                                    that `held` waits for */
-    uint64_t unsaid; /* live events that were missed, to be reported with the
+    uint64_t
+        n_unreported_missed; /* live events that were missed, to be reported with the
                         next held event */
     uint64_t created_ms;
     char *starter; /* the actor of a new run, until the run is on disk */
@@ -416,15 +423,16 @@ struct mortise_live { /* a run in memory */
     uint64_t told; /* the newest commit whose events the watches have or are
                       being sent */
     /* commits.c: the list `unsynced`; NULL: not in it */
-    struct mortise_live *next_unsynced, **at_unsynced;
+    struct mortise_live *next_unsynced, **link_to_unsynced;
     size_t flying;  /* commits taken and not answered */
     size_t pending; /* queued tasks that use this struct */
-    struct mortise_ongoing *calls;
+    struct mortise_plugin_call *calls;
     struct mortise_stream *streams; /* streams.c: texts that are held back */
     struct mortise_run_timer *timers;
     struct mortise_task landed_task; /* queued when landed_queued */
     bool landed_queued;
-    bool held_up; /* a watch is still reading stored events; landed_task follows
+    bool
+        waits_for_watch; /* a watch is still reading stored events; landed_task follows
                      when all have finished (watch.c) */
     uint64_t told_written; /* the newest stored commit that the run knows */
     struct mortise_order *orders; /* the first was given to the run, unless
@@ -440,9 +448,9 @@ struct mortise_live { /* a run in memory */
 
 /* May this plugin be called by this operation (of an executor; else NULL)?  For
  * a run that was not `checked` as a whole, for example one that is cancelled
- * while it is blocked.  MORTISE_OK, or as mortise_live_may_run(). */
-int mortise_live_may_call(struct mortise_live *live, const char *plugin,
-                          const char *op, struct mortise_err *err);
+ * while it is blocked.  MORTISE_OK, or as mortise_live_check_run(). */
+int mortise_live_check_call(struct mortise_live *live, const char *plugin,
+                            const char *op, struct mortise_err *err);
 
 /* The run in memory, or NULL. */
 struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
@@ -450,8 +458,8 @@ struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
 /* Give a command to a run after the commands that it has not answered yet;
  * loads the run if necessary.  Flags of the order: MORTISE_NO_CONTINUE,
  * MORTISE_ACCEPT_PLUGINS. */
-void mortise_live_command(struct mortise *m, const char *tenant,
-                          const char *run, struct mortise_order *o);
+void mortise_live_send_order(struct mortise *m, const char *tenant,
+                             const char *run, struct mortise_order *o);
 /* Pause one run the way a stopping engine does: the next engine continues it
  * (pause.c). */
 void mortise_pause_one(struct mortise *m, const struct mortise_live *live);
@@ -466,32 +474,32 @@ void mortise_trees_open(struct mortise *m);
 /* Does a run with this status and reason continue by itself? */
 bool mortise_live_is_recoverable(int status, const char *reason);
 /* Is the run in memory, and not lost? */
-bool mortise_live_is_at_work(struct mortise *m, const char *tenant,
-                             const char *run);
+bool mortise_live_is_in_memory(struct mortise *m, const char *tenant,
+                               const char *run);
 /* Is the run in memory, or being loaded? */
-bool mortise_live_is_here(struct mortise *m, const char *tenant,
-                          const char *run);
+bool mortise_live_is_loaded_or_loading(struct mortise *m, const char *tenant,
+                                       const char *run);
 /* Feed one event (not a command) and carry out the run's actions. */
 void mortise_live_feed(struct mortise_live *live, struct mortise_input *in);
 /* live->graph follows the graph of its run; true: the run was steered to
  * another. */
 bool mortise_live_update_graph(struct mortise_live *live);
 /* The wall clock was set: rearm the timers that depend on it. */
-void mortise_live_clock_set(struct mortise *m);
+void mortise_live_rearm_timers(struct mortise *m);
 /* Examine the run at the end of the turn: it may be idle, or lost and
  * finished. */
-void mortise_live_touch(struct mortise_live *live);
+void mortise_live_queue_check(struct mortise_live *live);
 /* Drop everything of the run that is not on disk. */
-void mortise_live_lose(struct mortise_live *live,
-                       const struct mortise_err *why);
-void mortise_live_lose_all(struct mortise *m, const struct mortise_err *why);
+void mortise_live_discard(struct mortise_live *live,
+                          const struct mortise_err *why);
+void mortise_live_discard_all(struct mortise *m, const struct mortise_err *why);
 /* Commits up to `written` are stored, and up to `synced` on disk. */
-void mortise_live_landed(struct mortise_live *live, uint64_t written,
-                         uint64_t synced);
+void mortise_live_set_written(struct mortise_live *live, uint64_t written,
+                              uint64_t synced);
 /* The watches that delayed the run have read the stored events. */
-void mortise_live_go_on(struct mortise_live *live);
+void mortise_live_continue(struct mortise_live *live);
 /* At the end of a turn: drop idle runs. */
-void mortise_live_settle(struct mortise *m);
+void mortise_live_drop_idle(struct mortise *m);
 
 /* ---- stored.c ------------------------------------------------------------ */
 
@@ -531,14 +539,16 @@ int mortise_event_replay_open(struct mortise_event_replay **out,
                               void *ud, struct mortise_err *err);
 /* Replay the next events, of stored checkpoints up to `last`; over() may be
  * called before this returns. */
-void mortise_event_replay_go(struct mortise_event_replay *r, uint64_t last);
+void mortise_event_replay_continue(struct mortise_event_replay *r,
+                                   uint64_t last);
 /* The run was steered to this graph, or may have advanced. */
 void mortise_event_replay_set_graph(struct mortise_event_replay *r,
                                     struct mortise_graph *g);
 /* Continue with another `ud`. */
 void mortise_event_replay_set_ud(struct mortise_event_replay *r, void *ud);
 /* Number of events read so far. */
-uint64_t mortise_event_replay_events(const struct mortise_event_replay *r);
+uint64_t
+mortise_event_replay_count_events(const struct mortise_event_replay *r);
 /* NULL is fine. */
 void mortise_event_replay_close(struct mortise_event_replay *r);
 
@@ -558,7 +568,7 @@ int mortise_steering_replace(struct mortise *m, const struct mortise_run *r,
                              struct mortise_buf *report,
                              struct mortise_buf *findings,
                              struct mortise_err *err);
-void mortise_steering_drop(struct mortise *m, struct mortise_steering *s);
+void mortise_steering_free(struct mortise *m, struct mortise_steering *s);
 
 /* ---- held_events.c ------------------------------------------------------- */
 
@@ -568,12 +578,12 @@ void mortise_event_space_release(struct mortise *m, size_t n);
 
 /* Hold a live event, or the count of n missed ones, until all earlier durable
  * events have been sent. */
-void mortise_held_events_put(struct mortise_live *live, const json_t *event);
-void mortise_held_events_miss(struct mortise_live *live, uint64_t n);
+void mortise_held_events_add(struct mortise_live *live, const json_t *event);
+void mortise_held_events_add_missed(struct mortise_live *live, uint64_t n);
 /* The commit that the first held event waits for; and the number of the durable
  * event that it follows, UINT64_MAX: none is held. */
-uint64_t mortise_held_events_seq(const struct mortise_live *live);
-uint64_t mortise_held_events_behind(const struct mortise_live *live);
+uint64_t mortise_held_events_get_seq(const struct mortise_live *live);
+uint64_t mortise_held_events_get_preceding(const struct mortise_live *live);
 /* Remove the first: an event, or NULL and the number of missed events. */
 json_t *mortise_held_events_take(struct mortise_live *live, uint64_t *id,
                                  uint64_t *missed);
@@ -619,8 +629,9 @@ struct mortise_watch {
      * its run.  `looking` NULL: no read. */
     bool reading;
     uint64_t last;
-    struct mortise_looking *looking;
-    struct mortise_adding *adding; /* mortise_watch_add() has not returned */
+    struct mortise_watch_read *looking;
+    struct mortise_watch_registration
+        *adding;    /* mortise_watch_add() has not returned */
     bool beginning; /* its run was not in memory, and is still being read */
     /* The position of that read; NULL: none. */
     struct mortise_event_replay *replay;
@@ -631,7 +642,7 @@ struct mortise_watch {
     /* NULL: it needs no events.  The event is borrowed; nonzero ends the
      * watch. */
     int (*event)(struct mortise_watch *w, json_t *event);
-    /* Can it take no event now?  Then call mortise_watch_go_on() later.  NULL:
+    /* Can it take no event now?  Then call mortise_watch_continue() later.  NULL:
      * it takes all. */
     bool (*full)(struct mortise_watch *w);
     /* It reached `until` (err->code MORTISE_OK) or never will; or event() ended
@@ -654,32 +665,34 @@ void mortise_watch_end(struct mortise *m, struct mortise_watch *w);
 struct mortise_watch *mortise_watch_find(struct mortise *m, uint64_t id);
 /* The receiver of events can take events again: full() would return false
  * now. */
-void mortise_watch_go_on(struct mortise *m, struct mortise_watch *w);
+void mortise_watch_continue(struct mortise *m, struct mortise_watch *w);
 
 /* Notifications from live.c: */
-void mortise_watch_open(struct mortise_live *live);   /* a run was created */
+void mortise_live_start_watches(
+    struct mortise_live *live);                       /* a run was created */
 void mortise_watch_attach(struct mortise_live *live); /* it was loaded */
 void mortise_watch_detach(struct mortise_live *live); /* it leaves memory */
 /* live->graph was replaced */
-void mortise_watch_steered(struct mortise_live *live);
+void mortise_watch_handle_steered(struct mortise_live *live);
 void mortise_watch_publish(struct mortise_live *live, json_t *event);
 /* n live events were not even created. */
-void mortise_watch_miss(struct mortise_live *live, uint64_t n);
+void mortise_watch_add_missed(struct mortise_live *live, uint64_t n);
 /* Commits are stored, and the run has not yet published their events. */
-void mortise_watch_written(struct mortise_live *live);
+void mortise_watch_handle_written(struct mortise_live *live);
 /* Is a watch still reading stored events?  Until it has finished, the run is
  * fed no further event, nothing of it is published, and it stays in memory;
- * then mortise_live_go_on() is called. */
-bool mortise_watch_holds(struct mortise_live *live);
+ * then mortise_live_continue() is called. */
+bool mortise_watch_must_delay_run(struct mortise_live *live);
 /* The run has published the events of the commits up to seq. */
-void mortise_watch_published(struct mortise_live *live, uint64_t seq);
-void mortise_watch_idle(struct mortise_live *live);
-void mortise_watch_lost(struct mortise_live *live, const struct mortise_err *e);
+void mortise_watch_handle_published(struct mortise_live *live, uint64_t seq);
+void mortise_watch_handle_idle(struct mortise_live *live);
+void mortise_watch_handle_lost(struct mortise_live *live,
+                               const struct mortise_err *e);
 /* Fail all watches that still wait, with the error err. */
 void mortise_watch_fail_all(struct mortise *m, const struct mortise_err *err);
 /* The store was reopened after an error: the remaining watches continue to
  * read. */
-void mortise_watch_reopened(struct mortise *m);
+void mortise_watch_handle_reopened(struct mortise *m);
 void mortise_watch_close(struct mortise *m); /* ends all watches */
 
 /* ---- commits.c ---------------------------------------------------------- */
@@ -688,9 +701,9 @@ int mortise_commits_open(struct mortise *m, struct mortise_err *err);
 void mortise_commits_close(struct mortise *m);
 /* No commit is in flight any more: sync the commits that were shown before they
  * were synced. */
-void mortise_commits_finish(struct mortise *m);
+void mortise_commits_sync_all(struct mortise *m);
 /* Detach a run that leaves memory from the commits. */
-void mortise_commits_leave(struct mortise_live *live);
+void mortise_commits_detach_run(struct mortise_live *live);
 /* Take a commit out of an action; the next flush hands it over. */
 int mortise_commits_take(struct mortise_live *live,
                          struct mortise_run_commit *c, struct mortise_err *err);
@@ -708,7 +721,7 @@ struct mortise_spawn_put {
 };
 
 static inline struct mortise_spawn_put *
-mortise_spawn_put_of(const struct mortise_spawn_change *c)
+mortise_spawn_put_from_change(const struct mortise_spawn_change *c)
 {
     return (struct mortise_spawn_put *)(uintptr_t)c; /* its first member */
 }
@@ -719,22 +732,23 @@ int mortise_commits_take_spawn(struct mortise *m, const char *tenant,
                                struct mortise_spawn_put *p,
                                struct mortise_err *err);
 /* Something waits for the commits that were taken: sync them soon. */
-void mortise_commits_sync(struct mortise *m);
+void mortise_commits_request_sync(struct mortise *m);
 /* Forget commits of a run that were taken and not handed over. */
-void mortise_commits_forget(struct mortise_live *live);
+void mortise_commits_drop_unflushed(struct mortise_live *live);
 /* Handle answers from the store thread. */
-void mortise_commits_landed(struct mortise *m);
-mortise_written_fn mortise_commits_written; /* [store] */
+void mortise_commits_handle_answers(struct mortise *m);
+mortise_writer_done_fn mortise_commits_post_answers; /* [store] */
 /* A write failed: it is unknown which data is on disk. */
-void mortise_commits_failed(struct mortise *m, int result,
-                            const struct mortise_err *why);
+void mortise_commits_handle_failure(struct mortise *m, int result,
+                                    const struct mortise_err *why);
 /* A write failed, all runs are dropped and no commit is in flight: reopen the
  * store. */
 void mortise_commits_reopen(struct mortise *m);
 
 /* ---- calls.c ------------------------------------------------------------ */
 
-void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops);
+void mortise_calls_init_ops(struct mortise *m,
+                            struct mortise_instance_ops *ops);
 int mortise_calls_open(struct mortise *m);
 void mortise_calls_close(struct mortise *m);
 /* Start a plugin before its first call; `name` is from
@@ -759,18 +773,18 @@ void mortise_kv_close(struct mortise *m);
 /* Maximum time between two looks at the deadlines. */
 enum { MORTISE_DEADLINES_LOOK_MS = 60000 };
 /* A commit of a run has this deadline: the timer must fire by then. */
-void mortise_deadlines_note(struct mortise *m, uint64_t deadline_ms);
+void mortise_deadlines_add(struct mortise *m, uint64_t deadline_ms);
 /* Rearm the timer for at_ms; both times are of the wall clock. */
 void mortise_deadlines_arm(struct mortise *m, uint64_t now_ms, uint64_t at_ms);
 
 /* ---- deadlines.c --------------------------------------------------------- */
 
-/* An engine with MORTISE_HOLDING_STAYS looks for due deadlines from now on. An
- * engine with MORTISE_HOLDING_PASSES looks for them when
+/* An engine with MORTISE_MODE_SERVER looks for due deadlines from now on. An
+ * engine with MORTISE_MODE_TEMPORARY looks for them when
  * mortise_deadlines_check() is called. */
 void mortise_deadlines_open(struct mortise *m);
 /* Look in the next turn: the wall clock was set, or the engine has received the
- * command that it was opened for.  An engine with MORTISE_HOLDING_BRIEFLY never
+ * command that it was opened for.  An engine with MORTISE_MODE_MOMENTARY never
  * looks. */
 void mortise_deadlines_check(struct mortise *m);
 
@@ -795,11 +809,11 @@ void mortise_retention_close(struct mortise *m);
  * and `settings` is zeroed.  Zeroed or NULL: they are read here. */
 int mortise_engine_open(struct mortise **out,
                         const struct mortise_options *options,
-                        enum mortise_holding holding,
+                        enum mortise_engine_mode holding,
                         struct mortise_settings *settings,
                         struct mortise_err *err);
 
 /* MORTISE_OK if the engine can take requests. */
-int mortise_engine_ready(struct mortise *m, struct mortise_err *err);
+int mortise_engine_check_ready(struct mortise *m, struct mortise_err *err);
 
 #endif

@@ -364,8 +364,8 @@ static json_t *merge_found_lists(json_t *const *lists, size_t n)
     return out;
 }
 
-json_t *mortise_found_fuse(const json_t *request, json_t *const *lists,
-                           size_t n)
+json_t *mortise_found_merge(const json_t *request, json_t *const *lists,
+                            size_t n)
 {
     json_t *out =
         n == 1 ? json_deep_copy(lists[0]) : merge_found_lists(lists, n);

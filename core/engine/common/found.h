@@ -29,7 +29,7 @@ int mortise_found_check_entries(json_t **out, const json_t *output,
 
 /* Merge n lists, each from mortise_found_check() or NULL (no answer).  NULL:
  * out of memory. */
-json_t *mortise_found_fuse(const json_t *request, json_t *const *lists,
-                           size_t n);
+json_t *mortise_found_merge(const json_t *request, json_t *const *lists,
+                            size_t n);
 
 #endif

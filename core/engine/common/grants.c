@@ -18,7 +18,7 @@ static int check_secret_grant(struct mortise_arena *a,
                               struct mortise_err *why)
 {
     struct mortise_grant grant;
-    int rv = mortise_grant_make(&grant, a, &m->secrets, config, why);
+    int rv = mortise_grant_resolve(&grant, a, &m->secrets, config, why);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -32,9 +32,9 @@ static int check_secret_grant(struct mortise_arena *a,
         m->name, name, m->name);
 }
 
-int mortise_secret_granted(const struct mortise_deployment *d,
-                           const struct mortise_manifest *m, const char *as,
-                           const char *name, struct mortise_err *why)
+int mortise_secret_check_grant(const struct mortise_deployment *d,
+                               const struct mortise_manifest *m, const char *as,
+                               const char *name, struct mortise_err *why)
 {
     struct mortise_arena arena;
     json_t *config;
@@ -43,7 +43,7 @@ int mortise_secret_granted(const struct mortise_deployment *d,
     if (mortise_provider_find(&d->secrets, name) == NULL)
         return mortise_fail(why, MORTISE_ENOTFOUND,
                             "the deployment has no secret '%s'", name);
-    config = mortise_deployment_config(d, m->name, as);
+    config = mortise_deployment_get_config(d, m->name, as);
     if (config == NULL)
         return mortise_nomem(why);
     mortise_arena_init(&arena, d->arena.mem);
@@ -53,12 +53,12 @@ int mortise_secret_granted(const struct mortise_deployment *d,
     return rv;
 }
 
-int mortise_program_granted(const struct mortise_deployment *d,
-                            const struct mortise_manifest *m, const char *as,
-                            const char *name, const char *all,
-                            struct mortise_err *why)
+int mortise_program_check_grant(const struct mortise_deployment *d,
+                                const struct mortise_manifest *m,
+                                const char *as, const char *name,
+                                const char *all, struct mortise_err *why)
 {
-    json_t *config = mortise_deployment_config(d, m->name, as);
+    json_t *config = mortise_deployment_get_config(d, m->name, as);
     struct mortise_arena arena;
     struct mortise_grant may;
     bool granted = false;
@@ -66,7 +66,7 @@ int mortise_program_granted(const struct mortise_deployment *d,
 
     mortise_arena_init(&arena, d->arena.mem);
     rv = config != NULL
-             ? mortise_grant_make(&may, &arena, &m->exec, config, why)
+             ? mortise_grant_resolve(&may, &arena, &m->exec, config, why)
              : mortise_nomem(why);
     for (size_t i = 0; rv == MORTISE_OK && i < may.n; i++)
         granted |= strcmp(may.list[i].value, all) == 0 ||
@@ -95,8 +95,8 @@ static int check_config_reference(void *ud, const char *pointer,
                                   json_t **string)
 {
     struct checking *c = ud;
-    const struct mortise_yaml *at = mortise_yaml_at(c->config, pointer);
-    const char *name = mortise_secret_name(json_string_value(*string));
+    const struct mortise_yaml *at = mortise_yaml_find_at(c->config, pointer);
+    const char *name = mortise_secret_get_name(json_string_value(*string));
 
     c->n++;
     if (!mortise_secret_is_allowed_at(&c->m->config_secrets, pointer))
@@ -122,7 +122,7 @@ int mortise_secret_check_config(const struct mortise_deployment *d,
 {
     struct checking c = {.d = d, .m = m, .config = config, .diags = diags};
     int rv =
-        mortise_secret_each(json, d->arena.mem, check_config_reference, &c);
+        mortise_secret_for_each(json, d->arena.mem, check_config_reference, &c);
 
     *mentions = c.n;
     return rv;
@@ -139,7 +139,7 @@ struct filling {
 static int fill_secret_reference(void *ud, const char *pointer, json_t **string)
 {
     const struct filling *f = ud;
-    const char *name = mortise_secret_name(json_string_value(*string));
+    const char *name = mortise_secret_get_name(json_string_value(*string));
     char *value;
     int rv;
 
@@ -150,8 +150,9 @@ static int fill_secret_reference(void *ud, const char *pointer, json_t **string)
     rv = mortise_secret_store_get(f->secret_store, name, &value, f->err);
     if (rv != MORTISE_OK)
         return rv;
-    *string = mortise_secret_fill(f->mem, json_string_value(*string), value);
-    mortise_secret_store_give_back(f->secret_store, value);
+    *string =
+        mortise_secret_substitute(f->mem, json_string_value(*string), value);
+    mortise_secret_store_release(f->secret_store, value);
     return *string != NULL ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
@@ -184,7 +185,7 @@ static int resolve_granted_paths(const char *dir,
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < permission->n; i++) {
-        const char *text = mortise_grant_config(permission->items[i]);
+        const char *text = mortise_grant_get_config_path(permission->items[i]);
         struct mortise_path path;
         json_t *value;
 
@@ -218,7 +219,7 @@ static int resolve_config_paths(struct mortise *m, const char *plugin,
         return err->code == MORTISE_ELIMIT ? MORTISE_ELIMIT : MORTISE_OK;
     if (file == NULL)
         return MORTISE_OK;
-    whole = mortise_whole_path(file);
+    whole = mortise_json_absolute_path(file);
     mortise_arena_init(&a, m->mem);
     dir = whole != NULL ? mortise_arena_strdup(&a, json_string_value(whole))
                         : NULL;
@@ -248,7 +249,7 @@ static int set_memory_directory(const struct mortise *m, const char *plugin,
 
     if (key == NULL || json_object_get(config, key) != NULL)
         return MORTISE_OK;
-    store = mortise_whole_path(m->settings.store);
+    store = mortise_json_absolute_path(m->settings.store);
     path = store != NULL
                ? json_sprintf("%s/memory/%s", json_string_value(store), plugin)
                : NULL;
@@ -257,18 +258,19 @@ static int set_memory_directory(const struct mortise *m, const char *plugin,
     return rv == 0 ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
-int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
-                          json_t **out, struct mortise_err *err)
+int mortise_secret_make_config(struct mortise *m, const char *plugin,
+                               const char *as, json_t **out,
+                               struct mortise_err *err)
 {
     struct filling f = {m->secret_store, m->mem, err};
     json_t *config =
-        mortise_deployment_config(m->settings.deployment, plugin, as);
+        mortise_deployment_get_config(m->settings.deployment, plugin, as);
     bool composed =
-        mortise_deployment_composes(m->settings.deployment, plugin, as);
+        mortise_deployment_is_config_made(m->settings.deployment, plugin, as);
     int rv = config == NULL ? MORTISE_ENOMEM
              : composed     ? MORTISE_OK
-                            : mortise_secret_each(config, m->mem,
-                                                  fill_secret_reference, &f);
+                            : mortise_secret_for_each(config, m->mem,
+                                                      fill_secret_reference, &f);
 
     *out = NULL;
     if (rv == MORTISE_OK)

@@ -14,16 +14,16 @@ struct mortise_manifest;
 
 /* May this plugin use this secret?  MORTISE_OK, or the reason against it.  `as`
  * is the guardrail id that the plugin works under, or "".  [any] */
-int mortise_secret_granted(const struct mortise_deployment *d,
-                           const struct mortise_manifest *m, const char *as,
-                           const char *name, struct mortise_err *why);
+int mortise_secret_check_grant(const struct mortise_deployment *d,
+                               const struct mortise_manifest *m, const char *as,
+                               const char *name, struct mortise_err *why);
 
 /* Does permissions.exec of this plugin include `name`, or `all` of its kind?
  * MORTISE_OK, or the reason against it.  [any] */
-int mortise_program_granted(const struct mortise_deployment *d,
-                            const struct mortise_manifest *m, const char *as,
-                            const char *name, const char *all,
-                            struct mortise_err *why);
+int mortise_program_check_grant(const struct mortise_deployment *d,
+                                const struct mortise_manifest *m,
+                                const char *as, const char *name,
+                                const char *all, struct mortise_err *why);
 
 /* Check the secret references in a plugin's config (`json` is its raw form).
  * Adds findings for references at places that config_schema does not mark as
@@ -35,7 +35,8 @@ int mortise_secret_check_config(const struct mortise_deployment *d,
 /* The config of a plugin with references replaced by values, for create() only;
  * a new reference.  A config that the deployment composes keeps its references.
  * May wait for programs. */
-int mortise_secret_config(struct mortise *m, const char *plugin, const char *as,
-                          json_t **out, struct mortise_err *err);
+int mortise_secret_make_config(struct mortise *m, const char *plugin,
+                               const char *as, json_t **out,
+                               struct mortise_err *err);
 
 #endif

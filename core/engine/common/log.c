@@ -26,15 +26,15 @@ void mortise_log(struct mortise *m, int level, const char *fmt, ...)
         mortise_thread_state_resume(&m->thread_state, m->c_locale);
 }
 
-void mortise_ready(struct mortise *m, struct mortise_task *t)
+void mortise_task_make_ready(struct mortise *m, struct mortise_task *t)
 {
     mortise_tasks_put(&m->ready, t);
 }
 
-int mortise_engine_ready(struct mortise *m, struct mortise_err *err)
+int mortise_engine_check_ready(struct mortise *m, struct mortise_err *err)
 {
     switch (m->state) {
-    case MORTISE_ENGINE_UP:
+    case MORTISE_ENGINE_RUNNING:
         if (m->leaving)
             break;
         return MORTISE_OK;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-int mortise_check_name(const char *what, const char *name,
+int mortise_name_check(const char *what, const char *name,
                        struct mortise_err *err)
 {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVW"

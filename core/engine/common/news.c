@@ -7,12 +7,12 @@
 
 enum { AGAIN_MS = 100 };
 
-void mortise_news_missed(struct mortise *m)
+void mortise_news_schedule_retry(struct mortise *m)
 {
     if (!m->news_again.armed && m->news_again.fire != NULL &&
-        m->state == MORTISE_ENGINE_UP)
+        m->state == MORTISE_ENGINE_RUNNING)
         mortise_timer_arm(&m->timers, &m->news_again,
-                          mortise_mono_after(AGAIN_MS));
+                          mortise_mono_ns_after(AGAIN_MS));
 }
 
 static void queue_run_news(struct mortise *m, enum mortise_news_kind kind,
@@ -27,7 +27,7 @@ static void queue_run_news(struct mortise *m, enum mortise_news_kind kind,
                     "%s: out of memory, so its parent or its children were not "
                     "notified",
                     name);
-        mortise_news_missed(m);
+        mortise_news_schedule_retry(m);
         return;
     }
     n->kind = kind;
@@ -42,15 +42,16 @@ static void queue_run_news(struct mortise *m, enum mortise_news_kind kind,
     if (m->news_queued || m->news_task.run == NULL)
         return;
     m->news_queued = true;
-    mortise_ready(m, &m->news_task);
+    mortise_task_make_ready(m, &m->news_task);
 }
 
-void mortise_news_of(struct mortise_live *live, enum mortise_news_kind kind)
+void mortise_news_add_for_run(struct mortise_live *live,
+                              enum mortise_news_kind kind)
 {
     queue_run_news(live->m, kind, live, live->tenant, live->id);
 }
 
-void mortise_news_put(struct mortise *m, enum mortise_news_kind kind,
+void mortise_news_add(struct mortise *m, enum mortise_news_kind kind,
                       const char *tenant, const char *name)
 {
     queue_run_news(m, kind, NULL, tenant, name);

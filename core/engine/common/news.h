@@ -15,7 +15,7 @@ enum mortise_news_kind {
     MORTISE_NEWS_ENDED,      /* the commit of its end is stored */
     MORTISE_NEWS_LEFT,       /* ... and it may leave children behind */
     MORTISE_NEWS_BEGAN,      /* the child of the handle began unasked */
-    MORTISE_NEWS_RESTS       /* the child of the handle does not continue */
+    MORTISE_NEWS_STOPPED     /* the child of the handle does not continue */
 };
 
 struct mortise_news {
@@ -28,12 +28,13 @@ struct mortise_news {
 };
 
 /* If memory runs out, the event is logged and lost. */
-void mortise_news_of(struct mortise_live *live, enum mortise_news_kind kind);
-void mortise_news_put(struct mortise *m, enum mortise_news_kind kind,
+void mortise_news_add_for_run(struct mortise_live *live,
+                              enum mortise_news_kind kind);
+void mortise_news_add(struct mortise *m, enum mortise_news_kind kind,
                       const char *tenant, const char *name);
 /* An event was lost because memory ran out: all runs in memory look again a
  * little later, repeatedly until there is memory. */
-void mortise_news_missed(struct mortise *m);
+void mortise_news_schedule_retry(struct mortise *m);
 /* Remove the oldest event, or NULL; the caller releases it. */
 struct mortise_news *mortise_news_take(struct mortise *m);
 void mortise_news_free(struct mortise *m, struct mortise_news *n);

@@ -10,7 +10,7 @@ mortise_pin_find(const struct mortise_deployment *d,
                  struct mortise_pin *here, struct mortise_err *err)
 {
     const struct mortise_tool_pin *tool;
-    const char *plugin = mortise_deployment_plugin(d, name, &here->plugin);
+    const char *plugin = mortise_deployment_find_plugin(d, name, &here->plugin);
     const struct mortise_manifest *man =
         mortise_plugins_find(plugins, plugin, err);
     int rv;
@@ -22,12 +22,12 @@ mortise_pin_find(const struct mortise_deployment *d,
     if (!mortise_deployment_is_tool(d, name, &tool))
         return man;
     if (tool == NULL) {
-        mortise_deployment_lacks(d, name, err);
+        mortise_deployment_is_part_missing(d, name, err);
         return NULL;
     }
     here->dev = false; /* the plugin has a pin of its own */
-    rv = mortise_unhex(here->digest, MORTISE_DIGEST, tool->tool->digest,
-                       strlen(tool->tool->digest));
+    rv = mortise_hex_decode(here->digest, MORTISE_DIGEST, tool->tool->digest,
+                            strlen(tool->tool->digest));
     assert(rv == 0); /* valid since the lock file was parsed */
     (void)rv;
     return man;
@@ -35,7 +35,7 @@ mortise_pin_find(const struct mortise_deployment *d,
 
 /* MORTISE_EDENIED: trust refuses the plugin.  MORTISE_ELIMIT: no descriptor was
  * free to read it. */
-int mortise_pin_unusable(const struct mortise_err *why)
+int mortise_pin_map_error(const struct mortise_err *why)
 {
     return why->code == MORTISE_EDENIED || why->code == MORTISE_ELIMIT
                ? why->code
@@ -67,7 +67,7 @@ int mortise_pins_find(struct mortise *m, const struct mortise_graph *g,
 
         if (mortise_pin_find(m->settings.deployment, m->plugins, g->plugins[i],
                              pin, err) == NULL)
-            return mortise_err_prefix(err, mortise_pin_unusable(err),
+            return mortise_err_prefix(err, mortise_pin_map_error(err),
                                       "graph '%s'", g->name);
         *n += !is_plugin_pinned(pins, *n, pin->plugin);
     }

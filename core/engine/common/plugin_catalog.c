@@ -18,7 +18,7 @@
 #include "core/engine/common/grants.h"
 
 struct offer {
-    struct mortise_hashed entry;
+    struct mortise_table_entry entry;
     struct mortise_operation op;
     struct offer *next_pinned;
     struct mortise_pinned_schemas schemas; /* of a pinned operation */
@@ -41,11 +41,11 @@ static enum mortise_effect parse_effect_name(const char *name)
 static struct offer *find_offer(const struct mortise_table *ops,
                                 const char *plugin, const char *op)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_find(ops, mortise_hash_strs(plugin, op)); e != NULL;
          e = mortise_table_find_next(e)) {
-        struct offer *o = MORTISE_OF(e, struct offer, entry);
+        struct offer *o = MORTISE_CONTAINER_OF(e, struct offer, entry);
 
         if (strcmp(o->op.plugin, plugin) == 0 && strcmp(o->op.name, op) == 0)
             return o;
@@ -123,7 +123,7 @@ static struct offer *add_pinned_offer(struct mortise_plugin_catalog *s,
         return NULL;
     o->next_pinned = s->pinned;
     s->pinned = o;
-    rv = mortise_tool_pin_schemas(&o->schemas, &s->arena, from, why);
+    rv = mortise_tool_pin_compile_schemas(&o->schemas, &s->arena, from, why);
     if (rv != MORTISE_OK)
         return NULL;
     o->op.description = from->description;
@@ -153,7 +153,7 @@ find_tool_pin(const struct mortise_plugin_catalog *s,
               const struct mortise_manifest *m, const char *op)
 {
     return has_lock_operations(m)
-               ? mortise_deployment_tool_pin(s->deployment, m->name, op)
+               ? mortise_deployment_find_tool_pin(s->deployment, m->name, op)
                : NULL;
 }
 
@@ -167,12 +167,12 @@ static void fail_unknown_operation(const struct mortise_plugin_catalog *s,
 
     if (has_lock_operations(m) && strchr(op, '/') != NULL &&
         strcmp(m->name, d->tool_pins.plugin) == 0) {
-        mortise_tool_pin_missing(&d->tool_pins, &d->tools.mcp, op, why);
+        mortise_tool_pin_report_missing(&d->tool_pins, &d->tools.mcp, op, why);
         return;
     }
     for (; n < m->n_ops && n < sizeof names / sizeof names[0]; n++)
         names[n] = m->ops[n].name;
-    near = mortise_nearest(op, names, n);
+    near = mortise_nearest_find(op, names, n);
     if (!m->provides[MORTISE_KIND_EXECUTOR].present)
         mortise_fail(why, MORTISE_ENOTFOUND,
                      "plugin '%s' is not an executor, so it has no operations",
@@ -195,7 +195,7 @@ static void fail_denied_operation(const struct mortise_yaml *by,
     char tool[MORTISE_TOOL_MAX];
 
     snprintf(tool, sizeof tool, "%s/%s", plugin, op);
-    mortise_policy_denied(tool, by, why);
+    mortise_policy_report_denial(tool, by, why);
     why->code = MORTISE_ECONFIG;
 }
 
@@ -276,9 +276,10 @@ static int visit_plugin_operations(
     int (*fn)(void *into, const char *plugin, const char *op), void *into)
 {
     const struct mortise_tool_pin *pins;
-    size_t n = has_lock_operations(m)
-                   ? mortise_deployment_tool_pins(s->deployment, m->name, &pins)
-                   : 0;
+    size_t n =
+        has_lock_operations(m)
+            ? mortise_deployment_list_tool_pins(s->deployment, m->name, &pins)
+            : 0;
     const char *last = "", *next;
     int rv = MORTISE_OK;
 
@@ -336,7 +337,7 @@ static void suggest_id(const struct mortise_plugin_catalog *s, const char *id,
 
     for (; n < g->n && n < sizeof ids / sizeof ids[0]; n++)
         ids[n] = g->list[n].id;
-    near = mortise_nearest(id, ids, n);
+    near = mortise_nearest_find(id, ids, n);
     if (why != NULL && why->code == MORTISE_ENOTFOUND && near != NULL)
         mortise_fail(why, MORTISE_ENOTFOUND,
                      "no guardrail '%s': the deployment has no guardrail and "
@@ -386,7 +387,7 @@ static bool is_model_priced(const struct mortise_model_alias *m)
     const struct mortise_usage none = {0};
     uint64_t nano;
 
-    return mortise_model_cost(m, &none, &nano);
+    return mortise_model_compute_cost(m, &none, &nano);
 }
 
 static int check_catalog_model(void *ud, const char *alias, bool *priced,
@@ -395,13 +396,13 @@ static int check_catalog_model(void *ud, const char *alias, bool *priced,
     const struct mortise_plugin_catalog *s = ud;
     const struct mortise_models *models = &s->deployment->models;
     const struct mortise_model_alias *behind[MORTISE_N_TIERS];
-    int rv = mortise_model_need(models, alias, why);
+    int rv = mortise_model_check(models, alias, why);
     size_t n;
 
     if (rv != MORTISE_OK)
         return rv;
-    n = mortise_models_behind(models, mortise_model_find(models, alias),
-                              behind);
+    n = mortise_models_list_targets(models, mortise_model_find(models, alias),
+                                    behind);
     *priced = true;
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
         *priced &= is_model_priced(behind[i]);
@@ -475,7 +476,7 @@ static const char *get_type_executor(void *ud, const char *type)
 {
     const struct mortise_plugin_catalog *s = ud;
 
-    return mortise_deployment_executor(s->deployment, type);
+    return mortise_deployment_get_executor(s->deployment, type);
 }
 
 static int check_catalog_secret(void *ud, const char *plugin, const char *name,
@@ -487,7 +488,7 @@ static int check_catalog_secret(void *ud, const char *plugin, const char *name,
 
     if (m == NULL)
         return MORTISE_OK; /* reported where its operation was looked up */
-    return mortise_secret_granted(s->deployment, m, "", name, why);
+    return mortise_secret_check_grant(s->deployment, m, "", name, why);
 }
 
 static int check_catalog_program(void *ud, const struct mortise_operation *op,
@@ -503,9 +504,9 @@ static int check_catalog_program(void *ud, const struct mortise_operation *op,
         return MORTISE_OK;
     rv = mortise_program_find(&s->deployment->programs, name, &p, why);
     if (rv == MORTISE_OK)
-        rv = mortise_program_granted(s->deployment, m, "", name, "*", why);
+        rv = mortise_program_check_grant(s->deployment, m, "", name, "*", why);
     return rv == MORTISE_OK && op->effect <= MORTISE_READ
-               ? mortise_program_only_reads(p, why)
+               ? mortise_program_check_read_only(p, why)
                : rv;
 }
 

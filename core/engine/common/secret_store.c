@@ -215,7 +215,7 @@ static int check_secret_text(const struct mortise_secret_store *v,
                             from);
     if (memchr(t->p, '\0', t->n) != NULL)
         return mortise_fail(err, MORTISE_ECONFIG, "%s contains a NUL", from);
-    if (!mortise_utf8_valid(t->p, t->n))
+    if (!mortise_utf8_is_valid(t->p, t->n))
         return mortise_fail(err, MORTISE_ECONFIG, "%s is not UTF-8 text", from);
     *value = mortise_strndup(v->mem, t->p, t->n);
     return *value != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -682,9 +682,9 @@ static struct noted *find_or_add_noted(struct mortise_secret_store *v,
     return n;
 }
 
-int mortise_secret_store_note(struct mortise_secret_store *v,
-                              const char *plugin, const char *value,
-                              struct mortise_err *err)
+int mortise_secret_store_add_value(struct mortise_secret_store *v,
+                                   const char *plugin, const char *value,
+                                   struct mortise_err *err)
 {
     struct noted *n;
     bool done;
@@ -698,14 +698,15 @@ int mortise_secret_store_note(struct mortise_secret_store *v,
     return done ? MORTISE_OK : mortise_nomem(err);
 }
 
-void mortise_secret_store_give_back(struct mortise_secret_store *v, char *value)
+void mortise_secret_store_release(struct mortise_secret_store *v, char *value)
 {
     wipe_secret_value(v->mem, value);
 }
 
 /* ---- masking (6) --------------------------------------------------------- */
 
-struct mortise_mask *mortise_secret_store_mask(struct mortise_secret_store *v)
+struct mortise_mask *
+mortise_secret_store_get_mask(struct mortise_secret_store *v)
 {
     struct mortise_mask *mask;
 
@@ -717,9 +718,10 @@ struct mortise_mask *mortise_secret_store_mask(struct mortise_secret_store *v)
     return mask;
 }
 
-int mortise_secret_store_mask_for(struct mortise_secret_store *v,
-                                  const char *plugin, struct mortise_mask **out,
-                                  struct mortise_err *err)
+int mortise_secret_store_get_mask_for(struct mortise_secret_store *v,
+                                      const char *plugin,
+                                      struct mortise_mask **out,
+                                      struct mortise_err *err)
 {
     struct noted *n;
 
@@ -751,7 +753,7 @@ static void mask_message(const struct mortise_mask *mask, const char *text,
 void mortise_secret_store_mask_text(struct mortise_secret_store *v, char *text,
                                     size_t room)
 {
-    struct mortise_mask *mask = mortise_secret_store_mask(v);
+    struct mortise_mask *mask = mortise_secret_store_get_mask(v);
     struct mortise_buf b;
 
     if (mask == NULL)
@@ -767,7 +769,7 @@ void mortise_secret_store_mask_text(struct mortise_secret_store *v, char *text,
 char *mortise_secret_store_mask_copy(struct mortise_secret_store *v,
                                      const char *text)
 {
-    struct mortise_mask *mask = mortise_secret_store_mask(v);
+    struct mortise_mask *mask = mortise_secret_store_get_mask(v);
     struct mortise_buf b;
     char *out = NULL;
 
@@ -782,24 +784,24 @@ char *mortise_secret_store_mask_copy(struct mortise_secret_store *v,
     return out;
 }
 
-bool mortise_secret_store_is_in(struct mortise_secret_store *v,
-                                const json_t *value)
+bool mortise_secret_store_has_secret_in(struct mortise_secret_store *v,
+                                        const json_t *value)
 {
-    struct mortise_mask *mask = mortise_secret_store_mask(v);
-    bool tells = mortise_json_has_masked(mask, value);
+    struct mortise_mask *mask = mortise_secret_store_get_mask(v);
+    bool tells = mortise_json_has_secret(mask, value);
 
     mortise_mask_unref(mask);
     return tells;
 }
 
-json_t *mortise_secret_store_masked(struct mortise_secret_store *v,
-                                    json_t *value)
+json_t *mortise_secret_store_mask_json(struct mortise_secret_store *v,
+                                       json_t *value)
 {
-    struct mortise_mask *mask = mortise_secret_store_mask(v);
+    struct mortise_mask *mask = mortise_secret_store_get_mask(v);
     json_t *out = value;
 
     if (mask != NULL && value != NULL) {
-        out = mortise_json_masked(mask, value, v->mem);
+        out = mortise_json_mask(mask, value, v->mem);
         json_decref(value);
     }
     mortise_mask_unref(mask);

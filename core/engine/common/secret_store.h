@@ -35,24 +35,25 @@ bool mortise_secret_store_is_ready(struct mortise_secret_store *v,
  * [any] */
 int mortise_secret_store_get(struct mortise_secret_store *v, const char *name,
                              char **value, struct mortise_err *err);
-void mortise_secret_store_give_back(struct mortise_secret_store *v,
-                                    char *value);
+void mortise_secret_store_release(struct mortise_secret_store *v, char *value);
 
 /* Mask a value that a plugin received elsewhere and keeps, from now on.  Only
  * the last few values of each plugin are remembered.  [any] */
-int mortise_secret_store_note(struct mortise_secret_store *v,
-                              const char *plugin, const char *value,
-                              struct mortise_err *err);
+int mortise_secret_store_add_value(struct mortise_secret_store *v,
+                                   const char *plugin, const char *value,
+                                   struct mortise_err *err);
 
 /* A reference to the mask over every value ever given out; NULL: there was
  * none.  [any] */
-struct mortise_mask *mortise_secret_store_mask(struct mortise_secret_store *v);
+struct mortise_mask *
+mortise_secret_store_get_mask(struct mortise_secret_store *v);
 /* The same without the values that this plugin keeps: for text that only the
  * plugin gets and that is not stored.  *out NULL: there is nothing to mask.
  * [any] */
-int mortise_secret_store_mask_for(struct mortise_secret_store *v,
-                                  const char *plugin, struct mortise_mask **out,
-                                  struct mortise_err *err);
+int mortise_secret_store_get_mask_for(struct mortise_secret_store *v,
+                                      const char *plugin,
+                                      struct mortise_mask **out,
+                                      struct mortise_err *err);
 /* Mask secrets in a text whose buffer has `room` bytes with the NUL; excess is
  * cut.  [any] */
 void mortise_secret_store_mask_text(struct mortise_secret_store *v, char *text,
@@ -61,10 +62,10 @@ void mortise_secret_store_mask_text(struct mortise_secret_store *v, char *text,
 char *mortise_secret_store_mask_copy(struct mortise_secret_store *v,
                                      const char *text);
 /* Does the value contain a secret in a string, a member name or a number? */
-bool mortise_secret_store_is_in(struct mortise_secret_store *v,
-                                const json_t *value);
+bool mortise_secret_store_has_secret_in(struct mortise_secret_store *v,
+                                        const json_t *value);
 /* Masks the value; takes the reference; NULL: out of memory. */
-json_t *mortise_secret_store_masked(struct mortise_secret_store *v,
-                                    json_t *value);
+json_t *mortise_secret_store_mask_json(struct mortise_secret_store *v,
+                                       json_t *value);
 
 #endif

@@ -40,7 +40,7 @@ static void advise_plugin_bypass(const struct mortise_deployment *d,
                                  const struct mortise_manifest *m,
                                  struct mortise_diags *diags)
 {
-    json_t *config = mortise_deployment_config(d, m->name, "");
+    json_t *config = mortise_deployment_get_config(d, m->name, "");
     struct mortise_arena arena;
     struct mortise_egress egress;
 

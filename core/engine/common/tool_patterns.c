@@ -45,7 +45,7 @@ static void keep_nearer_name(const char **near, const char *word,
 {
     const char *two[2] = {*near, name};
 
-    *near = mortise_nearest(word, two, 2);
+    *near = mortise_nearest_find(word, two, 2);
 }
 
 /* ---- matches ------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static bool matches_operation(struct looking *l, const char *op)
 static bool matches_pins(struct looking *l, const char *plugin)
 {
     const struct mortise_tool_pin *pins;
-    size_t n = mortise_deployment_tool_pins(l->d, plugin, &pins);
+    size_t n = mortise_deployment_list_tool_pins(l->d, plugin, &pins);
 
     for (size_t i = 0; i < n; i++)
         if (matches_operation(l, pins[i].operation))
@@ -86,7 +86,8 @@ static bool matches_judged_name(const struct looking *l,
 }
 
 /* Does it match an operation of the plugin? */
-static bool matches_plugin(struct looking *l, const struct mortise_found *f)
+static bool matches_plugin(struct looking *l,
+                           const struct mortise_plugin_info *f)
 {
     const struct mortise_manifest *m = f->manifest;
 
@@ -111,7 +112,7 @@ static bool matches_plugin(struct looking *l, const struct mortise_found *f)
 static bool matches_any_plugin(struct looking *l)
 {
     for (size_t i = 0; i < mortise_plugins_count(l->plugins); i++) {
-        const struct mortise_found *f = mortise_plugins_at(l->plugins, i);
+        const struct mortise_plugin_info *f = mortise_plugins_at(l->plugins, i);
 
         keep_nearer_name(&l->near_plugin, l->plugin, f->name);
         if (!mortise_wild_match(l->plugin, f->name))

@@ -388,9 +388,9 @@ static int check_forget_body(const json_t *body, struct mortise_err *err)
                               "'all' cannot be used with other members");
 }
 
-int mortise_traces_check(const struct mortise_manifest *m,
-                         const struct mortise_call_kind *kind,
-                         const json_t *body, struct mortise_err *err)
+int mortise_traces_check_request(const struct mortise_manifest *m,
+                                 const struct mortise_call_kind *kind,
+                                 const json_t *body, struct mortise_err *err)
 {
     if (kind == &mortise_call_recall)
         return check_read_body(m, body, err);
@@ -398,8 +398,8 @@ int mortise_traces_check(const struct mortise_manifest *m,
                                           : check_forget_body(body, err);
 }
 
-json_t *mortise_traces_body(const json_t *body, const char *tenant,
-                            uint64_t now_ms)
+json_t *mortise_traces_make_body(const json_t *body, const char *tenant,
+                                 uint64_t now_ms)
 {
     json_t *out = json_copy(mortise_json_unconst(body));
 

@@ -35,7 +35,7 @@ static void queue_tree_task(struct mortise *m)
     if (m->tree_queued || m->tree_task.run == NULL)
         return;
     m->tree_queued = true;
-    mortise_ready(m, &m->tree_task);
+    mortise_task_make_ready(m, &m->tree_task);
 }
 
 /* ---- one budget ---------------------------------------------------------- */
@@ -188,7 +188,7 @@ static int attach_to_purse(struct mortise_live *live, const char *origin,
     live->tree.of = p;
     live->tree.next = p->members;
     p->members = live;
-    mortise_run_tree_counted(live->run, live->tree.landed);
+    mortise_run_get_tree_counted(live->run, live->tree.landed);
     memcpy(live->tree.now, live->tree.landed, sizeof live->tree.now);
     return MORTISE_OK;
 }
@@ -203,11 +203,11 @@ static int attach_stale_member(struct mortise_live *live, const char *origin,
     return rv;
 }
 
-int mortise_tree_join(struct mortise_live *live, struct mortise_err *err)
+int mortise_tree_attach_run(struct mortise_live *live, struct mortise_err *err)
 {
     struct mortise_tree_use use;
 
-    if (live->lost || !mortise_run_tree_use(live->run, &use))
+    if (live->lost || !mortise_run_get_tree_use(live->run, &use))
         return MORTISE_OK;
     if (use.origin != NULL)
         return attach_stale_member(live, use.origin, err);
@@ -227,8 +227,8 @@ struct mortise_live *mortise_tree_take_seeker(struct mortise *m)
     return live;
 }
 
-int mortise_tree_found(struct mortise_live *live, const char *origin,
-                       struct mortise_err *err)
+int mortise_tree_set_origin(struct mortise_live *live, const char *origin,
+                            struct mortise_err *err)
 {
     live->pending--;
     return live->lost || origin == NULL
@@ -236,7 +236,7 @@ int mortise_tree_found(struct mortise_live *live, const char *origin,
                : attach_stale_member(live, origin, err);
 }
 
-void mortise_tree_leave(struct mortise_live *live)
+void mortise_tree_detach_run(struct mortise_live *live)
 {
     struct mortise_tree_budget *p = live->tree.of;
     struct mortise_live **at;
@@ -301,7 +301,7 @@ int mortise_tree_record_run(struct mortise_live *live, struct mortise_err *err)
     bool less = false;
     int rv = MORTISE_OK;
 
-    if (!mortise_run_tree_use(live->run, &use))
+    if (!mortise_run_get_tree_use(live->run, &use))
         return MORTISE_OK;
     t->waits = use.waits;
     if (use.origin == NULL) /* no amounts yet */
@@ -323,10 +323,11 @@ int mortise_tree_record_run(struct mortise_live *live, struct mortise_err *err)
 
 /* ---- commits ------------------------------------------------------------- */
 
-bool mortise_tree_take(struct mortise_live *live,
-                       const struct mortise_run_commit *c,
-                       struct mortise_tree_flight *f, struct mortise_arena *a,
-                       struct mortise_spawn_spend *out)
+bool mortise_tree_begin_flight(struct mortise_live *live,
+                               const struct mortise_run_commit *c,
+                               struct mortise_tree_commit_flight *f,
+                               struct mortise_arena *a,
+                               struct mortise_spawn_budget_change *out)
 {
     struct mortise_tree_budget *p = live->tree.of;
 
@@ -338,15 +339,16 @@ bool mortise_tree_take(struct mortise_live *live,
     if (out->origin == NULL)
         return false;
     f->of = p;
-    mortise_run_tree_counted(live->run, f->counted);
+    mortise_run_get_tree_counted(live->run, f->counted);
     p->flying++;
     p->outdated = true; /* a read in flight may or may not include it */
     return true;
 }
 
-void mortise_tree_landed(struct mortise_live *live,
-                         const struct mortise_tree_flight *f,
-                         const struct mortise_spawn_spend *s, int result)
+void mortise_tree_end_flight(struct mortise_live *live,
+                             const struct mortise_tree_commit_flight *f,
+                             const struct mortise_spawn_budget_change *s,
+                             int result)
 {
     struct mortise_tree_budget *p = f->of;
 
@@ -358,7 +360,7 @@ void mortise_tree_landed(struct mortise_live *live,
         invalidate_purse(p);
     } else {
         if (p->is_open)
-            mortise_spawn_spend(&p->stored, true, s);
+            mortise_spawn_budget_change(&p->stored, true, s);
         if (live->tree.of == p)
             memcpy(live->tree.landed, f->counted, sizeof f->counted);
         p->was_raised |= s->raises;

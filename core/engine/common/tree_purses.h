@@ -23,7 +23,7 @@ struct mortise_tree_budget {
 };
 
 /* The change that a commit in flight makes to a budget. */
-struct mortise_tree_flight {
+struct mortise_tree_commit_flight {
     struct mortise_tree_budget *of;          /* NULL: none */
     uint64_t counted[MORTISE_SPAWN_AMOUNTS]; /* amounts of the run, including
                                                 this commit */
@@ -33,34 +33,36 @@ struct mortise_tree_flight {
 
 /* A run was loaded or created: attach it to the budget of its tree, if it has
  * one.  MORTISE_ENOMEM. */
-int mortise_tree_join(struct mortise_live *live, struct mortise_err *err);
+int mortise_tree_attach_run(struct mortise_live *live, struct mortise_err *err);
 /* The run leaves memory, or is lost: detach it from its tree. */
-void mortise_tree_leave(struct mortise_live *live);
+void mortise_tree_detach_run(struct mortise_live *live);
 /* Before a step: tell the run the state of the budget. */
 void mortise_tree_update_run(const struct mortise_live *live);
 /* After a step: record its new amounts and notify the others.
  * MORTISE_ENOMEM. */
 int mortise_tree_record_run(struct mortise_live *live, struct mortise_err *err);
-/* mortise_tree_take(): a commit of the run is about to be given to the store,
+/* mortise_tree_begin_flight(): a commit of the run is about to be given to the store,
  * with the change `out` of the tree's budget.  False: out of memory.
- * mortise_tree_landed(): the store answered that commit. */
-bool mortise_tree_take(struct mortise_live *live,
-                       const struct mortise_run_commit *c,
-                       struct mortise_tree_flight *f, struct mortise_arena *a,
-                       struct mortise_spawn_spend *out);
-void mortise_tree_landed(struct mortise_live *live,
-                         const struct mortise_tree_flight *f,
-                         const struct mortise_spawn_spend *s, int result);
+ * mortise_tree_end_flight(): the store answered that commit. */
+bool mortise_tree_begin_flight(struct mortise_live *live,
+                               const struct mortise_run_commit *c,
+                               struct mortise_tree_commit_flight *f,
+                               struct mortise_arena *a,
+                               struct mortise_spawn_budget_change *out);
+void mortise_tree_end_flight(struct mortise_live *live,
+                             const struct mortise_tree_commit_flight *f,
+                             const struct mortise_spawn_budget_change *s,
+                             int result);
 
 /* ---- for trees.c --------------------------------------------------------- */
 
 /* The next member that must be told; it counts as told.  NULL: none. */
 struct mortise_live *mortise_tree_take_stale(struct mortise *m);
 /* The next run whose origin is unknown; it is pending until
- * mortise_tree_found() (origin NULL: it has none).  NULL: none. */
+ * mortise_tree_set_origin() (origin NULL: it has none).  NULL: none. */
 struct mortise_live *mortise_tree_take_seeker(struct mortise *m);
-int mortise_tree_found(struct mortise_live *live, const char *origin,
-                       struct mortise_err *err);
+int mortise_tree_set_origin(struct mortise_live *live, const char *origin,
+                            struct mortise_err *err);
 /* The budget was read (NULL: there is none): all members must be told. */
 void mortise_tree_set_stored(struct mortise_tree_budget *p,
                              const struct mortise_spawn_budget *stored);

@@ -151,7 +151,7 @@ static void *run_worker(void *arg)
     mode_t mask = 0;
     bool apart = unshare_thread_dirs(&mask);
 
-    mortise_thread_name("mortise-worker");
+    mortise_thread_set_name("mortise-worker");
     pthread_mutex_lock(&p->lock);
     while (!w->given_up && !has_excess_threads(p) &&
            (j = wait_for_job(w)) != NULL) {
@@ -221,7 +221,7 @@ int mortise_pool_open(struct mortise_pool **out, const struct mortise_mem *mem,
     return MORTISE_OK;
 }
 
-void mortise_pool_take_turns(struct mortise_pool *p)
+void mortise_pool_set_sequential(struct mortise_pool *p)
 {
     pthread_mutex_lock(&p->lock);
     assert(p->threads == 0); /* running threads would run jobs in parallel */
@@ -260,7 +260,7 @@ int mortise_pool_put(struct mortise_pool *p, struct mortise_task *j,
     return MORTISE_OK; /* with fewer threads than wished, if need be */
 }
 
-bool mortise_pool_take_back(struct mortise_pool *p, struct mortise_task *j)
+bool mortise_pool_withdraw(struct mortise_pool *p, struct mortise_task *j)
 {
     bool waited;
 
@@ -282,8 +282,8 @@ static struct worker *find_worker(const struct mortise_pool *p,
     return w;
 }
 
-void mortise_pool_waits(struct mortise_pool *p, const struct mortise_task *j,
-                        bool waits)
+void mortise_pool_set_waiting(struct mortise_pool *p,
+                              const struct mortise_task *j, bool waits)
 {
     struct worker *w;
 
@@ -296,7 +296,7 @@ void mortise_pool_waits(struct mortise_pool *p, const struct mortise_task *j,
     pthread_mutex_unlock(&p->lock);
 }
 
-void mortise_pool_give_up(struct mortise_pool *p, struct mortise_task *j)
+void mortise_pool_abandon(struct mortise_pool *p, struct mortise_task *j)
 {
     struct worker *w;
 

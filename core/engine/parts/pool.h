@@ -1,7 +1,7 @@
 /* pool.h -- worker threads for jobs that may block.
  *
  * Jobs are tasks.  Workers start them in the order in which they were put.  A
- * job that never returns blocks its thread: mortise_pool_give_up() abandons
+ * job that never returns blocks its thread: mortise_pool_abandon() abandons
  * both and starts a new thread in its place.
  */
 #ifndef MORTISE_ENGINE_PARTS_POOL_H
@@ -23,7 +23,7 @@ int mortise_pool_open(struct mortise_pool **out, const struct mortise_mem *mem,
                       struct mortise_err *err);
 /* Run one job at a time from now on, so that jobs end in the order in which
  * they were put.  Call it before the first job.  [loop] */
-void mortise_pool_take_turns(struct mortise_pool *p);
+void mortise_pool_set_sequential(struct mortise_pool *p);
 /* Wait for running jobs, except abandoned ones.  NULL is fine. */
 void mortise_pool_close(struct mortise_pool *p);
 
@@ -31,13 +31,13 @@ void mortise_pool_close(struct mortise_pool *p);
 int mortise_pool_put(struct mortise_pool *p, struct mortise_task *j,
                      struct mortise_err *err);
 /* True if the job had not started; it will never run then.  [loop] */
-bool mortise_pool_take_back(struct mortise_pool *p, struct mortise_task *j);
+bool mortise_pool_withdraw(struct mortise_pool *p, struct mortise_task *j);
 /* Tell the pool that a running job begins (`waits`) or stops waiting for an
  * answer of the loop.  Another job may run in its place meanwhile.  [loop] */
-void mortise_pool_waits(struct mortise_pool *p, const struct mortise_task *j,
-                        bool waits);
+void mortise_pool_set_waiting(struct mortise_pool *p,
+                              const struct mortise_task *j, bool waits);
 /* Abandon a running job that does not seem to return.  If it does return later,
  * its thread exits.  [loop] */
-void mortise_pool_give_up(struct mortise_pool *p, struct mortise_task *j);
+void mortise_pool_abandon(struct mortise_pool *p, struct mortise_task *j);
 
 #endif

@@ -44,7 +44,7 @@
 
 struct stream { /* a pipe that is read */
     uv_poll_t poll;
-    struct mortise_masking masking;
+    struct mortise_mask_stream masking;
     struct mortise_buf got; /* masked */
     size_t n, max;          /* bytes before masking */
     int fd;                 /* -1: closed */
@@ -125,7 +125,7 @@ static void release_process(struct mortise_process *p,
                             const struct mortise_mem *mem)
 {
     for (int i = 0; i < N_STREAMS; i++) {
-        mortise_masking_finish(&p->streams[i].masking);
+        mortise_mask_stream_finish(&p->streams[i].masking);
         mortise_buf_finish(&p->streams[i].got);
     }
     mortise_buf_finish(&p->in.waiting);
@@ -153,7 +153,7 @@ static void close_stream(struct stream *s)
 
 static void finish_process_text(struct mortise_process_text *t, bool taken)
 {
-    mortise_process_text_forget(t);
+    mortise_process_text_detach(t);
     t->done(t, taken);
 }
 
@@ -234,9 +234,9 @@ static ssize_t read_stream(struct stream *s)
         s->cut = true;
         taken = left;
     }
-    mortise_masking_put(&s->masking, room, taken, &s->got);
+    mortise_mask_stream_write(&s->masking, room, taken, &s->got);
     if (s->is_lines && taken > 0 && room[taken - 1] == '\n') /* (7) */
-        mortise_masking_end(&s->masking, &s->got);
+        mortise_mask_stream_flush(&s->masking, &s->got);
     s->n += s->is_lines ? 0 : taken;
     return n;
 }
@@ -338,7 +338,8 @@ static void on_end(uv_poll_t *h, int status, int events)
         end.outcome = MORTISE_PROCESS_TOO_LARGE;
     for (int i = 0; end.outcome == MORTISE_PROCESS_EXITED && i < N_STREAMS; i++)
         if (!p->streams[i].cut) /* (6) */
-            mortise_masking_end(&p->streams[i].masking, &p->streams[i].got);
+            mortise_mask_stream_flush(&p->streams[i].masking,
+                                      &p->streams[i].got);
     if (p->streams[OUTPUT].got.failed || p->streams[ERRORS].got.failed) {
         end.outcome = MORTISE_PROCESS_LOST;
         snprintf(words, sizeof words, "out of memory for the program's output");
@@ -368,7 +369,8 @@ static void ask_to_end(struct mortise_process *p)
 
 static void on_time(struct mortise_timer *t)
 {
-    struct mortise_process *p = MORTISE_OF(t, struct mortise_process, timer);
+    struct mortise_process *p =
+        MORTISE_CONTAINER_OF(t, struct mortise_process, timer);
 
     if (p->grace_ms != 0 && !p->was_told)
         ask_to_end(p);
@@ -389,7 +391,7 @@ static void kill_and_remove(struct mortise_process *p)
     remove_process(p);
 }
 
-bool mortise_processes_are_left(const struct mortise_processes *all)
+bool mortise_processes_exist(const struct mortise_processes *all)
 {
     return all != NULL && all->first != NULL;
 }
@@ -405,7 +407,7 @@ void mortise_processes_close(struct mortise_processes *all)
 
 /* ---- input of the program ------------------------------------------------ */
 
-void mortise_process_text_forget(struct mortise_process_text *t)
+void mortise_process_text_detach(struct mortise_process_text *t)
 {
     if (t->process == NULL)
         return;
@@ -513,14 +515,14 @@ int mortise_process_write(struct mortise_process *p, const char *text, size_t n,
     link_text(p, t);
     if (watch_for_room(p))
         return MORTISE_OK;
-    mortise_process_text_forget(t);
+    mortise_process_text_detach(t);
     close_input(p);
     return mortise_fail(
         err, MORTISE_ESTATE,
         "the kernel cannot watch the program's stdin: too many watches");
 }
 
-void mortise_process_finish(struct mortise_process *p, uint64_t grace_ms)
+void mortise_process_end_input(struct mortise_process *p, uint64_t grace_ms)
 {
     assert(p->piece != NULL && grace_ms > 0);
     if (p->grace_ms != 0)
@@ -535,7 +537,7 @@ void mortise_process_finish(struct mortise_process *p, uint64_t grace_ms)
 void mortise_process_abandon(struct mortise_process *p, uint64_t grace_ms)
 {
     p->done = NULL;
-    mortise_process_finish(p, grace_ms);
+    mortise_process_end_input(p, grace_ms);
 }
 
 /* ---- start --------------------------------------------------------------- */
@@ -772,7 +774,7 @@ int mortise_process_start(struct mortise_processes *all,
     mortise_buf_init(&p->in.waiting, all->mem);
     p->in.fd = -1;
     for (int i = 0; i < N_STREAMS; i++) {
-        mortise_masking_init(&p->streams[i].masking, p->mask, all->mem);
+        mortise_mask_stream_init(&p->streams[i].masking, p->mask, all->mem);
         mortise_buf_init(&p->streams[i].got, all->mem);
         p->streams[i].fd = -1;
     }

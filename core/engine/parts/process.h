@@ -75,7 +75,7 @@ int mortise_processes_open(struct mortise_processes **out,
                            struct mortise_err *err);
 /* Does any process exist, including cancelled and abandoned processes? NULL is
  * fine. */
-bool mortise_processes_are_left(const struct mortise_processes *all);
+bool mortise_processes_exist(const struct mortise_processes *all);
 /* Kill all processes that are left; the loop must turn once more afterwards.
  * NULL is fine. */
 void mortise_processes_close(struct mortise_processes *all);
@@ -91,7 +91,7 @@ int mortise_process_start(struct mortise_processes *all,
 void mortise_process_cancel(struct mortise_process *p);
 
 /* A text that waits to be written to the stdin of an interactive program.  It
- * is the caller's memory until done() or mortise_process_text_forget(). */
+ * is the caller's memory until done() or mortise_process_text_detach(). */
 struct mortise_process_text {
     void (*done)(struct mortise_process_text *t, bool taken);
     struct mortise_process *process; /* NULL: it does not wait */
@@ -108,12 +108,12 @@ int mortise_process_write(struct mortise_process *p, const char *text, size_t n,
                           struct mortise_err *err);
 /* Do not call done(); the text may be written all the same.  A text that does
  * not wait is fine. */
-void mortise_process_text_forget(struct mortise_process_text *t);
+void mortise_process_text_detach(struct mortise_process_text *t);
 /* Close stdin after the texts that wait.  Ask the program to end after
  * grace_ms, and kill it after another grace_ms. */
-void mortise_process_finish(struct mortise_process *p, uint64_t grace_ms);
+void mortise_process_end_input(struct mortise_process *p, uint64_t grace_ms);
 
-/* Like mortise_process_finish(), but done() is not called. */
+/* Like mortise_process_end_input(), but done() is not called. */
 void mortise_process_abandon(struct mortise_process *p, uint64_t grace_ms);
 
 /* Did mortise-worker become the program?  Until then the program has done

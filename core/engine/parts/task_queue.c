@@ -66,8 +66,8 @@ void mortise_task_queue_finish(struct mortise_task_queue *m)
     pthread_mutex_destroy(&m->lock);
 }
 
-void mortise_task_queue_bring(struct mortise_task_queue *m,
-                              struct mortise_tasks *tasks, bool urgent)
+void mortise_task_queue_put_all(struct mortise_task_queue *m,
+                                struct mortise_tasks *tasks, bool urgent)
 {
     bool was_empty;
 
@@ -85,7 +85,7 @@ void mortise_task_queue_put(struct mortise_task_queue *m,
     struct mortise_tasks one = {t, t};
 
     t->next = NULL;
-    mortise_task_queue_bring(m, &one, urgent);
+    mortise_task_queue_put_all(m, &one, urgent);
 }
 
 void mortise_task_queue_take(struct mortise_task_queue *m,

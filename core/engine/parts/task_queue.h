@@ -39,8 +39,8 @@ int mortise_task_queue_init(struct mortise_task_queue *m,
                             void (*wake)(void *ud), void *ud);
 void mortise_task_queue_finish(struct mortise_task_queue *m);
 /* [any].  `urgent`: landed commits, which make room for more. */
-void mortise_task_queue_bring(struct mortise_task_queue *m,
-                              struct mortise_tasks *tasks, bool urgent);
+void mortise_task_queue_put_all(struct mortise_task_queue *m,
+                                struct mortise_tasks *tasks, bool urgent);
 void mortise_task_queue_put(struct mortise_task_queue *m,
                             struct mortise_task *t, bool urgent);
 /* [loop] */

@@ -48,7 +48,7 @@ static void block_sigpipe(struct mortise_thread_state *g)
 
 void mortise_thread_state_settle(struct mortise_thread_state *g)
 {
-    if (mortise_inside_take_mask_change())
+    if (mortise_visit_take_mask_change())
         pthread_sigmask(SIG_SETMASK, &g->mask, NULL);
 }
 

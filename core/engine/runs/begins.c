@@ -8,7 +8,7 @@ static mortise_begin_fn *const rows[] = {
     [MORTISE_RUN_DISCOVER] = mortise_consult_discovery,
 };
 
-mortise_begin_fn *mortise_begin_of(enum mortise_run_call_kind kind)
+mortise_begin_fn *mortise_begin_find(enum mortise_run_call_kind kind)
 {
     return (size_t)kind < sizeof rows / sizeof rows[0] ? rows[kind] : NULL;
 }

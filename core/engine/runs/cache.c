@@ -38,7 +38,7 @@ static int stop_at_reference(void *ud, const char *pointer, json_t **string)
 /* MORTISE_OK: the value refers to no secret. */
 static int check_no_references(json_t *value, const struct mortise_mem *mem)
 {
-    return mortise_secret_each(value, mem, stop_at_reference, NULL);
+    return mortise_secret_for_each(value, mem, stop_at_reference, NULL);
 }
 
 static const struct mortise_pin *
@@ -66,7 +66,7 @@ static int add_values_to_key(struct mortise_hasher *h, json_t *config,
         if (rv == MORTISE_OK)
             rv = mortise_json_digest(digest, values[i], mem);
         if (rv == MORTISE_OK)
-            mortise_hasher_field(h, digest, sizeof digest);
+            mortise_hasher_add_field(h, digest, sizeof digest);
     }
     return rv;
 }
@@ -84,44 +84,45 @@ static bool make_cache_key(uint8_t key[MORTISE_DIGEST],
 
     if (pin == NULL || m->script != NULL)
         return false;
-    config = mortise_deployment_config(m->settings.deployment, rc->plugin, "");
+    config =
+        mortise_deployment_get_config(m->settings.deployment, rc->plugin, "");
     if (config == NULL)
         return false;
     mortise_hasher_init(&h);
-    mortise_hasher_str(&h, live->tenant);
-    mortise_hasher_str(&h, rc->plugin);
-    mortise_hasher_str(&h, rc->operation);
-    mortise_hasher_field(&h, pin->digest, MORTISE_DIGEST);
+    mortise_hasher_add_str(&h, live->tenant);
+    mortise_hasher_add_str(&h, rc->plugin);
+    mortise_hasher_add_str(&h, rc->operation);
+    mortise_hasher_add_field(&h, pin->digest, MORTISE_DIGEST);
     rv = add_values_to_key(&h, config, rc->body, m->mem);
     mortise_hasher_final(&h, key);
     json_decref(config);
     return rv == MORTISE_OK;
 }
 
-static void end_lookup(struct mortise_ongoing *c, int32_t status)
+static void end_lookup(struct mortise_plugin_call *c, int32_t status)
 {
     c->status = status;
-    mortise_ready(c->m, &c->ended);
+    mortise_task_make_ready(c->m, &c->ended);
 }
 
 /* A read of the cache.  The run keeps the call, and with it the strings, until
  * it has ended. */
 struct lookup {
     struct mortise_read read;
-    struct mortise_ongoing *call;
+    struct mortise_plugin_call *call;
     struct mortise_buf text;
 };
 
 static void cached_value_read(struct mortise_read *r, int rv,
                               const struct mortise_err *err)
 {
-    struct lookup *l = MORTISE_OF(r, struct lookup, read);
-    struct mortise_ongoing *c = l->call;
+    struct lookup *l = MORTISE_CONTAINER_OF(r, struct lookup, read);
+    struct mortise_plugin_call *c = l->call;
     struct mortise *m = c->m;
     struct mortise_err why = *err;
 
     if (rv == MORTISE_OK)
-        rv = mortise_json_read(&c->output, l->text.p, l->text.n, &why);
+        rv = mortise_json_parse_written(&c->output, l->text.p, l->text.n, &why);
     if (rv == MORTISE_ECORRUPT || rv == MORTISE_EFORMAT || rv == MORTISE_EIO)
         mortise_log(m, MORTISE_LOG_WARN,
                     "run %s: %s: %s; its operation is called instead",
@@ -131,7 +132,7 @@ static void cached_value_read(struct mortise_read *r, int rv,
     end_lookup(c, rv == MORTISE_OK ? MORTISE_S_OK : MORTISE_S_NOTFOUND);
 }
 
-void mortise_cache_look_up(struct mortise_ongoing *c,
+void mortise_cache_look_up(struct mortise_plugin_call *c,
                            const struct mortise_run_call *rc)
 {
     struct mortise *m = c->m;

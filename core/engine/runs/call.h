@@ -13,7 +13,7 @@ enum {
 }; /* of node ids; the graph loader accepts no longer one */
 
 struct mortise_lane {
-    struct mortise_hashed entry;
+    struct mortise_table_entry entry;
     struct mortise *m;
     const char *plugin; /* from the manifest */
     const char *as;     /* the instance: a guardrail id, a model instance, or
@@ -25,18 +25,18 @@ struct mortise_lane {
     uint32_t limit, running;      /* limit 0: none */
     struct mortise_tasks waiting; /* the `turn` tasks of queued calls; they are
                                      never run */
-    struct mortise_ongoing *background; /* NULL: no background call is in
+    struct mortise_plugin_call *background; /* NULL: no background call is in
                                            progress */
     bool given_up;                      /* a call did not return */
     bool has_background;                /* from the manifest */
     bool has_waits;  /* one of its calls may wait for a child or a tool */
-    bool wants_room; /* the task `room` is queued */
+    bool room_task_queued; /* the task `room` is queued */
     struct mortise_task room;
     uint64_t idle_ms; /* 0: no idle timeout */
 };
 
-enum mortise_ongoing_state {
-    MORTISE_CALL_WAITING = 1,
+enum mortise_plugin_call_state {
+    MORTISE_CALL_QUEUED = 1,
     MORTISE_CALL_CALLED,
     MORTISE_CALL_ENDED
 };
@@ -45,30 +45,30 @@ enum mortise_ongoing_state {
  * answers no ask (discover.c, remember.c, streams.c). */
 struct mortise_result_receiver {
     void (*hear)(struct mortise_result_receiver *h,
-                 const struct mortise_host_call_served *how);
-    struct mortise_ongoing *call; /* NULL: no call is in progress */
+                 const struct mortise_host_call_result *how);
+    struct mortise_plugin_call *call; /* NULL: no call is in progress */
 };
 
 /* Work that replaces a plugin call for one of the run's calls.  stop() ends it;
  * no result is reported then. */
-struct mortise_waiting {
-    void (*stop)(struct mortise_waiting *w);
+struct mortise_call_replacement {
+    void (*stop)(struct mortise_call_replacement *w);
 };
 
 /* Data that a method attaches to a call until the call ends. */
-struct mortise_kept {
-    void (*drop)(struct mortise_kept *kept);
+struct mortise_graph_sweep {
+    void (*drop)(struct mortise_graph_sweep *kept);
 };
 
 /* The single step of a scripted call: see promise (8) in
  * core/engine/runs/script.c. */
 struct mortise_scripted_step {
     enum {
-        MORTISE_SCRIPTED_PLAIN, /* it has none */
-        MORTISE_SCRIPTED_ASKS,  /* its intent is being written to disk */
-        MORTISE_SCRIPTED_ACTS,
-        MORTISE_SCRIPTED_TELLS, /* its result is being written to disk */
-        MORTISE_SCRIPTED_OVER
+        MORTISE_SCRIPTED_NO_STEP,       /* it has none */
+        MORTISE_SCRIPTED_WRITES_INTENT, /* its intent is being written to disk */
+        MORTISE_SCRIPTED_PERFORMS,
+        MORTISE_SCRIPTED_WRITES_RESULT, /* its result is being written to disk */
+        MORTISE_SCRIPTED_DONE
     } phase;
     void (*ask)(void *m, uint64_t call, uint64_t ask, const char *method,
                 const char *body, size_t n);
@@ -78,21 +78,21 @@ struct mortise_scripted_step {
                           answer */
 };
 
-struct mortise_ongoing { /* a call */
-    struct mortise_hashed by_id, by_run;
+struct mortise_plugin_call { /* a call */
+    struct mortise_table_entry by_id, by_run;
     uint64_t id, run_call;
     struct mortise *m;
     struct mortise_live *live; /* NULL: background work of an instance, without
                                   a run */
-    struct mortise_ongoing *next, **at; /* in the run's list */
+    struct mortise_plugin_call *next, **at; /* in the run's list */
     struct mortise_lane *lane;          /* NULL: not in a lane yet */
     struct mortise_task turn;           /* in the lane's queue */
-    enum mortise_ongoing_state state;
+    enum mortise_plugin_call_state state;
     bool scripted;                     /* script.c answers it; `idle` is the
                                           delay */
     struct mortise_scripted_step step; /* of a scripted call */
     bool cancelled;
-    bool told_to_wait; /* one of its asks was answered `suspended` */
+    bool answered_suspended; /* one of its asks was answered `suspended` */
     bool yields;       /* it was told to release its slot (calls.c) */
     uint64_t give_up_ns;
     struct mortise_timer quiesce, idle;
@@ -110,10 +110,10 @@ struct mortise_ongoing { /* a call */
     unsigned tries;             /* number of these retries */
     char *wanted;               /* the name that queue_call() got; NULL: use the
                                    lane's */
-    bool is_starved;            /* guarded by calls_lock */
+    bool out_of_memory_posted;  /* guarded by calls_lock */
     atomic_bool is_over;        /* the plugin reported its end; the loop has not
                                    handled it yet */
-    uint64_t unsaid;            /* missed events that were not reported yet */
+    uint64_t n_unreported_missed; /* missed events that were not reported yet */
     struct mortise_task job;    /* for a worker */
     atomic_uint refs;           /* held by the loop and by a worker */
     const struct mortise_mem *mem;
@@ -125,20 +125,21 @@ struct mortise_ongoing { /* a call */
     bool is_held, is_within_held, is_last; /* as in struct mortise_run_call */
     struct mortise_asked *serves;
     struct mortise_result_receiver
-        *hearer;                   /* gets the result instead of `serves`; or
+        *result_receiver; /* gets the result instead of `serves`; or
                                       NULL */
-    struct mortise_waiting *waits; /* work that replaces the plugin call; or
+    struct mortise_call_replacement
+        *waits;                    /* work that replaces the plugin call; or
                                       NULL */
     struct mortise_asked *own;     /* an open step that the plugin performs
                                       itself; or NULL */
     struct mortise_usage served;   /* usage of its asks; [loop] */
-    struct mortise_kept *kept;     /* NULL: none; [loop] */
+    struct mortise_graph_sweep *kept; /* NULL: none; [loop] */
     json_t *conversation; /* additions to its node's conversation; NULL: none;
                              [loop] */
     /* host_calls.c: the ask that is being decided with the store, or NULL; and
      * the asks queued behind it. */
-    struct mortise_asked *weighed;
-    struct mortise_tasks behind_weighed;
+    struct mortise_asked *deciding_ask;
+    struct mortise_tasks asks_behind_decision;
 
     /* The plugin's view of the call; its strings are in text[]. */
     struct mortise_call call;
@@ -159,7 +160,7 @@ struct mortise_ongoing { /* a call */
     char code[64];
     const char *error_class; /* static */
     uint64_t retry_after_ms;
-    struct mortise_call_end ending;
+    struct mortise_exit_info ending;
     bool has_cache_key; /* of a LOOKUP */
     uint8_t cache_key[MORTISE_DIGEST];
 
@@ -169,15 +170,15 @@ struct mortise_ongoing { /* a call */
 
 /* NULL if the call has ended.  Outside the loop only for callers that know that
  * it has not. */
-struct mortise_ongoing *mortise_call_find(struct mortise *m, uint64_t id);
+struct mortise_plugin_call *mortise_call_find(struct mortise *m, uint64_t id);
 /* An event or ask of the call ran out of memory: cancel the call.  [any] */
-void mortise_call_starve(struct mortise *m, uint64_t id);
+void mortise_call_cancel_starved(struct mortise *m, uint64_t id);
 /* Set the error of the call, replacing an earlier one.  [any] */
-void mortise_call_error(struct mortise_ongoing *c, const char *code,
-                        const char *error_class, const char *message);
+void mortise_call_set_error(struct mortise_plugin_call *c, const char *code,
+                            const char *error_class, const char *message);
 /* A call of a run begins to wait for a child or a tool: calls of this run that
  * wait release their slots if others are queued for them. */
-void mortise_call_waits(const struct mortise_ongoing *c);
+void mortise_call_release_waiting(const struct mortise_plugin_call *c);
 /* Post a task to the loop; skips the mailbox on the loop's own thread.
  * [any] */
 void mortise_call_post(struct mortise *m, struct mortise_task *t);
@@ -195,7 +196,7 @@ int mortise_calls_serve(struct mortise_asked *a,
 void mortise_calls_stop_serving(struct mortise_asked *a);
 /* Like mortise_calls_serve(), for a part of a call's work; `h` gets the result.
  * mortise_calls_stop_part() cancels it without a report. */
-int mortise_calls_serve_part(struct mortise_ongoing *by,
+int mortise_calls_serve_part(struct mortise_plugin_call *by,
                              struct mortise_result_receiver *h,
                              const struct mortise_call_kind *kind,
                              const char *name, struct mortise_buf *body,
@@ -213,9 +214,9 @@ int mortise_calls_serve_runless(struct mortise *m,
 
 /* The function that begins and ends the run's calls of this kind; NULL: the
  * plugin of the node is called. */
-typedef void mortise_begin_fn(struct mortise_ongoing *c,
+typedef void mortise_begin_fn(struct mortise_plugin_call *c,
                               const struct mortise_run_call *rc);
-mortise_begin_fn *mortise_begin_of(enum mortise_run_call_kind kind);
+mortise_begin_fn *mortise_begin_find(enum mortise_run_call_kind kind);
 
 /* ---- consult.c ----------------------------------------------------------- */
 
@@ -224,7 +225,7 @@ mortise_begin_fn mortise_consult_discovery;
 /* ---- cache.c ------------------------------------------------------------- */
 
 /* A LOOKUP; it ends with the outcome of the lookup. */
-void mortise_cache_look_up(struct mortise_ongoing *c,
+void mortise_cache_look_up(struct mortise_plugin_call *c,
                            const struct mortise_run_call *rc);
 
 #endif

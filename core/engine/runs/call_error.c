@@ -6,8 +6,8 @@
 #include "core/engine/common/secret_store.h"
 
 /* [any] */
-void mortise_call_error(struct mortise_ongoing *c, const char *code,
-                        const char *error_class, const char *message)
+void mortise_call_set_error(struct mortise_plugin_call *c, const char *code,
+                            const char *error_class, const char *message)
 {
     struct mortise_secret_store *secrets = c->m->secret_store;
 
@@ -17,5 +17,5 @@ void mortise_call_error(struct mortise_ongoing *c, const char *code,
     snprintf(c->code, sizeof c->code, "%s", code);
     mortise_secret_store_mask_text(secrets, c->code, sizeof c->code);
     c->error_class = error_class;
-    c->ending = (struct mortise_call_end){0, 0};
+    c->ending = (struct mortise_exit_info){0, 0};
 }

@@ -61,7 +61,7 @@ enum {
 /* ---- records ------------------------------------------------------------ */
 
 /* [any] */
-static void unref_call(struct mortise_ongoing *c)
+static void unref_call(struct mortise_plugin_call *c)
 {
     if (atomic_fetch_sub(&c->refs, 1) != 1)
         return;
@@ -83,8 +83,8 @@ static uint64_t hash_run_call(const struct mortise_live *live,
 }
 
 /* Add to the list of the run's calls, or of the calls without a run. */
-static void add_to_call_list(struct mortise_ongoing *c,
-                             struct mortise_ongoing **first)
+static void add_to_call_list(struct mortise_plugin_call *c,
+                             struct mortise_plugin_call **first)
 {
     c->next = *first;
     c->at = first;
@@ -93,7 +93,7 @@ static void add_to_call_list(struct mortise_ongoing *c,
     *first = c;
 }
 
-static void add_ongoing_call(struct mortise_ongoing *c)
+static void add_ongoing_call(struct mortise_plugin_call *c)
 {
     struct mortise_live *live = c->live;
     struct mortise *m = c->m;
@@ -104,7 +104,7 @@ static void add_ongoing_call(struct mortise_ongoing *c)
     if (live != NULL)
         add_to_call_list(c, &live->calls);
     else if (c->is_serving)
-        add_to_call_list(c, &m->runless);
+        add_to_call_list(c, &m->calls_without_run);
     if (live == NULL) {
         m->n_background++;
         return;
@@ -115,7 +115,7 @@ static void add_ongoing_call(struct mortise_ongoing *c)
     m->n_calls++;
 }
 
-static void remove_call(struct mortise_ongoing *c)
+static void remove_call(struct mortise_plugin_call *c)
 {
     struct mortise *m = c->m;
 
@@ -138,18 +138,19 @@ static void remove_call(struct mortise_ongoing *c)
         mortise_table_remove(&m->run_calls, &c->by_run);
     m->n_calls--;
     m->n_scripted -= c->scripted;
-    mortise_live_touch(c->live);
+    mortise_live_queue_check(c->live);
 }
 
 /* [any], with calls_lock. */
-static struct mortise_ongoing *find_call_locked(struct mortise *m, uint64_t id)
+static struct mortise_plugin_call *find_call_locked(struct mortise *m,
+                                                    uint64_t id)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_find(&m->calls, mortise_hash_u64s(id, 0)); e != NULL;
          e = mortise_table_find_next(e)) {
-        struct mortise_ongoing *c =
-            MORTISE_OF(e, struct mortise_ongoing, by_id);
+        struct mortise_plugin_call *c =
+            MORTISE_CONTAINER_OF(e, struct mortise_plugin_call, by_id);
 
         if (c->id == id)
             return c;
@@ -157,9 +158,9 @@ static struct mortise_ongoing *find_call_locked(struct mortise *m, uint64_t id)
     return NULL;
 }
 
-struct mortise_ongoing *mortise_call_find(struct mortise *m, uint64_t id)
+struct mortise_plugin_call *mortise_call_find(struct mortise *m, uint64_t id)
 {
-    struct mortise_ongoing *c;
+    struct mortise_plugin_call *c;
 
     pthread_mutex_lock(&m->calls_lock);
     c = find_call_locked(m, id);
@@ -170,7 +171,7 @@ struct mortise_ongoing *mortise_call_find(struct mortise *m, uint64_t id)
 void mortise_call_post(struct mortise *m, struct mortise_task *t)
 {
     if (pthread_equal(m->thread, pthread_self()))
-        mortise_ready(m, t);
+        mortise_task_make_ready(m, t);
     else
         mortise_task_queue_put(&m->task_queue, t, false);
 }
@@ -178,12 +179,12 @@ void mortise_call_post(struct mortise *m, struct mortise_task *t)
 /* ---- results ------------------------------------------------------------- */
 
 /* [any]: fail before a plugin was called, or instead of its result. */
-static void set_call_error(struct mortise_ongoing *c, int32_t status,
+static void set_call_error(struct mortise_plugin_call *c, int32_t status,
                            const char *code, const char *error_class,
                            const char *message)
 {
     c->status = status;
-    mortise_call_error(c, code, error_class, message);
+    mortise_call_set_error(c, code, error_class, message);
 }
 
 /* [any] */
@@ -199,22 +200,22 @@ static const char *parse_error_class(const char *said)
 }
 
 /* [any] */
-static void set_no_memory_error(struct mortise_ongoing *c)
+static void set_no_memory_error(struct mortise_plugin_call *c)
 {
     set_call_error(c, MORTISE_S_NOMEM, "memory", "transient",
                    "out of memory for the output of the plugin");
 }
 
 /* [any]: parse an emitted value; NULL: it is invalid, and the call failed. */
-static json_t *parse_emitted_value(struct mortise_ongoing *c, const char *what,
-                                   const char *text, size_t n)
+static json_t *parse_emitted_value(struct mortise_plugin_call *c,
+                                   const char *what, const char *text, size_t n)
 {
     struct mortise_err err, why;
     json_t *value;
     int rv = mortise_json_parse(&value, text, n, &err);
 
     if (rv == MORTISE_OK) {
-        value = mortise_secret_store_masked(c->m->secret_store, value);
+        value = mortise_secret_store_mask_json(c->m->secret_store, value);
         if (value != NULL)
             return value;
         rv = MORTISE_ENOMEM;
@@ -231,18 +232,18 @@ static json_t *parse_emitted_value(struct mortise_ongoing *c, const char *what,
 }
 
 /* [any]: a target with a secret in it is masked, and so invalid. */
-static bool set_target(const struct mortise_ongoing *c,
-                       const struct mortise_call_done *done)
+static bool set_target(const struct mortise_plugin_call *c,
+                       const struct mortise_call_result *done)
 {
-    json_t *target = mortise_secret_store_masked(c->m->secret_store,
-                                                 json_string(done->target));
+    json_t *target = mortise_secret_store_mask_json(c->m->secret_store,
+                                                    json_string(done->target));
 
     return json_object_set_new(c->said, "goto", target) == 0;
 }
 
 /* [any]: take `update` and `goto`. */
-static void take_update_and_goto(struct mortise_ongoing *c,
-                                 const struct mortise_call_done *done)
+static void take_update_and_goto(struct mortise_plugin_call *c,
+                                 const struct mortise_call_result *done)
 {
     json_t *update =
         done->has_update
@@ -257,8 +258,8 @@ static void take_update_and_goto(struct mortise_ongoing *c,
 }
 
 /* [any]: parsed here, once, and off the loop for plugins with threads. */
-static void take_call_output(struct mortise_ongoing *c,
-                             const struct mortise_call_done *done)
+static void take_call_output(struct mortise_plugin_call *c,
+                             const struct mortise_call_result *done)
 {
     if (done->has_output)
         c->output =
@@ -268,7 +269,7 @@ static void take_call_output(struct mortise_ongoing *c,
 }
 
 /* [any]: mask secrets in names of models; NULL: out of memory. */
-static json_t *mask_model_names(const struct mortise_ongoing *c,
+static json_t *mask_model_names(const struct mortise_plugin_call *c,
                                 const json_t *models)
 {
     json_t *out = json_array(), *one;
@@ -276,8 +277,8 @@ static json_t *mask_model_names(const struct mortise_ongoing *c,
 
     json_array_foreach(mortise_json_unconst(models), i, one)
     {
-        json_t *name =
-            mortise_secret_store_masked(c->m->secret_store, json_incref(one));
+        json_t *name = mortise_secret_store_mask_json(c->m->secret_store,
+                                                      json_incref(one));
 
         if (json_string_length(name) > MORTISE_USAGE_NAME_MAX) {
             json_decref(name); /* consists of many secrets */
@@ -293,7 +294,7 @@ static json_t *mask_model_names(const struct mortise_ongoing *c,
 
 /* [any]: add the usage that the plugin reports.  MORTISE_ENOMEM: a name is
  * missing. */
-static int add_reported_usage(struct mortise_ongoing *c,
+static int add_reported_usage(struct mortise_plugin_call *c,
                               const struct mortise_usage *said)
 {
     struct mortise_usage more = *said;
@@ -310,10 +311,10 @@ static int add_reported_usage(struct mortise_ongoing *c,
 }
 
 /* The instance reports that a call ended.  [any] */
-static void on_call_done(void *ud, const struct mortise_call_done *done)
+static void on_call_done(void *ud, const struct mortise_call_result *done)
 {
     struct mortise *m = ud;
-    struct mortise_ongoing *c = mortise_call_find(m, done->id);
+    struct mortise_plugin_call *c = mortise_call_find(m, done->id);
 
     assert(c != NULL); /* the instance knows open calls only */
     atomic_store(&c->is_over, true);
@@ -324,8 +325,9 @@ static void on_call_done(void *ud, const struct mortise_call_done *done)
     c->plain = done->plain;
     c->retry_after_ms = done->retry_after_ms;
     if (done->status != MORTISE_S_OK || done->violation)
-        mortise_call_error(c, done->error_code,
-                           parse_error_class(done->error_class), done->message);
+        mortise_call_set_error(c, done->error_code,
+                               parse_error_class(done->error_class),
+                               done->message);
     c->ending = done->ending;
     if (done->status == MORTISE_S_OK)
         take_call_output(c, done);
@@ -337,7 +339,8 @@ static void on_call_done(void *ud, const struct mortise_call_done *done)
 }
 
 /* Its usage, including that of its asks. */
-static const struct mortise_usage *get_total_usage(struct mortise_ongoing *c)
+static const struct mortise_usage *
+get_total_usage(struct mortise_plugin_call *c)
 {
     mortise_usage_add(&c->usage, &c->served);
     mortise_usage_finish(&c->served);
@@ -345,7 +348,7 @@ static const struct mortise_usage *get_total_usage(struct mortise_ongoing *c)
 }
 
 /* The call was stopped because of its time limit: report that as the error. */
-static void set_overdue_error(struct mortise_ongoing *c)
+static void set_overdue_error(struct mortise_plugin_call *c)
 {
     char words[128];
 
@@ -356,22 +359,22 @@ static void set_overdue_error(struct mortise_ongoing *c)
 
 /* Has the time limit passed?  Its timer may be late, because a plugin can block
  * the loop. */
-static bool is_call_overdue(const struct mortise_ongoing *c)
+static bool is_call_overdue(const struct mortise_plugin_call *c)
 {
     return c->may_take_ms > 0 && mortise_mono_ns() >= c->due.at_ns;
 }
 
 /* Report the result to the ask or operation that the call serves.  A late
  * success counts only for an ask, because it may have cost something. */
-static void report_to_served(struct mortise_ongoing *c)
+static void report_to_served(struct mortise_plugin_call *c)
 {
     struct mortise_asked *a = c->serves;
-    struct mortise_result_receiver *h = c->hearer;
-    struct mortise_host_call_served how;
+    struct mortise_result_receiver *h = c->result_receiver;
+    struct mortise_host_call_result how;
 
     if (is_call_overdue(c) && (c->status != MORTISE_S_OK || h != NULL))
         set_overdue_error(c);
-    how = (struct mortise_host_call_served){
+    how = (struct mortise_host_call_result){
         .status = c->status,
         .output = c->output,
         .usage = get_total_usage(c),
@@ -381,7 +384,7 @@ static void report_to_served(struct mortise_ongoing *c)
         .message = c->message != NULL ? c->message : "",
         .retry_after_ms = c->retry_after_ms};
     c->serves = NULL;
-    c->hearer = NULL;
+    c->result_receiver = NULL;
     if (a != NULL) {
         a->data = NULL;
         a->method->served(a, &how);
@@ -392,7 +395,7 @@ static void report_to_served(struct mortise_ongoing *c)
 }
 
 /* Return the additions to the node's conversation besides the output. */
-static void return_conversation(struct mortise_ongoing *c)
+static void return_conversation(struct mortise_plugin_call *c)
 {
     if (c->conversation == NULL || c->status != MORTISE_S_OK)
         return;
@@ -403,7 +406,7 @@ static void return_conversation(struct mortise_ongoing *c)
                        "out of memory for the node's conversation");
 }
 
-static void feed_call_result(struct mortise_ongoing *c)
+static void feed_call_result(struct mortise_plugin_call *c)
 {
     struct mortise_input in;
 
@@ -431,26 +434,27 @@ static void feed_call_result(struct mortise_ongoing *c)
 
 /* ---- lanes -------------------------------------------------------------- */
 
-static void start_call(struct mortise_ongoing *c);
+static void start_call(struct mortise_plugin_call *c);
 
 /* Pause the run, which cancels the call.  It continues when its plugin may be
  * called again; until then it reports the reason (live.c). */
 static void pause_parked_run(struct mortise_task *t)
 {
-    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, parked);
+    struct mortise_plugin_call *c =
+        MORTISE_CONTAINER_OF(t, struct mortise_plugin_call, parked);
 
-    if (c->state == MORTISE_CALL_WAITING && !c->cancelled && !c->live->lost)
+    if (c->state == MORTISE_CALL_QUEUED && !c->cancelled && !c->live->lost)
         mortise_pause_one(c->m, c->live);
     unref_call(c);
 }
 
-static void end_with_error(struct mortise_ongoing *c, int32_t status,
+static void end_with_error(struct mortise_plugin_call *c, int32_t status,
                            const char *code, const char *error_class,
                            const char *message);
 
 /* The plugin of a call in no lane is not trusted any more.  Without a run the
  * call fails. */
-static void park_untrusted_call(struct mortise_ongoing *c,
+static void park_untrusted_call(struct mortise_plugin_call *c,
                                 const struct mortise_err *why)
 {
     struct mortise *m = c->m;
@@ -466,12 +470,12 @@ static void park_untrusted_call(struct mortise_ongoing *c,
     c->is_parked = true;
     atomic_fetch_add(&c->refs, 1);
     c->parked.run = pause_parked_run;
-    mortise_ready(m, &c->parked);
+    mortise_task_make_ready(m, &c->parked);
 }
 
 /* A lack of descriptors is neither the plugin's fault nor the run's: retry the
  * call later.  The run stays as it is, and its node's timeout continues. */
-static void retry_for_descriptors(struct mortise_ongoing *c,
+static void retry_for_descriptors(struct mortise_plugin_call *c,
                                   const struct mortise_err *why)
 {
     uint64_t ms = (uint64_t)SHORT_MS << (c->tries < 6 ? c->tries : 6);
@@ -481,7 +485,7 @@ static void retry_for_descriptors(struct mortise_ongoing *c,
                     c->path, why->msg);
     mortise_timer_arm(
         &c->m->timers, &c->again,
-        mortise_mono_after(ms < SHORT_MAX_MS ? ms : SHORT_MAX_MS));
+        mortise_mono_ns_after(ms < SHORT_MAX_MS ? ms : SHORT_MAX_MS));
 }
 
 static bool is_lane_full(const struct mortise_lane *l)
@@ -493,10 +497,10 @@ static bool is_lane_full(const struct mortise_lane *l)
  * the tool is queued, or it waits for a child, which may be queued. */
 static bool may_tool_be_queued(const struct mortise_live *live)
 {
-    const struct mortise_ongoing *c = live->calls;
+    const struct mortise_plugin_call *c = live->calls;
 
-    while (c != NULL && c->state != MORTISE_CALL_WAITING &&
-           !mortise_host_call_waits(c, false))
+    while (c != NULL && c->state != MORTISE_CALL_QUEUED &&
+           !mortise_host_call_is_waiting(c, false))
         c = c->next;
     return c != NULL;
 }
@@ -512,24 +516,25 @@ static size_t count_tasks(const struct mortise_tasks *q)
 
 /* A call in the lane that waits for a child or, possibly blocked, for a tool;
  * NULL: none.  *leaving: the number of calls that were told to leave before. */
-static struct mortise_ongoing *find_waiting_call(const struct mortise_lane *l,
-                                                 size_t *leaving, bool *tools)
+static struct mortise_plugin_call *
+find_waiting_call(const struct mortise_lane *l, size_t *leaving, bool *tools)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     *leaving = 0;
     for (e = mortise_table_first(&l->m->lives); e != NULL;
          e = mortise_table_next(&l->m->lives, e)) {
         const struct mortise_live *live =
-            MORTISE_OF(e, struct mortise_live, entry);
+            MORTISE_CONTAINER_OF(e, struct mortise_live, entry);
 
         *tools = may_tool_be_queued(live);
-        for (struct mortise_ongoing *c = live->calls; c != NULL; c = c->next) {
+        for (struct mortise_plugin_call *c = live->calls; c != NULL;
+             c = c->next) {
             if (c->lane != l || c->state != MORTISE_CALL_CALLED)
                 continue;
-            if (c->yields || c->told_to_wait)
+            if (c->yields || c->answered_suspended)
                 (*leaving)++;
-            else if (!live->lost && mortise_host_call_waits(c, *tools))
+            else if (!live->lost && mortise_host_call_is_waiting(c, *tools))
                 return c;
         }
     }
@@ -539,12 +544,12 @@ static struct mortise_ongoing *find_waiting_call(const struct mortise_lane *l,
 /* Release the slots of calls that only wait, as many as calls are queued. */
 static void make_lane_room(struct mortise_task *t)
 {
-    struct mortise_lane *l = MORTISE_OF(t, struct mortise_lane, room);
+    struct mortise_lane *l = MORTISE_CONTAINER_OF(t, struct mortise_lane, room);
     struct mortise_input in = {.kind = MORTISE_IN_YIELD};
-    struct mortise_ongoing *c;
+    struct mortise_plugin_call *c;
     size_t leaving;
 
-    l->wants_room = false;
+    l->room_task_queued = false;
     while (is_lane_full(l) && l->waiting.first != NULL) {
         c = find_waiting_call(l, &leaving, &in.u.yield.tools);
         if (c == NULL || leaving >= count_tasks(&l->waiting))
@@ -557,11 +562,11 @@ static void make_lane_room(struct mortise_task *t)
 
 static void queue_lane_room(struct mortise_lane *l)
 {
-    if (l->wants_room || !l->has_waits || l->waiting.first == NULL)
+    if (l->room_task_queued || !l->has_waits || l->waiting.first == NULL)
         return;
-    l->wants_room = true;
+    l->room_task_queued = true;
     l->room.run = make_lane_room;
-    mortise_ready(l->m, &l->room);
+    mortise_task_make_ready(l->m, &l->room);
 }
 
 /* Start queued calls up to the limit, if the plugin is trusted. */
@@ -570,8 +575,8 @@ static void start_queued_calls(struct mortise_lane *l)
     struct mortise_err why;
 
     while (l->waiting.first != NULL && !is_lane_full(l)) {
-        struct mortise_ongoing *c = MORTISE_OF(mortise_tasks_take(&l->waiting),
-                                               struct mortise_ongoing, turn);
+        struct mortise_plugin_call *c = MORTISE_CONTAINER_OF(
+            mortise_tasks_take(&l->waiting), struct mortise_plugin_call, turn);
 
         switch (mortise_plugins_check_trusted(l->m->plugins, l->plugin, &why)) {
         case MORTISE_OK:
@@ -587,7 +592,7 @@ static void start_queued_calls(struct mortise_lane *l)
     queue_lane_room(l);
 }
 
-void mortise_call_waits(const struct mortise_ongoing *c)
+void mortise_call_release_waiting(const struct mortise_plugin_call *c)
 {
     c->lane->has_waits = true;
     for (c = c->live->calls; c != NULL; c = c->next)
@@ -598,11 +603,12 @@ void mortise_call_waits(const struct mortise_ongoing *c)
 static struct mortise_lane *lane_find(struct mortise *m, const char *plugin,
                                       const char *as, enum mortise_kind kind)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_find(&m->lanes, mortise_hash_strs(plugin, as));
          e != NULL; e = mortise_table_find_next(e)) {
-        struct mortise_lane *l = MORTISE_OF(e, struct mortise_lane, entry);
+        struct mortise_lane *l =
+            MORTISE_CONTAINER_OF(e, struct mortise_lane, entry);
 
         if (l->kind == kind && strcmp(l->plugin, plugin) == 0 &&
             strcmp(l->as, as) == 0)
@@ -616,7 +622,7 @@ static int lane_new(struct mortise *m, struct mortise_instance *i,
                     struct mortise_lane **out, struct mortise_err *err)
 {
     const struct mortise_manifest *man = mortise_instance_manifest(i);
-    const struct mortise_provides *p = &man->provides[kind];
+    const struct mortise_interface *p = &man->provides[kind];
     struct mortise_lane *l = mortise_zalloc(m->mem, sizeof *l);
 
     if (l == NULL)
@@ -657,7 +663,7 @@ static const char *get_plugin_behind(const struct mortise *m, const char *name,
         *as = model != NULL ? model->instance : "";
         return model != NULL ? model->provider : name;
     case MORTISE_KIND_DISCOVERY:
-        finder = mortise_discoverer_of_instance(&d->discovery, name);
+        finder = mortise_discoverer_find(&d->discovery, name);
         *as = finder != NULL ? finder->instance : "";
         return finder != NULL ? finder->plugin : name;
     case MORTISE_KIND_MEMORY:
@@ -690,7 +696,7 @@ static int lane_get(struct mortise *m, const char *name, enum mortise_kind kind,
     if (s->lane != NULL && !s->lane->given_up)
         return MORTISE_OK;
     before = mortise_mono_ns();
-    rv = mortise_secret_config(m, plugin, as, &config, err);
+    rv = mortise_secret_make_config(m, plugin, as, &config, err);
     if (rv == MORTISE_OK) {
         rv = mortise_plugins_start(m->plugins, plugin, as, config, &i, err);
         if (rv != MORTISE_OK)
@@ -717,8 +723,8 @@ static int start_model_plugins(struct mortise *m, const char *alias,
     size_t n;
 
     if (model == NULL)
-        return mortise_model_need(models, alias, err);
-    n = mortise_models_behind(models, model, behind);
+        return mortise_model_check(models, alias, err);
+    n = mortise_models_list_targets(models, model, behind);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
         rv = lane_get(m, behind[i]->alias, MORTISE_KIND_MODEL, &s, err);
     return rv;
@@ -729,12 +735,12 @@ static int start_discovery_plugin(struct mortise *m, const char *name,
                                   struct mortise_err *err)
 {
     const struct mortise_deployment *d = m->settings.deployment;
-    bool instance = mortise_discoverer_of_instance(&d->discovery, name) != NULL;
+    bool instance = mortise_discoverer_find(&d->discovery, name) != NULL;
     struct start s;
 
-    return lane_get(m,
-                    instance ? name : mortise_deployment_plugin(d, name, NULL),
-                    MORTISE_KIND_DISCOVERY, &s, err);
+    return lane_get(
+        m, instance ? name : mortise_deployment_find_plugin(d, name, NULL),
+        MORTISE_KIND_DISCOVERY, &s, err);
 }
 
 int mortise_calls_start_plugin(struct mortise *m, const char *name,
@@ -743,7 +749,7 @@ int mortise_calls_start_plugin(struct mortise *m, const char *name,
     static const char model[] = "model:",
                       discovery[] = MORTISE_DISCOVERY_PREFIX;
 
-    const char *id = mortise_guard_of_plugin(name);
+    const char *id = mortise_guard_parse_id(name);
     struct start s;
 
     if (strncmp(name, model, sizeof model - 1) == 0)
@@ -760,7 +766,7 @@ int mortise_calls_start_plugin(struct mortise *m, const char *name,
 /* ---- end of a call ------------------------------------------------------- */
 
 /* The call ended or was given up; the run is not told here. */
-static void end_ongoing_call(struct mortise_ongoing *c)
+static void end_ongoing_call(struct mortise_plugin_call *c)
 {
     struct mortise_lane *l = c->lane;
 
@@ -781,7 +787,7 @@ static void end_ongoing_call(struct mortise_ongoing *c)
 
 /* It returned because we cancelled it for inactivity: report that as the
  * error. */
-static void set_idle_error(struct mortise_ongoing *c)
+static void set_idle_error(struct mortise_plugin_call *c)
 {
     char words[128];
 
@@ -791,7 +797,7 @@ static void set_idle_error(struct mortise_ongoing *c)
 }
 
 /* Background work ended before its instance: the next call starts it again. */
-static void log_background_end(const struct mortise_ongoing *c)
+static void log_background_end(const struct mortise_plugin_call *c)
 {
     if (!c->cancelled)
         mortise_log(c->m, MORTISE_LOG_WARN,
@@ -801,7 +807,7 @@ static void log_background_end(const struct mortise_ongoing *c)
 }
 
 /* Check the answer of a memory plugin; an invalid one is an error. */
-static void check_memory_answer(struct mortise_ongoing *c)
+static void check_memory_answer(struct mortise_plugin_call *c)
 {
     struct mortise_err why;
     json_t *body = NULL;
@@ -810,7 +816,7 @@ static void check_memory_answer(struct mortise_ongoing *c)
     if (c->status != MORTISE_S_OK || (c->call.kind != &mortise_call_recall &&
                                       c->call.kind != &mortise_call_remember))
         return;
-    rv = mortise_json_read(&body, c->body, c->call.body_size, &why);
+    rv = mortise_json_parse_written(&body, c->body, c->call.body_size, &why);
     if (rv == MORTISE_OK)
         rv = mortise_traces_check_answer(c->call.kind, body, c->output, &why);
     json_decref(body);
@@ -823,7 +829,7 @@ static void check_memory_answer(struct mortise_ongoing *c)
 
 /* A verdict after the node's deadline is a timeout, even if a plugin blocked
  * the loop and delayed its timer. */
-static void check_verdict_time(struct mortise_ongoing *c)
+static void check_verdict_time(struct mortise_plugin_call *c)
 {
     if (c->call.kind == &mortise_call_check && c->status == MORTISE_S_OK &&
         c->call.deadline_ns != 0 && mortise_mono_ns() > c->call.deadline_ns)
@@ -831,7 +837,7 @@ static void check_verdict_time(struct mortise_ongoing *c)
                        "the call took longer than the timeout of its node");
 }
 
-static bool is_last_of_output(const struct mortise_ongoing *c)
+static bool is_last_of_output(const struct mortise_plugin_call *c)
 {
     return c->live != NULL && !c->is_serving && c->is_last &&
            c->call.kind == &mortise_call_check &&
@@ -839,7 +845,7 @@ static bool is_last_of_output(const struct mortise_ongoing *c)
 }
 
 /* Does the guardrail accept the value unchanged? */
-static bool is_value_accepted(const struct mortise_ongoing *c)
+static bool is_value_accepted(const struct mortise_plugin_call *c)
 {
     return c->status == MORTISE_S_OK &&
            (!c->violation || c->node->on_violation == MORTISE_VIOLATION_WARN);
@@ -847,15 +853,16 @@ static bool is_value_accepted(const struct mortise_ongoing *c)
 
 static void call_ended(struct mortise_task *t)
 {
-    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, ended);
+    struct mortise_plugin_call *c =
+        MORTISE_CONTAINER_OF(t, struct mortise_plugin_call, ended);
 
     end_ongoing_call(c);
-    if (c->unsaid > 0 && c->live != NULL)
-        mortise_watch_miss(c->live, c->unsaid);
+    if (c->n_unreported_missed > 0 && c->live != NULL)
+        mortise_watch_add_missed(c->live, c->n_unreported_missed);
     if (c->live != NULL)
         mortise_stream_end(c);
     if (is_last_of_output(c))
-        mortise_stream_judged(c, is_value_accepted(c));
+        mortise_stream_handle_verdict(c, is_value_accepted(c));
     if (c->idle_over && c->status != MORTISE_S_OK)
         set_idle_error(c);
     if (c->is_serving)
@@ -871,28 +878,29 @@ static void call_ended(struct mortise_task *t)
 }
 
 /* End a call before it reached its plugin, with this error. */
-static void end_with_error(struct mortise_ongoing *c, int32_t status,
+static void end_with_error(struct mortise_plugin_call *c, int32_t status,
                            const char *code, const char *error_class,
                            const char *message)
 {
     set_call_error(c, status, code, error_class, message);
-    mortise_ready(c->m, &c->ended);
+    mortise_task_make_ready(c->m, &c->ended);
 }
 
 /* ---- start a call -------------------------------------------------------- */
 
-static void arm_idle_timer(struct mortise_ongoing *c)
+static void arm_idle_timer(struct mortise_plugin_call *c)
 {
     uint64_t ms = c->lane->idle_ms;
 
     if (ms != 0 && !c->lane->given_up)
-        mortise_timer_arm(&c->m->timers, &c->idle, mortise_mono_after(ms));
+        mortise_timer_arm(&c->m->timers, &c->idle, mortise_mono_ns_after(ms));
 }
 
 /* [worker] */
 static void run_on_worker(struct mortise_task *j)
 {
-    struct mortise_ongoing *c = MORTISE_OF(j, struct mortise_ongoing, job);
+    struct mortise_plugin_call *c =
+        MORTISE_CONTAINER_OF(j, struct mortise_plugin_call, job);
     struct mortise_lane *l = c->lane;
     struct mortise_err err;
 
@@ -903,7 +911,7 @@ static void run_on_worker(struct mortise_task *j)
     unref_call(c);
 }
 
-static void start_call(struct mortise_ongoing *c)
+static void start_call(struct mortise_plugin_call *c)
 {
     struct mortise_lane *l = c->lane;
     struct mortise_err err;
@@ -999,7 +1007,7 @@ static size_t get_call_text_size(const struct mortise_live *live,
 }
 
 /* Fill in the plugin's view of the call; it is ours until the call is freed. */
-static void fill_plugin_call(struct mortise_ongoing *c,
+static void fill_plugin_call(struct mortise_plugin_call *c,
                              const struct mortise_run_call *rc, char *body,
                              size_t room)
 {
@@ -1017,7 +1025,7 @@ static void fill_plugin_call(struct mortise_ongoing *c,
     c->whose = (struct mortise_visit_execution){to->tenant, to->run_id, c->path,
                                                 to->is_unstored};
     c->node = rc->node;
-    c->is_aside = mortise_call_is_aside(rc->kind);
+    c->is_aside = mortise_call_is_check_or_helper(rc->kind);
     c->is_within_held = rc->is_within_held;
     c->is_held = rc->is_held;
     c->is_last = rc->is_last;
@@ -1027,7 +1035,7 @@ static void fill_plugin_call(struct mortise_ongoing *c,
     to->stage = rc->kind == MORTISE_RUN_CHECK ? get_guard_stage(rc) : 0;
     to->flags = rc->is_held ? MORTISE_REQUEST_HELD : 0;
     to->deadline_ns =
-        rc->timeout_ms != 0 ? mortise_mono_after(rc->timeout_ms) : 0;
+        rc->timeout_ms != 0 ? mortise_mono_ns_after(rc->timeout_ms) : 0;
     to->body = c->body;
     to->body_size = strlen(c->body);
 }
@@ -1040,14 +1048,13 @@ static void retry_call(struct mortise_timer *t);
 
 /* A call for a run, or (NULL) without one.  Takes the body (NULL: out of
  * memory) with its allocated size. */
-static struct mortise_ongoing *call_new(struct mortise *m,
-                                        struct mortise_live *live,
-                                        const struct mortise_run_call *rc,
-                                        const struct mortise_call_kind *kind,
-                                        char *body, size_t room)
+static struct mortise_plugin_call *
+call_new(struct mortise *m, struct mortise_live *live,
+         const struct mortise_run_call *rc,
+         const struct mortise_call_kind *kind, char *body, size_t room)
 {
     size_t n = get_call_text_size(live, rc);
-    struct mortise_ongoing *c =
+    struct mortise_plugin_call *c =
         body != NULL ? mortise_zalloc(m->mem, sizeof *c + n) : NULL;
 
     if (c == NULL) {
@@ -1062,7 +1069,7 @@ static struct mortise_ongoing *call_new(struct mortise *m,
     c->m = m;
     c->live = live;
     c->call.kind = kind;
-    c->state = MORTISE_CALL_WAITING;
+    c->state = MORTISE_CALL_QUEUED;
     c->quiesce.fire = on_quiesce_timer;
     c->idle.fire = on_idle_timer;
     c->due.fire = on_overdue_timer;
@@ -1076,14 +1083,15 @@ static struct mortise_ongoing *call_new(struct mortise *m,
 }
 
 /* The same with the body in a buffer, which is empty afterwards. */
-static struct mortise_ongoing *
+static struct mortise_plugin_call *
 call_new_from_buf(struct mortise *m, struct mortise_live *live,
                   const struct mortise_run_call *rc,
                   const struct mortise_call_kind *kind,
                   struct mortise_buf *body)
 {
     char *text = mortise_buf_cstr(body);
-    struct mortise_ongoing *c = call_new(m, live, rc, kind, text, body->cap);
+    struct mortise_plugin_call *c =
+        call_new(m, live, rc, kind, text, body->cap);
 
     if (text != NULL)
         mortise_buf_init(body, m->mem);
@@ -1117,7 +1125,7 @@ static void start_background_call(struct mortise_lane *l)
 {
     struct mortise_run_call rc = {.attempt = 1, .visit = 1};
     char *body = mortise_strdup(l->m->mem, "{}");
-    struct mortise_ongoing *c =
+    struct mortise_plugin_call *c =
         call_new(l->m, NULL, &rc, &mortise_call_background, body, sizeof "{}");
     struct mortise_err err;
 
@@ -1134,7 +1142,7 @@ static void start_background_call(struct mortise_lane *l)
 
 /* The plugin did not start.  If create() reported a transient failure, or
  * memory ran out, the call fails the same way, so that it can be retried. */
-static void end_unstarted_call(struct mortise_ongoing *c,
+static void end_unstarted_call(struct mortise_plugin_call *c,
                                const struct mortise_create_failure *f,
                                const struct mortise_err *why)
 {
@@ -1151,36 +1159,36 @@ static void end_unstarted_call(struct mortise_ongoing *c,
 }
 
 /* If the run was not checked as a whole, each call is checked. */
-static int check_may_call(struct mortise_ongoing *c, const char *name,
+static int check_may_call(struct mortise_plugin_call *c, const char *name,
                           enum mortise_kind kind, struct mortise_err *why)
 {
     const char *as;
 
     if (c->live == NULL || c->live->checked)
         return MORTISE_OK;
-    return mortise_live_may_call(
+    return mortise_live_check_call(
         c->live, get_plugin_behind(c->m, name, kind, &as),
         kind == MORTISE_KIND_EXECUTOR ? c->call.operation : NULL, why);
 }
 
 /* Put the call into the lane of its plugin, which is started if necessary. */
-static void queue_call(struct mortise_ongoing *c, const char *name)
+static void queue_call(struct mortise_plugin_call *c, const char *name)
 {
     struct mortise *m = c->m;
     enum mortise_kind kind = c->call.kind->kind;
     const struct mortise_visit_execution *before =
-        mortise_inside_set_execution(&c->whose);
+        mortise_visit_set_execution(&c->whose);
     struct mortise_err why;
     struct start s;
     int rv = check_may_call(c, name, kind, &why);
 
     if (rv != MORTISE_OK) {
-        mortise_inside_set_execution(before);
+        mortise_visit_set_execution(before);
         end_with_error(c, MORTISE_S_DENIED, "plugin", "permanent", why.msg);
         return;
     }
     rv = lane_get(m, name, kind, &s, &why);
-    mortise_inside_set_execution(before);
+    mortise_visit_set_execution(before);
     if (rv == MORTISE_ELIMIT &&
         (c->wanted != NULL ||
          (c->wanted = mortise_strdup(c->mem, name)) != NULL)) {
@@ -1214,7 +1222,8 @@ static void queue_call(struct mortise_ongoing *c, const char *name)
 
 static void retry_call(struct mortise_timer *t)
 {
-    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, again);
+    struct mortise_plugin_call *c =
+        MORTISE_CONTAINER_OF(t, struct mortise_plugin_call, again);
 
     if (c->lane == NULL) {
         queue_call(c, c->wanted);
@@ -1227,27 +1236,27 @@ static void retry_call(struct mortise_timer *t)
 int mortise_calls_begin(struct mortise_live *live, struct mortise_run_call *rc,
                         struct mortise_err *err)
 {
-    char *body = mortise_json_text(live->m->mem, rc->body);
-    struct mortise_ongoing *c =
+    char *body = mortise_json_to_text(live->m->mem, rc->body);
+    struct mortise_plugin_call *c =
         call_new(live->m, live, rc, kinds[rc->kind], body,
                  body != NULL ? strlen(body) + 1 : 0);
 
     if (c == NULL)
         return mortise_nomem(err);
     add_ongoing_call(c);
-    if (mortise_begin_of(rc->kind) != NULL)
-        mortise_begin_of(rc->kind)(c, rc);
+    if (mortise_begin_find(rc->kind) != NULL)
+        mortise_begin_find(rc->kind)(c, rc);
     else if (!mortise_script_call(c, rc, mortise_host_call_ask))
         queue_call(c, rc->plugin);
     return MORTISE_OK;
 }
 
 /* Report the result of the call to `h`. */
-static void set_call_hearer(struct mortise_ongoing *c,
+static void set_call_hearer(struct mortise_plugin_call *c,
                             struct mortise_result_receiver *h)
 {
     c->is_serving = true;
-    c->hearer = h;
+    c->result_receiver = h;
     h->call = c;
 }
 
@@ -1258,7 +1267,7 @@ int mortise_calls_serve_runless(struct mortise *m,
                                 struct mortise_err *err)
 {
     struct mortise_run_call rc = {.attempt = 1, .visit = 1};
-    struct mortise_ongoing *c = call_new_from_buf(m, NULL, &rc, kind, body);
+    struct mortise_plugin_call *c = call_new_from_buf(m, NULL, &rc, kind, body);
 
     if (c == NULL)
         return mortise_nomem(err);
@@ -1269,8 +1278,8 @@ int mortise_calls_serve_runless(struct mortise *m,
 }
 
 /* A call that serves another; takes the body.  NULL: out of memory. */
-static struct mortise_ongoing *
-start_serving_call(const struct mortise_ongoing *by,
+static struct mortise_plugin_call *
+start_serving_call(const struct mortise_plugin_call *by,
                    const struct mortise_call_kind *kind,
                    struct mortise_buf *body, uint64_t may_take_ms)
 {
@@ -1280,7 +1289,7 @@ start_serving_call(const struct mortise_ongoing *by,
                                   .is_held = by->is_held,
                                   .attempt = by->call.attempt,
                                   .visit = by->call.visit};
-    struct mortise_ongoing *c;
+    struct mortise_plugin_call *c;
 
     snprintf(rc.path, sizeof rc.path, "%s", by->path);
     c = call_new_from_buf(by->m, by->live, &rc, kind, body);
@@ -1292,7 +1301,7 @@ start_serving_call(const struct mortise_ongoing *by,
     c->may_take_ms = may_take_ms;
     if (may_take_ms > 0)
         mortise_timer_arm(&by->m->timers, &c->due,
-                          mortise_mono_after(may_take_ms + SAYS_SO_MS));
+                          mortise_mono_ns_after(may_take_ms + SAYS_SO_MS));
     return c;
 }
 
@@ -1301,7 +1310,7 @@ int mortise_calls_serve(struct mortise_asked *a,
                         struct mortise_buf *body, uint64_t may_take_ms,
                         struct mortise_err *err)
 {
-    struct mortise_ongoing *c =
+    struct mortise_plugin_call *c =
         start_serving_call(a->call, kind, body, may_take_ms);
 
     if (c == NULL)
@@ -1312,13 +1321,14 @@ int mortise_calls_serve(struct mortise_asked *a,
     return MORTISE_OK;
 }
 
-int mortise_calls_serve_part(struct mortise_ongoing *by,
+int mortise_calls_serve_part(struct mortise_plugin_call *by,
                              struct mortise_result_receiver *h,
                              const struct mortise_call_kind *kind,
                              const char *name, struct mortise_buf *body,
                              uint64_t may_take_ms, struct mortise_err *err)
 {
-    struct mortise_ongoing *c = start_serving_call(by, kind, body, may_take_ms);
+    struct mortise_plugin_call *c =
+        start_serving_call(by, kind, body, may_take_ms);
 
     if (c == NULL)
         return mortise_nomem(err);
@@ -1330,7 +1340,7 @@ int mortise_calls_serve_part(struct mortise_ongoing *by,
 /* ---- cancel -------------------------------------------------------------- */
 
 /* The plugin did not return. */
-static void give_up_call(struct mortise_ongoing *c)
+static void give_up_call(struct mortise_plugin_call *c)
 {
     struct mortise_live *live = c->live;
     struct mortise *m = c->m;
@@ -1347,7 +1357,7 @@ static void give_up_call(struct mortise_ongoing *c)
                 l->plugin, why, c->path, c->run_id);
     mortise_plugins_quarantine(m->plugins, l->plugin, why);
     l->given_up = true;
-    mortise_pool_give_up(m->pool, &c->job);
+    mortise_pool_abandon(m->pool, &c->job);
     end_ongoing_call(c);
     if (c->is_serving) {
         set_call_error(c, MORTISE_S_TIMEOUT, "timeout.unresponsive", "timeout",
@@ -1360,16 +1370,16 @@ static void give_up_call(struct mortise_ongoing *c)
     unref_call(c);
 }
 
-static void cancel_in_plugin(struct mortise_ongoing *c)
+static void cancel_in_plugin(struct mortise_plugin_call *c)
 {
     struct mortise *m = c->m;
-    uint64_t again = mortise_mono_after(ASK_AGAIN_MS);
+    uint64_t again = mortise_mono_ns_after(ASK_AGAIN_MS);
     bool heard;
 
     mortise_host_call_cancel(c);
-    mortise_inside_set_execution(&c->whose);
+    mortise_visit_set_execution(&c->whose);
     heard = mortise_instance_cancel(c->lane->instance, c->id);
-    mortise_inside_set_execution(NULL);
+    mortise_visit_set_execution(NULL);
 
     mortise_timer_arm(&m->timers, &c->quiesce,
                       heard || again > c->give_up_ns ? c->give_up_ns : again);
@@ -1377,7 +1387,8 @@ static void cancel_in_plugin(struct mortise_ongoing *c)
 
 static void on_quiesce_timer(struct mortise_timer *t)
 {
-    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, quiesce);
+    struct mortise_plugin_call *c =
+        MORTISE_CONTAINER_OF(t, struct mortise_plugin_call, quiesce);
     struct mortise_usage said = {0};
 
     if (mortise_mono_ns() < c->give_up_ns) {
@@ -1390,7 +1401,7 @@ static void on_quiesce_timer(struct mortise_timer *t)
     } /* otherwise it has just ended, and its task is queued */
 }
 
-static void cancel_call(struct mortise_ongoing *c)
+static void cancel_call(struct mortise_plugin_call *c)
 {
     struct mortise_lane *l = c->lane;
 
@@ -1413,13 +1424,13 @@ static void cancel_call(struct mortise_ongoing *c)
         return;
     }
     mortise_timer_disarm(&l->m->timers, &c->idle);
-    if (c->state == MORTISE_CALL_WAITING) {
+    if (c->state == MORTISE_CALL_QUEUED) {
         mortise_tasks_remove(&l->waiting, &c->turn);
     } else if (l->threading == MORTISE_THREAD_BLOCKING &&
-               mortise_pool_take_back(l->m->pool, &c->job)) {
+               mortise_pool_withdraw(l->m->pool, &c->job)) {
         unref_call(c); /* the worker's reference */
     } else {
-        c->give_up_ns = mortise_mono_after(l->m->quiesce_ms);
+        c->give_up_ns = mortise_mono_ns_after(l->m->quiesce_ms);
         cancel_in_plugin(c);
         return;
     }
@@ -1429,7 +1440,7 @@ static void cancel_call(struct mortise_ongoing *c)
 
 void mortise_calls_stop_serving(struct mortise_asked *a)
 {
-    struct mortise_ongoing *c = a->data;
+    struct mortise_plugin_call *c = a->data;
 
     if (c == NULL)
         return;
@@ -1440,18 +1451,19 @@ void mortise_calls_stop_serving(struct mortise_asked *a)
 
 void mortise_calls_stop_part(struct mortise_result_receiver *h)
 {
-    struct mortise_ongoing *c = h->call;
+    struct mortise_plugin_call *c = h->call;
 
     if (c == NULL)
         return;
     h->call = NULL;
-    c->hearer = NULL;
+    c->result_receiver = NULL;
     cancel_call(c);
 }
 
 static void on_idle_timer(struct mortise_timer *t)
 {
-    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, idle);
+    struct mortise_plugin_call *c =
+        MORTISE_CONTAINER_OF(t, struct mortise_plugin_call, idle);
 
     if (!mortise_instance_is_idle(c->lane->instance, c->id)) {
         arm_idle_timer(c);
@@ -1463,18 +1475,18 @@ static void on_idle_timer(struct mortise_timer *t)
 
 static void on_overdue_timer(struct mortise_timer *t)
 {
-    cancel_call(MORTISE_OF(t, struct mortise_ongoing, due));
+    cancel_call(MORTISE_CONTAINER_OF(t, struct mortise_plugin_call, due));
 }
 
 void mortise_calls_cancel(struct mortise_live *live, uint64_t run_call)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_find(&live->m->run_calls,
                                 hash_run_call(live, run_call));
          e != NULL; e = mortise_table_find_next(e)) {
-        struct mortise_ongoing *c =
-            MORTISE_OF(e, struct mortise_ongoing, by_run);
+        struct mortise_plugin_call *c =
+            MORTISE_CONTAINER_OF(e, struct mortise_plugin_call, by_run);
 
         if (c->live == live && c->run_call == run_call) {
             cancel_call(c);
@@ -1485,22 +1497,24 @@ void mortise_calls_cancel(struct mortise_live *live, uint64_t run_call)
 
 void mortise_calls_cancel_background(struct mortise *m)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_first(&m->lanes); e != NULL;
          e = mortise_table_next(&m->lanes, e)) {
-        struct mortise_lane *l = MORTISE_OF(e, struct mortise_lane, entry);
+        struct mortise_lane *l =
+            MORTISE_CONTAINER_OF(e, struct mortise_lane, entry);
 
         if (l->background != NULL)
             cancel_call(l->background);
     }
-    for (struct mortise_ongoing *c = m->runless; c != NULL; c = c->next)
+    for (struct mortise_plugin_call *c = m->calls_without_run; c != NULL;
+         c = c->next)
         cancel_call(c);
 }
 
 void mortise_calls_cancel_all(struct mortise_live *live)
 {
-    struct mortise_ongoing *c;
+    struct mortise_plugin_call *c;
 
     for (c = live->calls; c != NULL; c = c->next)
         cancel_call(c);
@@ -1552,30 +1566,30 @@ static struct message *message_new(struct mortise *m, uint64_t call,
 static uint64_t take_missed_events(struct mortise *m, uint64_t call,
                                    uint64_t more)
 {
-    struct mortise_ongoing *c;
+    struct mortise_plugin_call *c;
     uint64_t n = 0;
 
     pthread_mutex_lock(&m->calls_lock);
     c = find_call_locked(m, call);
     if (c != NULL && more > 0) {
-        c->unsaid += more;
+        c->n_unreported_missed += more;
     } else if (c != NULL) {
-        n = c->unsaid;
-        c->unsaid = 0;
+        n = c->n_unreported_missed;
+        c->n_unreported_missed = 0;
     }
     pthread_mutex_unlock(&m->calls_lock);
     return n;
 }
 
 /* Publish an event with the data in the member `what`. */
-static void publish_call_event(struct mortise_ongoing *c, const char *type,
+static void publish_call_event(struct mortise_plugin_call *c, const char *type,
                                const char *what, json_t *data)
 {
     struct mortise_live *live = c->live;
     char at[MORTISE_TIME_TEXT];
     json_t *event;
 
-    mortise_time_text(at, mortise_now_ms());
+    mortise_time_format(at, mortise_now_ms());
     event = json_pack("{s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:O}",
                       "ephemeral", 1, "run", live->id, "tenant", live->tenant,
                       "at", at, "type", type, "node", c->node->id, "path",
@@ -1583,12 +1597,12 @@ static void publish_call_event(struct mortise_ongoing *c, const char *type,
     if (event != NULL)
         mortise_watch_publish(live, event);
     else
-        mortise_watch_miss(live, 1);
+        mortise_watch_add_missed(live, 1);
     json_decref(event);
 }
 
 /* Is the call being replayed, so that its events were sent before? */
-static bool is_call_replaying(const struct mortise_ongoing *c)
+static bool is_call_replaying(const struct mortise_plugin_call *c)
 {
     return !c->is_serving && !c->live->lost &&
            mortise_run_is_replaying(c->live->run, c->run_call);
@@ -1605,7 +1619,7 @@ static bool is_text_event(const char *type)
 
 /* The emitted text or object; NULL: it is invalid, or memory ran out (counted
  * in *missed). */
-static json_t *parse_event_message(const struct mortise_ongoing *c,
+static json_t *parse_event_message(const struct mortise_plugin_call *c,
                                    const struct message *msg, uint64_t *missed)
 {
     struct mortise_secret_store *secrets = msg->m->secret_store;
@@ -1613,11 +1627,11 @@ static json_t *parse_event_message(const struct mortise_ongoing *c,
     int rv;
 
     if (is_text_event(msg->type))
-        return mortise_secret_store_masked(secrets,
-                                           json_stringn(msg->text, msg->n));
+        return mortise_secret_store_mask_json(secrets,
+                                              json_stringn(msg->text, msg->n));
     rv = mortise_json_parse(&data, msg->text, msg->n, NULL);
     if (rv == MORTISE_OK && json_is_object(data))
-        data = mortise_secret_store_masked(secrets, data);
+        data = mortise_secret_store_mask_json(secrets, data);
     else if (rv != MORTISE_ENOMEM) {
         mortise_json_clear_ref(&data);
         mortise_log(msg->m, MORTISE_LOG_WARN,
@@ -1646,16 +1660,17 @@ static int start_stream_check(struct mortise_result_receiver *h,
                               uint64_t may_take_ms, struct mortise_err *err)
 {
     struct mortise *m = live->m;
-    char *body = mortise_json_text(m->mem, rc->body);
-    struct mortise_ongoing *c = call_new(m, live, rc, &mortise_call_check, body,
-                                         body != NULL ? strlen(body) + 1 : 0);
+    char *body = mortise_json_to_text(m->mem, rc->body);
+    struct mortise_plugin_call *c =
+        call_new(m, live, rc, &mortise_call_check, body,
+                 body != NULL ? strlen(body) + 1 : 0);
 
     if (c == NULL)
         return mortise_nomem(err);
     set_call_hearer(c, h);
     add_ongoing_call(c);
     c->may_take_ms = may_take_ms;
-    mortise_timer_arm(&m->timers, &c->due, mortise_mono_after(may_take_ms));
+    mortise_timer_arm(&m->timers, &c->due, mortise_mono_ns_after(may_take_ms));
     queue_call(c, rc->plugin);
     return MORTISE_OK;
 }
@@ -1665,7 +1680,7 @@ static void publish_stream_event(struct mortise_live *live, json_t *event)
     if (event != NULL)
         mortise_watch_publish(live, event);
     else
-        mortise_watch_miss(live, 1);
+        mortise_watch_add_missed(live, 1);
 }
 
 static const struct mortise_stream_ops stream_ops = {
@@ -1673,12 +1688,12 @@ static const struct mortise_stream_ops stream_ops = {
 
 static void deliver_event_message(struct mortise_task *t)
 {
-    struct message *msg = MORTISE_OF(t, struct message, task);
-    struct mortise_ongoing *c = mortise_call_find(msg->m, msg->call);
+    struct message *msg = MORTISE_CONTAINER_OF(t, struct message, task);
+    struct mortise_plugin_call *c = mortise_call_find(msg->m, msg->call);
     uint64_t missed = msg->missed;
     const char *type = msg->type;
     json_t *data = NULL;
-    bool held = c != NULL && is_text_event(type) && mortise_stream_holds(c);
+    bool held = c != NULL && is_text_event(type) && mortise_stream_must_hold(c);
 
     if (c != NULL && (c->live == NULL || is_call_replaying(c) ||
                       (c->live->topic == NULL && !held)))
@@ -1687,9 +1702,9 @@ static void deliver_event_message(struct mortise_task *t)
         data = parse_event_message(c, msg, &missed);
     message_free(msg); /* its queue space is needed for the event */
     if (c != NULL && missed > 0)
-        mortise_watch_miss(c->live, missed);
+        mortise_watch_add_missed(c->live, missed);
     if (c != NULL && held)
-        mortise_stream_put(c, type, missed > 0 ? NULL : data, &stream_ops);
+        mortise_stream_add_text(c, type, missed > 0 ? NULL : data, &stream_ops);
     else if (data != NULL)
         publish_call_event(c, type, is_text_event(type) ? "text" : "data",
                            data);
@@ -1728,22 +1743,23 @@ static void on_plugin_delta(void *ud, uint64_t call, bool reasoning,
  * its asks. */
 static void cancel_starved_call(struct mortise_task *t)
 {
-    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, starved);
+    struct mortise_plugin_call *c =
+        MORTISE_CONTAINER_OF(t, struct mortise_plugin_call, starved);
 
     if (c->state == MORTISE_CALL_CALLED)
         cancel_call(c);
     unref_call(c);
 }
 
-void mortise_call_starve(struct mortise *m, uint64_t call)
+void mortise_call_cancel_starved(struct mortise *m, uint64_t call)
 {
-    struct mortise_ongoing *c;
+    struct mortise_plugin_call *c;
     bool first = false;
 
     pthread_mutex_lock(&m->calls_lock);
     c = find_call_locked(m, call);
-    if (c != NULL && !c->is_starved) {
-        first = c->is_starved = true;
+    if (c != NULL && !c->out_of_memory_posted) {
+        first = c->out_of_memory_posted = true;
         atomic_fetch_add(&c->refs, 1);
     }
     pthread_mutex_unlock(&m->calls_lock);
@@ -1758,7 +1774,7 @@ static void on_plugin_log(void *ud, int level, const char *plugin,
     mortise_log(ud, level, "plugin '%s': %s", plugin, text);
 }
 
-void mortise_calls_ops(struct mortise *m, struct mortise_instance_ops *ops)
+void mortise_calls_init_ops(struct mortise *m, struct mortise_instance_ops *ops)
 {
     *ops = (struct mortise_instance_ops){.ud = m,
                                          .done = on_call_done,
@@ -1782,12 +1798,13 @@ int mortise_calls_open(struct mortise *m)
 
 void mortise_calls_close(struct mortise *m)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     assert(m->n_calls == 0 && m->n_background == 0); /* engine.c waited */
     while ((e = mortise_table_first(&m->lanes)) != NULL) {
         mortise_table_remove(&m->lanes, e);
-        mortise_release(m->mem, MORTISE_OF(e, struct mortise_lane, entry),
+        mortise_release(m->mem,
+                        MORTISE_CONTAINER_OF(e, struct mortise_lane, entry),
                         sizeof(struct mortise_lane));
     }
     mortise_table_finish(&m->lanes);

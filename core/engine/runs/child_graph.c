@@ -72,8 +72,9 @@ static bool copy_graph_keys(json_t *to, const struct mortise_yaml *from,
     for (size_t i = 0; ok && i < n; i++) {
         const struct mortise_yaml *one = mortise_yaml_get(from, keys[i]);
 
-        ok = one == NULL || json_object_set_new(
-                                to, keys[i], mortise_yaml_json(one, true)) == 0;
+        ok = one == NULL ||
+             json_object_set_new(to, keys[i],
+                                 mortise_yaml_to_json(one, true)) == 0;
     }
     return ok;
 }
@@ -172,10 +173,10 @@ static int compile_child_graph(struct mortise_live *live, const char *path,
     return rv;
 }
 
-int mortise_child_graph(struct mortise_live *live,
-                        const struct mortise_node *at, const char *name,
-                        const json_t *task, struct mortise_graph **out,
-                        struct mortise_err *err)
+int mortise_child_make_graph(struct mortise_live *live,
+                             const struct mortise_node *at, const char *name,
+                             const json_t *task, struct mortise_graph **out,
+                             struct mortise_err *err)
 {
     const struct mortise_graph *g = find_enclosing_graph(live->graph, at);
     json_t *graph =
@@ -187,7 +188,7 @@ int mortise_child_graph(struct mortise_live *live,
     mortise_buf_init(&text, live->m->mem);
     mortise_buf_init(&path, live->m->mem);
     mortise_buf_printf(&path, "%s#%s", live->graph->sources[0].path, at->id);
-    rv = graph != NULL ? mortise_json_canonical(&text, graph)
+    rv = graph != NULL ? mortise_json_write_canonical(&text, graph)
                        : mortise_nomem(err);
     json_decref(graph);
     if (rv == MORTISE_OK && (mortise_buf_cstr(&path) == NULL || text.failed))

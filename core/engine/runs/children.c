@@ -50,7 +50,7 @@ struct look {
     char parent[MORTISE_NAME_MAX + 1]; /* of the handle, as `id` */
     char id[MORTISE_SPAWN_ID];
     struct mortise_read read;
-    struct mortise_stored stored;
+    struct mortise_stored_read stored;
     struct mortise_order order;
     struct mortise_run_command command;
     /* Copied from the handle. */
@@ -70,7 +70,7 @@ static struct look *new_child_look(struct mortise *m, const char *tenant,
     if (l == NULL) {
         mortise_log(m, MORTISE_LOG_WARN,
                     "run %s: out of memory for checking its children", run);
-        mortise_news_missed(m);
+        mortise_news_schedule_retry(m);
         return NULL;
     }
     l->m = m;
@@ -83,7 +83,7 @@ static void free_child_look(struct look *l)
 {
     if (l->live != NULL) {
         l->live->pending--;
-        mortise_live_touch(l->live);
+        mortise_live_queue_check(l->live);
     }
     json_decref(l->end);
     mortise_release(l->m->mem, l, sizeof *l);
@@ -110,7 +110,7 @@ static json_t *make_handle_end(const struct mortise_spawn *s)
     json_t *result = NULL;
 
     if (s->result != NULL &&
-        mortise_json_read(&result, s->result, s->result_size, NULL) !=
+        mortise_json_parse_written(&result, s->result, s->result_size, NULL) !=
             MORTISE_OK)
         return NULL;
     return json_pack("{s:s, s:s*, s:o*}", "status",
@@ -130,7 +130,7 @@ static int copy_handle_record(void *ud, const char *tenant, const char *parent,
     /* `parent` and `id` may point into the look itself */
     memmove(l->parent, parent, strlen(parent) + 1);
     memmove(l->id, id, strlen(id) + 1);
-    l->over = mortise_spawn_is_over(s);
+    l->over = mortise_spawn_has_ended(s);
     l->native = s->native;
     l->detached = s->detached;
     strcpy(l->child, s->child);
@@ -147,7 +147,7 @@ static void release_waiting_call(struct look *l)
 {
     char handle[MORTISE_SPAWN_HANDLE_MAX];
 
-    mortise_spawns_handle(handle, l->parent, l->id);
+    mortise_spawns_print_handle(handle, l->parent, l->id);
     if (!l->live->lost)
         mortise_host_call_release(l->live, handle);
 }
@@ -158,7 +158,7 @@ static void feed_child_end(struct look *l)
     struct mortise_input in = {.kind = MORTISE_IN_CHILD,
                                .u.child = {.handle = handle, .end = l->end}};
 
-    mortise_spawns_handle(handle, l->parent, l->id);
+    mortise_spawns_print_handle(handle, l->parent, l->id);
     if (!l->live->lost)
         mortise_live_feed(l->live, &in);
 }
@@ -171,10 +171,10 @@ static bool is_child_recoverable(const struct mortise_head_copy *head)
 static void child_load_done(struct mortise_order *o,
                             const struct mortise_err *err)
 {
-    struct look *l = MORTISE_OF(o, struct look, order);
+    struct look *l = MORTISE_CONTAINER_OF(o, struct look, order);
 
     (void)err; /* the parent waits even if the child cannot continue */
-    if (!mortise_live_is_at_work(l->m, l->tenant, l->child))
+    if (!mortise_live_is_in_memory(l->m, l->tenant, l->child))
         release_waiting_call(l);
     free_child_look(l);
 }
@@ -182,19 +182,19 @@ static void child_load_done(struct mortise_order *o,
 static void awaited_handle_read(struct mortise_read *r, int rv,
                                 const struct mortise_err *err)
 {
-    struct look *l = MORTISE_OF(r, struct look, read);
+    struct look *l = MORTISE_CONTAINER_OF(r, struct look, read);
 
     (void)err;
     if (rv == MORTISE_OK && l->over && !l->starved) {
         feed_child_end(l);
     } else if (rv == MORTISE_OK && l->native && !l->over &&
-               !mortise_live_is_at_work(l->m, l->tenant, l->child)) {
+               !mortise_live_is_in_memory(l->m, l->tenant, l->child)) {
         l->order = (struct mortise_order){.wants = is_child_recoverable,
                                           .done = child_load_done};
         mortise_live_recover(l->m, l->tenant, l->child, &l->order);
         return;
     } else if (rv == MORTISE_ENOMEM || l->starved) {
-        mortise_news_missed(l->m);
+        mortise_news_schedule_retry(l->m);
     } else if (rv != MORTISE_OK || !l->native) {
         release_waiting_call(l);
     }
@@ -214,7 +214,7 @@ static void add_awaited_look(void *ud, const char *handle)
     struct mortise_live *live = all->live;
     struct look *l = new_child_look(live->m, live->tenant, live->id);
 
-    if (l != NULL && mortise_spawns_parse(handle, l->parent, l->id)) {
+    if (l != NULL && mortise_spawns_parse_handle(handle, l->parent, l->id)) {
         l->live = live;
         live->pending++;
         l->next = all->first;
@@ -231,7 +231,7 @@ static void look_at_awaited(struct mortise_live *live)
 
     if (live->lost)
         return;
-    mortise_run_awaited(live->run, add_awaited_look, &all);
+    mortise_run_for_each_awaited(live->run, add_awaited_look, &all);
     while ((l = all.first) != NULL) {
         all.first = l->next;
         read_for_look(l, MORTISE_READ_SPAWN, l->parent, copy_handle_record,
@@ -254,7 +254,7 @@ static bool may_wait_for_child(const struct mortise_head_copy *head)
 static void parent_load_done(struct mortise_order *o,
                              const struct mortise_err *err)
 {
-    struct look *l = MORTISE_OF(o, struct look, order);
+    struct look *l = MORTISE_CONTAINER_OF(o, struct look, order);
 
     if (err->code != MORTISE_OK)
         mortise_log(l->m, MORTISE_LOG_WARN,
@@ -275,8 +275,8 @@ static void look_at_parent(struct mortise *m, const char *tenant,
         return;
     }
     /* a run that is being loaded looks later */
-    if (mortise_live_is_here(m, tenant, parent) ||
-        mortise_engine_ready(m, NULL) != MORTISE_OK)
+    if (mortise_live_is_loaded_or_loading(m, tenant, parent) ||
+        mortise_engine_check_ready(m, NULL) != MORTISE_OK)
         return;
     l = new_child_look(m, tenant, parent);
     if (l == NULL)
@@ -291,7 +291,7 @@ static void look_at_parent(struct mortise *m, const char *tenant,
 static void child_cancel_done(struct mortise_order *o,
                               const struct mortise_err *err)
 {
-    struct look *l = MORTISE_OF(o, struct look, order);
+    struct look *l = MORTISE_CONTAINER_OF(o, struct look, order);
 
     /* ESTATE: the child has ended meanwhile. */
     if (err->code != MORTISE_OK && err->code != MORTISE_ESTATE)
@@ -313,7 +313,7 @@ static void cancel_child(struct look *l, const char *reason)
                                       .n = 1,
                                       .actor = l->m->actor,
                                       .done = child_cancel_done};
-    mortise_live_command(l->m, l->tenant, l->run, &l->order);
+    mortise_live_send_order(l->m, l->tenant, l->run, &l->order);
 }
 
 /* Collect all children first, then cancel them. */
@@ -347,7 +347,7 @@ static bool is_execution_left(const struct mortise_live *live,
                               const char *execution)
 {
     return !live->lost &&
-           mortise_run_has_left(live->run, execution, live->written);
+           mortise_run_has_abandoned(live->run, execution, live->written);
 }
 
 static void keep_live_for_look(struct look *l, struct mortise_live *live)
@@ -360,13 +360,13 @@ static int add_linked_child(void *ud, const char *tenant, const char *parent,
                             const char *id, const struct mortise_spawn *s)
 {
     struct look *by = ud;
-    struct ending *e = MORTISE_OF(by, struct ending, look);
+    struct ending *e = MORTISE_CONTAINER_OF(by, struct ending, look);
     struct look *l;
 
     (void)tenant;
     (void)parent;
     (void)id;
-    if ((mortise_spawn_is_over(s) && !covers_ended_children(e->which)) ||
+    if ((mortise_spawn_has_ended(s) && !covers_ended_children(e->which)) ||
         !s->native || s->detached || s->state == MORTISE_SPAWN_PENDING ||
         strlen(s->child) > MORTISE_NAME_MAX ||
         (!covers_ended_run(e->which) &&
@@ -375,7 +375,7 @@ static int add_linked_child(void *ud, const char *tenant, const char *parent,
     l = new_child_look(by->m, by->tenant, s->child);
     if (l == NULL)
         return 0;
-    l->over = mortise_spawn_is_over(s);
+    l->over = mortise_spawn_has_ended(s);
     if (by->live != NULL)
         keep_live_for_look(l, by->live); /* until the child is cancelled */
     l->next = e->first;
@@ -390,8 +390,8 @@ static void cancel_linked(struct mortise *m, const char *tenant,
 static void linked_children_read(struct mortise_read *r, int rv,
                                  const struct mortise_err *err)
 {
-    struct look *by = MORTISE_OF(r, struct look, read);
-    struct ending *e = MORTISE_OF(by, struct ending, look);
+    struct look *by = MORTISE_CONTAINER_OF(r, struct look, read);
+    struct ending *e = MORTISE_CONTAINER_OF(by, struct ending, look);
     struct mortise *m = by->m;
     struct look *l;
 
@@ -402,7 +402,8 @@ static void linked_children_read(struct mortise_read *r, int rv,
                     by->run, err->msg);
     while ((l = e->first) != NULL) {
         e->first = l->next;
-        if (rv != MORTISE_OK || mortise_engine_ready(m, NULL) != MORTISE_OK) {
+        if (rv != MORTISE_OK ||
+            mortise_engine_check_ready(m, NULL) != MORTISE_OK) {
             free_child_look(l); /* when the child is loaded, it looks itself */
         } else if (l->over) {
             cancel_linked(m, l->tenant, l->run, l->live, OF_ENDED_DEEP);
@@ -414,7 +415,7 @@ static void linked_children_read(struct mortise_read *r, int rv,
     }
     if (by->live != NULL) {
         by->live->pending--;
-        mortise_live_touch(by->live);
+        mortise_live_queue_check(by->live);
     }
     mortise_release(m->mem, e, sizeof *e);
 }
@@ -426,7 +427,7 @@ static void cancel_linked(struct mortise *m, const char *tenant,
     struct ending *e = mortise_zalloc(m->mem, sizeof *e);
 
     if (e == NULL) {
-        mortise_news_missed(m);
+        mortise_news_schedule_retry(m);
         return;
     }
     e->which = which;
@@ -448,7 +449,7 @@ static void cancel_left_children(struct mortise_live *live, enum which which)
 static void own_handle_read(struct mortise_read *r, int rv,
                             const struct mortise_err *err)
 {
-    struct look *l = MORTISE_OF(r, struct look, read);
+    struct look *l = MORTISE_CONTAINER_OF(r, struct look, read);
 
     (void)err;
     if (rv == MORTISE_OK)
@@ -473,30 +474,30 @@ static void handle_run_end(struct mortise *m, const char *tenant,
 static void end_parent_look(struct look *l, const char *reason)
 {
     mortise_stored_finish(&l->stored);
-    if (reason != NULL && mortise_engine_ready(l->m, NULL) == MORTISE_OK)
+    if (reason != NULL && mortise_engine_check_ready(l->m, NULL) == MORTISE_OK)
         cancel_child(l, reason);
     else
         free_child_look(l);
 }
 
-static void parent_replayed(struct mortise_stored *s, int rv,
+static void parent_replayed(struct mortise_stored_read *s, int rv,
                             const struct mortise_err *err)
 {
-    struct look *l = MORTISE_OF(s, struct look, stored);
+    struct look *l = MORTISE_CONTAINER_OF(s, struct look, stored);
 
     (void)err;
     if (rv == MORTISE_ENOMEM)
-        mortise_news_missed(l->m);
-    end_parent_look(l, rv == MORTISE_OK && mortise_run_has_left(
+        mortise_news_schedule_retry(l->m);
+    end_parent_look(l, rv == MORTISE_OK && mortise_run_has_abandoned(
                                                s->run, l->execution, UINT64_MAX)
                            ? maker_left
                            : NULL);
 }
 
-static void parent_head_read(struct mortise_stored *s, int rv,
+static void parent_head_read(struct mortise_stored_read *s, int rv,
                              const struct mortise_err *err)
 {
-    struct look *l = MORTISE_OF(s, struct look, stored);
+    struct look *l = MORTISE_CONTAINER_OF(s, struct look, stored);
     const struct mortise_live *parent;
 
     (void)err;
@@ -510,7 +511,7 @@ static void parent_head_read(struct mortise_stored *s, int rv,
         end_parent_look(l, is_execution_left(parent, l->execution) ? maker_left
                                                                    : NULL);
     else if (rv == MORTISE_OK)
-        mortise_stored_rest(s, parent_replayed);
+        mortise_stored_read_run(s, parent_replayed);
     else
         end_parent_look(l, NULL);
 }
@@ -518,14 +519,14 @@ static void parent_head_read(struct mortise_stored *s, int rv,
 static void child_handle_read(struct mortise_read *r, int rv,
                               const struct mortise_err *err)
 {
-    struct look *l = MORTISE_OF(r, struct look, read);
+    struct look *l = MORTISE_CONTAINER_OF(r, struct look, read);
 
     (void)err;
     if (rv == MORTISE_OK && !l->over && l->native && !l->detached &&
         strlen(l->child) <= MORTISE_NAME_MAX) {
         strcpy(l->run, l->child);
-        mortise_stored_head(l->m, &l->stored, l->tenant, l->parent,
-                            parent_head_read);
+        mortise_stored_read_head(l->m, &l->stored, l->tenant, l->parent,
+                                 parent_head_read);
     } else {
         free_child_look(l);
     }
@@ -538,7 +539,7 @@ static void check_parent_of(struct mortise *m, const char *tenant,
 {
     struct look *l = new_child_look(m, tenant, "");
 
-    if (l != NULL && mortise_spawns_parse(handle, l->parent, l->id))
+    if (l != NULL && mortise_spawns_parse_handle(handle, l->parent, l->id))
         read_for_look(l, MORTISE_READ_SPAWN, l->parent, copy_handle_record,
                       child_handle_read);
     else if (l != NULL)
@@ -547,7 +548,8 @@ static void check_parent_of(struct mortise *m, const char *tenant,
 
 static void handle_run_loaded(struct mortise_live *live)
 {
-    const char *by = live->lost ? NULL : mortise_run_spawned_by(live->run);
+    const char *by =
+        live->lost ? NULL : mortise_run_get_spawn_handle(live->run);
 
     if (by != NULL)
         check_parent_of(live->m, live->tenant, by);
@@ -562,14 +564,15 @@ static void handle_child_idle(struct mortise *m, const char *tenant,
     char parent[MORTISE_NAME_MAX + 1], id[MORTISE_SPAWN_ID];
     struct mortise_live *waits;
 
-    if (!mortise_spawns_parse(handle, parent, id))
+    if (!mortise_spawns_parse_handle(handle, parent, id))
         return;
     waits = mortise_live_find(m, tenant, parent);
     if (waits == NULL)
         return;
     if (!waits->lost)
         mortise_host_call_release(waits, handle);
-    mortise_live_touch(waits); /* it may have stayed in memory only for that
+    mortise_live_queue_check(
+        waits); /* it may have stayed in memory only for that
                                   child */
 }
 
@@ -596,19 +599,19 @@ static void handle_news(struct mortise *m, const struct mortise_news *n)
     case MORTISE_NEWS_BEGAN:
         check_parent_of(m, n->tenant, n->name);
         break;
-    case MORTISE_NEWS_RESTS:
+    case MORTISE_NEWS_STOPPED:
         handle_child_idle(m, n->tenant, n->name);
         break;
     }
     if (n->live != NULL) {
         n->live->pending--;
-        mortise_live_touch(n->live);
+        mortise_live_queue_check(n->live);
     }
 }
 
 static void handle_all_news(struct mortise_task *t)
 {
-    struct mortise *m = MORTISE_OF(t, struct mortise, news_task);
+    struct mortise *m = MORTISE_CONTAINER_OF(t, struct mortise, news_task);
     struct mortise_news *n;
 
     m->news_queued = false;
@@ -621,14 +624,15 @@ static void handle_all_news(struct mortise_task *t)
 /* (5) */
 static void queue_loaded_news(struct mortise_timer *t)
 {
-    struct mortise *m = MORTISE_OF(t, struct mortise, news_again);
-    struct mortise_hashed *e;
+    struct mortise *m = MORTISE_CONTAINER_OF(t, struct mortise, news_again);
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_first(&m->lives); e != NULL;
          e = mortise_table_next(&m->lives, e))
-        if (!MORTISE_OF(e, struct mortise_live, entry)->lost)
-            mortise_news_of(MORTISE_OF(e, struct mortise_live, entry),
-                            MORTISE_NEWS_LOADED);
+        if (!MORTISE_CONTAINER_OF(e, struct mortise_live, entry)->lost)
+            mortise_news_add_for_run(
+                MORTISE_CONTAINER_OF(e, struct mortise_live, entry),
+                MORTISE_NEWS_LOADED);
 }
 
 void mortise_children_open(struct mortise *m)

@@ -9,9 +9,9 @@
  * leaf: one gmi node that takes its instructions from the run's input.  `task`
  * is {result_schema?, message_schema?, seed?}.  MORTISE_ECHECK: the generated
  * graph is not valid; the message has the findings. */
-int mortise_child_graph(struct mortise_live *live,
-                        const struct mortise_node *at, const char *name,
-                        const json_t *task, struct mortise_graph **out,
-                        struct mortise_err *err);
+int mortise_child_make_graph(struct mortise_live *live,
+                             const struct mortise_node *at, const char *name,
+                             const json_t *task, struct mortise_graph **out,
+                             struct mortise_err *err);
 
 #endif

@@ -37,7 +37,7 @@ enum {
 };
 
 /* A commit in flight, from its action to its answer. */
-struct mortise_flight {
+struct mortise_commit_flight {
     struct mortise_commit commit;
     struct mortise *m;
     struct mortise_live *live; /* NULL: the barrier, or a commit without a
@@ -53,28 +53,31 @@ struct mortise_flight {
     int failed;  /* the result of the whole batch; m->write_why has the
                     message */
     bool leaves; /* its run may leave children behind (core/run/flow/left.c) */
-    struct mortise_tree_flight tree; /* its change of the tree's budget */
+    struct mortise_tree_commit_flight
+        tree; /* its change of the tree's budget */
 };
 
-static struct mortise_flight *get_flight(struct mortise_commit *c)
+static struct mortise_commit_flight *get_flight(struct mortise_commit *c)
 {
-    return MORTISE_OF(c, struct mortise_flight, commit);
+    return MORTISE_CONTAINER_OF(c, struct mortise_commit_flight, commit);
 }
 
 /* Report the result to the owners of the handle changes, and free the
  * commit. */
-static void flight_free(struct mortise *m, struct mortise_flight *f, int result)
+static void flight_free(struct mortise *m, struct mortise_commit_flight *f,
+                        int result)
 {
     for (size_t i = 0; i < f->commit.n_spawns; i++) {
-        struct mortise_spawn_put *p = mortise_spawn_put_of(f->commit.spawns[i]);
+        struct mortise_spawn_put *p =
+            mortise_spawn_put_from_change(f->commit.spawns[i]);
 
-        if (result == MORTISE_OK && mortise_spawn_is_over(&p->change.now))
-            mortise_news_put(m, MORTISE_NEWS_SETTLED, f->commit.tenant,
+        if (result == MORTISE_OK && mortise_spawn_has_ended(&p->change.now))
+            mortise_news_add(m, MORTISE_NEWS_SETTLED, f->commit.tenant,
                              p->change.parent);
         p->flying = false;
         p->landed(p, result);
     }
-    mortise_tree_landed(f->live, &f->tree, &f->commit.spend, result);
+    mortise_tree_end_flight(f->live, &f->tree, &f->commit.spend, result);
     mortise_release(m->mem, f->spawns, f->cap_spawns * sizeof *f->spawns);
     mortise_arena_finish(&f->arena);
     mortise_release(m->mem, f->entries, f->room);
@@ -84,11 +87,11 @@ static void flight_free(struct mortise *m, struct mortise_flight *f, int result)
 /* ---- conversion of a run's commit ---------------------------------------- */
 
 /* The text of a value; NULL: it is longer than `max`, or out of memory. */
-static const char *make_value_text(struct mortise_flight *f,
+static const char *make_value_text(struct mortise_commit_flight *f,
                                    const json_t *value, size_t max,
                                    size_t *size)
 {
-    char *text = mortise_json_text(f->m->mem, value), *copy = NULL;
+    char *text = mortise_json_to_text(f->m->mem, value), *copy = NULL;
 
     *size = text != NULL ? strlen(text) : 0;
     if (text != NULL && *size <= max)
@@ -97,7 +100,7 @@ static const char *make_value_text(struct mortise_flight *f,
     return copy;
 }
 
-static bool copy_pending(struct mortise_flight *f,
+static bool copy_pending(struct mortise_commit_flight *f,
                          const struct mortise_pending **out,
                          const struct mortise_run_open *from, size_t n)
 {
@@ -119,7 +122,7 @@ static bool copy_pending(struct mortise_flight *f,
     return list != NULL;
 }
 
-static bool copy_kvs(struct mortise_flight *f,
+static bool copy_kvs(struct mortise_commit_flight *f,
                      const struct mortise_run_kv *from, size_t n)
 {
     struct mortise_kv *list = mortise_arena_alloc(&f->arena, n * sizeof *list);
@@ -141,15 +144,15 @@ static bool copy_kvs(struct mortise_flight *f,
 }
 
 /* Skips large values: they cost more to store than they are likely to save. */
-static bool copy_cached(struct mortise_flight *f,
+static bool copy_cached(struct mortise_commit_flight *f,
                         const struct mortise_run_cached *from, size_t n)
 {
-    struct mortise_cached *list =
+    struct mortise_cached_result *list =
         mortise_arena_alloc(&f->arena, n * sizeof *list);
 
     f->commit.cached = list;
     for (size_t i = 0; list != NULL && i < n; i++) {
-        struct mortise_cached *to = &list[f->commit.n_cached];
+        struct mortise_cached_result *to = &list[f->commit.n_cached];
 
         to->value =
             make_value_text(f, from[i].value, CACHED_MAX, &to->value_size);
@@ -162,7 +165,7 @@ static bool copy_cached(struct mortise_flight *f,
 }
 
 /* Take the changes of spawn handles; their owners wait for the commit. */
-static void take_spawn_changes(struct mortise_flight *f,
+static void take_spawn_changes(struct mortise_commit_flight *f,
                                struct mortise_run_commit *c)
 {
     f->spawns = c->spawns;
@@ -172,7 +175,7 @@ static void take_spawn_changes(struct mortise_flight *f,
     c->spawns = NULL; /* taken */
     c->n_spawns = c->cap_spawns = 0;
     for (size_t i = 0; i < f->commit.n_spawns; i++)
-        mortise_spawn_put_of(f->spawns[i])->flying = true;
+        mortise_spawn_put_from_change(f->spawns[i])->flying = true;
 }
 
 /* The status of an ended run for the handle of which it is the child. */
@@ -192,7 +195,7 @@ static enum mortise_spawn_status get_spawn_end_status(int status)
 
 /* The result of an ended child for its handle.  A result that is too long is
  * replaced by an error; the run itself has the whole result. */
-static bool copy_end_result(struct mortise_flight *f)
+static bool copy_end_result(struct mortise_commit_flight *f)
 {
     struct mortise_live *live = f->live;
     struct mortise_err err;
@@ -201,18 +204,20 @@ static bool copy_end_result(struct mortise_flight *f)
     bool ok;
 
     if (!mortise_run_has_ended((int)f->commit.head.status) ||
-        mortise_run_spawned_by(live->run) == NULL)
+        mortise_run_get_spawn_handle(live->run) == NULL)
         return true;
-    ok = mortise_run_end_result(live->run, &result, &err) == MORTISE_OK;
+    ok = mortise_run_get_end_result(live->run, &result, &err) == MORTISE_OK;
     if (ok && result != NULL &&
-        mortise_spawns_result(f->m, result, &text, &err) == MORTISE_EINVAL) {
+        mortise_spawns_encode_result(f->m, result, &text, &err) ==
+            MORTISE_EINVAL) {
         json_decref(result);
         result = json_pack("{s:{s:s, s:s}}", "error", "code", "too_large",
                            "message", err.msg);
         ok = result != NULL;
     }
     if (ok && result != NULL && text == NULL)
-        ok = mortise_spawns_result(f->m, result, &text, &err) == MORTISE_OK;
+        ok = mortise_spawns_encode_result(f->m, result, &text, &err) ==
+             MORTISE_OK;
     if (ok && text != NULL) {
         f->commit.end_result = mortise_arena_strdup(&f->arena, text);
         f->commit.end_result_size = strlen(text);
@@ -231,7 +236,7 @@ static bool is_commit_lazy(const struct mortise *m,
 }
 
 /* Convert a run's commit to the store's.  False: out of memory. */
-static bool convert_run_commit(struct mortise_flight *f,
+static bool convert_run_commit(struct mortise_commit_flight *f,
                                struct mortise_run_commit *c)
 {
     struct mortise_live *live = f->live;
@@ -275,7 +280,7 @@ static bool convert_run_commit(struct mortise_flight *f,
     memcpy(to->checkpoint.graph, g->digest, MORTISE_DIGEST);
     memcpy(to->head.graph, g->digest, MORTISE_DIGEST);
     take_spawn_changes(f, c);
-    if (!mortise_tree_take(live, c, &f->tree, &f->arena, &to->spend))
+    if (!mortise_tree_begin_flight(live, c, &f->tree, &f->arena, &to->spend))
         return false;
     if (brings_graph) {
         to->graph = g->sources;
@@ -296,8 +301,8 @@ static void flight_landed(struct mortise_task *t);
 static bool has_batch_room(struct mortise *m)
 {
     for (size_t n = m->n_batch; n < m->n_batch + 2; n++) {
-        struct mortise_commit **grown =
-            mortise_grow(m->mem, m->batch, n, &m->cap_batch, sizeof *grown);
+        struct mortise_commit **grown = mortise_array_grow(
+            m->mem, m->batch, n, &m->cap_batch, sizeof *grown);
 
         if (grown == NULL)
             return false;
@@ -312,14 +317,15 @@ static void arm_sync_timer(struct mortise *m)
     const struct mortise_deployment *d = m->settings.deployment;
 
     if (d->durability == MORTISE_BATCH && !m->sync.armed)
-        mortise_timer_arm(&m->timers, &m->sync, mortise_mono_after(d->max_ms));
+        mortise_timer_arm(&m->timers, &m->sync,
+                          mortise_mono_ns_after(d->max_ms));
 }
 
 int mortise_commits_take(struct mortise_live *live,
                          struct mortise_run_commit *c, struct mortise_err *err)
 {
     struct mortise *m = live->m;
-    struct mortise_flight *f =
+    struct mortise_commit_flight *f =
         has_batch_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
 
     if (f == NULL)
@@ -343,7 +349,7 @@ int mortise_commits_take_spawn(struct mortise *m, const char *tenant,
                                struct mortise_spawn_put *p,
                                struct mortise_err *err)
 {
-    struct mortise_flight *f =
+    struct mortise_commit_flight *f =
         has_batch_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
 
     if (f == NULL)
@@ -359,13 +365,13 @@ int mortise_commits_take_spawn(struct mortise *m, const char *tenant,
     return MORTISE_OK;
 }
 
-void mortise_commits_forget(struct mortise_live *live)
+void mortise_commits_drop_unflushed(struct mortise_live *live)
 {
     struct mortise *m = live->m;
     size_t kept = 0;
 
     for (size_t i = 0; i < m->n_batch; i++) {
-        struct mortise_flight *f = get_flight(m->batch[i]);
+        struct mortise_commit_flight *f = get_flight(m->batch[i]);
 
         /* `live` is NULL for the barrier and for commits without a run */
         if (f->live != live) {
@@ -380,13 +386,13 @@ void mortise_commits_forget(struct mortise_live *live)
 
 /* ---- errors ------------------------------------------------------------- */
 
-void mortise_commits_failed(struct mortise *m, int result,
-                            const struct mortise_err *why)
+void mortise_commits_handle_failure(struct mortise *m, int result,
+                                    const struct mortise_err *why)
 {
-    if (m->state != MORTISE_ENGINE_UP)
+    if (m->state != MORTISE_ENGINE_RUNNING)
         return;
     m->state = MORTISE_ENGINE_FAILING;
-    m->trouble_untold = true;
+    m->trouble_unreported = true;
     if (result == MORTISE_ENOSPC)
         mortise_fail(&m->trouble, result,
                      "the disk of the store %s is full: free some space, then "
@@ -398,7 +404,7 @@ void mortise_commits_failed(struct mortise *m, int result,
                      "dropped and can be resumed from the data on disk",
                      m->settings.store, why->msg);
     mortise_log(m, MORTISE_LOG_ERROR, "%s", m->trouble.msg);
-    mortise_live_lose_all(m, &m->trouble);
+    mortise_live_discard_all(m, &m->trouble);
     mortise_watch_fail_all(m, &m->trouble);
 }
 
@@ -409,14 +415,14 @@ void mortise_commits_reopen(struct mortise *m)
     mortise_writer_reset(m->writer);
     m->write_why.code = MORTISE_OK;
     if (mortise_store_reopen(m->store, &err) == MORTISE_OK) {
-        m->state = MORTISE_ENGINE_UP;
+        m->state = MORTISE_ENGINE_RUNNING;
         mortise_log(m, MORTISE_LOG_WARN, "the store %s is open again",
                     m->settings.store);
-        mortise_watch_reopened(m);
+        mortise_watch_handle_reopened(m);
         return;
     }
     m->state = MORTISE_ENGINE_BROKEN;
-    m->trouble_untold = true;
+    m->trouble_unreported = true;
     mortise_err_prefix(&m->trouble, m->trouble.code,
                        "the store cannot be reopened (%s) after this error",
                        err.msg);
@@ -425,42 +431,42 @@ void mortise_commits_reopen(struct mortise *m)
 
 /* ---- the barrier -------------------------------------------------------- */
 
-void mortise_commits_sync(struct mortise *m)
+void mortise_commits_request_sync(struct mortise *m)
 {
     if (m->barrier == NULL) /* every commit is synced */
         return;
-    m->sync_again = m->barrier_flies;
-    if (m->barrier_flies) /* the barrier in flight may be too early for the
+    m->sync_again = m->barrier_in_flight;
+    if (m->barrier_in_flight) /* the barrier in flight may be too early for the
                              commits that need it now */
         return;
-    m->barrier_flies = true;
+    m->barrier_in_flight = true;
     /* has_batch_room() reserved its entry */
     m->batch[m->n_batch++] = &m->barrier->commit;
 }
 
 static void barrier_landed(struct mortise *m)
 {
-    m->barrier_flies = false;
+    m->barrier_in_flight = false;
     if (m->sync_again)
-        mortise_commits_sync(m);
+        mortise_commits_request_sync(m);
 }
 
 /* Memory ran out for handing it over. */
 static void retry_barrier(struct mortise *m)
 {
-    m->barrier_flies = false;
+    m->barrier_in_flight = false;
     mortise_timer_disarm(&m->timers, &m->sync);
-    mortise_timer_arm(&m->timers, &m->sync, mortise_mono_after(AGAIN_MS));
+    mortise_timer_arm(&m->timers, &m->sync, mortise_mono_ns_after(AGAIN_MS));
 }
 
 static void on_sync_timer(struct mortise_timer *t)
 {
-    mortise_commits_sync(MORTISE_OF(t, struct mortise, sync));
+    mortise_commits_request_sync(MORTISE_CONTAINER_OF(t, struct mortise, sync));
 }
 
 int mortise_commits_open(struct mortise *m, struct mortise_err *err)
 {
-    struct mortise_flight *f;
+    struct mortise_commit_flight *f;
 
     m->sync.fire = on_sync_timer;
     if (m->settings.deployment->durability == MORTISE_SYNC)
@@ -474,7 +480,7 @@ int mortise_commits_open(struct mortise *m, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-void mortise_commits_finish(struct mortise *m)
+void mortise_commits_sync_all(struct mortise *m)
 {
     struct mortise_commit *barrier;
     struct mortise_err err;
@@ -486,7 +492,7 @@ void mortise_commits_finish(struct mortise *m)
     barrier = &m->barrier->commit;
     mortise_writer_reset(m->writer); /* the store thread has surely given its
                                         last answer */
-    if (mortise_writer_inline(m->writer, &barrier, 1, &result, &err) &&
+    if (mortise_writer_write_inline(m->writer, &barrier, 1, &result, &err) &&
         result != MORTISE_OK)
         mortise_log(m, MORTISE_LOG_ERROR,
                     "a power failure may still undo the latest commits: %s",
@@ -502,7 +508,7 @@ void mortise_commits_close(struct mortise *m)
 
 /* ---- answers ------------------------------------------------------------ */
 
-static void lose_refused_run(struct mortise_flight *f, int result)
+static void lose_refused_run(struct mortise_commit_flight *f, int result)
 {
     struct mortise_err why;
 
@@ -519,29 +525,29 @@ static void lose_refused_run(struct mortise_flight *f, int result)
                      "another command changed run %s first, so this command "
                      "changed nothing; look at the run, then decide again",
                      f->commit.run);
-    mortise_live_lose(f->live, &why);
+    mortise_live_discard(f->live, &why);
 }
 
-void mortise_commits_leave(struct mortise_live *live)
+void mortise_commits_detach_run(struct mortise_live *live)
 {
-    if (live->at_unsynced == NULL)
+    if (live->link_to_unsynced == NULL)
         return;
-    *live->at_unsynced = live->next_unsynced;
+    *live->link_to_unsynced = live->next_unsynced;
     if (live->next_unsynced != NULL)
-        live->next_unsynced->at_unsynced = live->at_unsynced;
-    live->at_unsynced = NULL;
+        live->next_unsynced->link_to_unsynced = live->link_to_unsynced;
+    live->link_to_unsynced = NULL;
 }
 
 static void add_unsynced_run(struct mortise_live *live)
 {
     struct mortise *m = live->m;
 
-    if (live->at_unsynced != NULL)
+    if (live->link_to_unsynced != NULL)
         return;
     live->next_unsynced = m->unsynced;
     if (m->unsynced != NULL)
-        m->unsynced->at_unsynced = &live->next_unsynced;
-    live->at_unsynced = &m->unsynced;
+        m->unsynced->link_to_unsynced = &live->next_unsynced;
+    live->link_to_unsynced = &m->unsynced;
     m->unsynced = live;
 }
 
@@ -551,8 +557,8 @@ static void handle_all_synced(struct mortise *m)
     struct mortise_live *live;
 
     while ((live = m->unsynced) != NULL) {
-        mortise_commits_leave(live);
-        mortise_live_landed(live, live->written, live->written);
+        mortise_commits_detach_run(live);
+        mortise_live_set_written(live, live->written, live->written);
     }
 }
 
@@ -561,13 +567,13 @@ static void handle_run_landed(struct mortise_live *live,
 {
     uint64_t seq = c->checkpoint.seq;
 
-    mortise_live_landed(live, seq, c->synced ? seq : live->synced);
+    mortise_live_set_written(live, seq, c->synced ? seq : live->synced);
     if (!c->synced)
         add_unsynced_run(live);
 }
 
-static void answer_run_commit(struct mortise *m, struct mortise_flight *f,
-                              int result)
+static void answer_run_commit(struct mortise *m,
+                              struct mortise_commit_flight *f, int result)
 {
     struct mortise_live *live = f->live;
 
@@ -576,39 +582,40 @@ static void answer_run_commit(struct mortise *m, struct mortise_flight *f,
         mortise_script_commit(m, f->commit.checkpoint.seq, true);
         for (size_t i = 0; i < f->commit.n_opens; i++)
             if (f->commit.opens[i].deadline_ms != 0)
-                mortise_deadlines_note(m, f->commit.opens[i].deadline_ms);
+                mortise_deadlines_add(m, f->commit.opens[i].deadline_ms);
         handle_run_landed(live, &f->commit);
         if (mortise_run_has_ended((int)f->commit.head.status))
-            mortise_news_put(m, MORTISE_NEWS_ENDED, live->tenant, live->id);
+            mortise_news_add(m, MORTISE_NEWS_ENDED, live->tenant, live->id);
         else if (f->leaves)
-            mortise_news_of(live, MORTISE_NEWS_LEFT);
+            mortise_news_add_for_run(live, MORTISE_NEWS_LEFT);
     } else if (!live->lost) {
         lose_refused_run(f, result);
     }
-    mortise_live_touch(live);
+    mortise_live_queue_check(live);
     flight_free(m, f, result);
 }
 
 /* The whole batch failed. */
-static void fail_flight(struct mortise *m, struct mortise_flight *f)
+static void fail_flight(struct mortise *m, struct mortise_commit_flight *f)
 {
     int result = f->failed;
 
     if (f->live != NULL) {
         f->live->flying--;
-        mortise_live_touch(f->live);
+        mortise_live_queue_check(f->live);
     }
     if (f != m->barrier)
         flight_free(m, f, result);
-    mortise_commits_failed(m, result, &m->write_why);
+    mortise_commits_handle_failure(m, result, &m->write_why);
 }
 
 static void flight_landed(struct mortise_task *t)
 {
-    struct mortise_flight *f = MORTISE_OF(t, struct mortise_flight, landed);
+    struct mortise_commit_flight *f =
+        MORTISE_CONTAINER_OF(t, struct mortise_commit_flight, landed);
     struct mortise *m = f->m;
 
-    m->n_flying--;
+    m->n_commits_in_flight--;
     if (f == m->barrier)
         barrier_landed(m);
     if (f->failed == MORTISE_OK && f->commit.synced)
@@ -621,7 +628,7 @@ static void flight_landed(struct mortise_task *t)
         flight_free(m, f, f->commit.result);
 }
 
-void mortise_commits_landed(struct mortise *m)
+void mortise_commits_handle_answers(struct mortise *m)
 {
     struct mortise_task *t;
 
@@ -629,9 +636,10 @@ void mortise_commits_landed(struct mortise *m)
         t->run(t);
 }
 
-void mortise_commits_written(void *ud, struct mortise_commit *const *commits,
-                             size_t n, int result,
-                             const struct mortise_err *err)
+void mortise_commits_post_answers(void *ud,
+                                  struct mortise_commit *const *commits,
+                                  size_t n, int result,
+                                  const struct mortise_err *err)
 {
     struct mortise *m = ud;
     struct mortise_tasks landed_now = {NULL, NULL};
@@ -639,13 +647,13 @@ void mortise_commits_written(void *ud, struct mortise_commit *const *commits,
     if (result != MORTISE_OK && m->write_why.code == MORTISE_OK)
         m->write_why = *err;
     for (size_t i = 0; i < n; i++) {
-        struct mortise_flight *f = get_flight(commits[i]);
+        struct mortise_commit_flight *f = get_flight(commits[i]);
 
         f->failed = result;
         mortise_tasks_put(&landed_now, &f->landed);
     }
     /* All at once, so that the commits that follow form one batch again. */
-    mortise_task_queue_bring(&m->task_queue, &landed_now, true);
+    mortise_task_queue_put_all(&m->task_queue, &landed_now, true);
 }
 
 /* ---- hand over ----------------------------------------------------------- */
@@ -655,7 +663,7 @@ void mortise_commits_written(void *ud, struct mortise_commit *const *commits,
 static bool is_single_run_active(const struct mortise *m)
 {
     return m->script != NULL ||
-           (m->lives.n == 1 && m->n_calls == 0 && m->n_flying == 0);
+           (m->lives.n == 1 && m->n_calls == 0 && m->n_commits_in_flight == 0);
 }
 
 /* Write the batch here; false: the store thread is busy. */
@@ -665,19 +673,19 @@ static bool write_batch_inline(struct mortise *m)
     size_t n = m->n_batch;
     int result;
 
-    if (!mortise_writer_inline(m->writer, m->batch, n, &result, &err))
+    if (!mortise_writer_write_inline(m->writer, m->batch, n, &result, &err))
         return false;
     m->n_batch = 0; /* the answers may add new commits to the array */
     if (result != MORTISE_OK)
         m->write_why = err;
     for (size_t i = 0; i < n; i++) {
-        struct mortise_flight *f = get_flight(m->batch[i]);
+        struct mortise_commit_flight *f = get_flight(m->batch[i]);
 
         f->failed = result;
-        m->n_flying++;
+        m->n_commits_in_flight++;
         mortise_tasks_put(&m->landed, &f->landed);
     }
-    mortise_commits_landed(m);
+    mortise_commits_handle_answers(m);
     return true;
 }
 
@@ -686,7 +694,7 @@ static void give_up_batch(struct mortise *m, size_t n,
                           const struct mortise_err *why)
 {
     for (size_t i = 0; i < n; i++) {
-        struct mortise_flight *f = get_flight(m->batch[i]);
+        struct mortise_commit_flight *f = get_flight(m->batch[i]);
 
         if (f == m->barrier) {
             retry_barrier(m);
@@ -694,7 +702,7 @@ static void give_up_batch(struct mortise *m, size_t n,
         }
         if (f->live != NULL) {
             f->live->flying--;
-            mortise_live_lose(f->live, why);
+            mortise_live_discard(f->live, why);
         }
         flight_free(m, f, why->code);
     }
@@ -711,7 +719,7 @@ void mortise_commits_flush(struct mortise *m)
         return;
     m->n_batch = 0; /* or losing a run would search the batch */
     if (mortise_writer_submit(m->writer, m->batch, n, &err) == MORTISE_OK)
-        m->n_flying += n;
+        m->n_commits_in_flight += n;
     else
         give_up_batch(m, n, &err);
 }

@@ -5,7 +5,7 @@
 #include "core/engine/runs/discover.h"
 #include "core/engine/runs/script.h"
 
-void mortise_consult_discovery(struct mortise_ongoing *c,
+void mortise_consult_discovery(struct mortise_plugin_call *c,
                                const struct mortise_run_call *rc)
 {
     if (!mortise_script_call(c, rc, NULL))

@@ -22,15 +22,15 @@
 enum { LOOK_MS = 20000, NOBODY = 512 /* bytes of the message */ };
 
 struct asked_plugin { /* one plugin that is asked */
-    struct mortise_result_receiver hearer;
-    struct mortise_looking *of;
+    struct mortise_result_receiver result_receiver;
+    struct mortise_discovery_search *of;
     const struct mortise_discoverer *who;
     json_t *list; /* its results; NULL: none yet, or it failed */
     json_t *failed;
 };
 
-struct mortise_looking {
-    struct mortise_waiting waiting;
+struct mortise_discovery_search {
+    struct mortise_call_replacement waiting;
     struct mortise *m;
     json_t *request;
     mortise_discovery_done_fn *done;
@@ -41,7 +41,7 @@ struct mortise_looking {
     struct asked_plugin of[];
 };
 
-static void free_discovery(struct mortise_looking *l)
+static void free_discovery(struct mortise_discovery_search *l)
 {
     for (size_t i = 0; i < l->n; i++) {
         json_decref(l->of[i].list);
@@ -52,18 +52,19 @@ static void free_discovery(struct mortise_looking *l)
 }
 
 /* No plugin answered: use the message of the first. */
-static void format_no_answer(const struct mortise_looking *l,
+static void format_no_answer(const struct mortise_discovery_search *l,
                              char words[NOBODY])
 {
     const json_t *first = l->of[0].failed;
 
     snprintf(words, NOBODY, "no discovery plugin answered: %s: %.400s",
-             mortise_json_text_of(first, "plugin"),
-             mortise_json_text_of(first, "message"));
+             mortise_json_get_text(first, "plugin"),
+             mortise_json_get_text(first, "message"));
 }
 
 /* {results, failed?}; NULL: out of memory. */
-static json_t *make_found_answer(const struct mortise_looking *l, bool *nobody)
+static json_t *make_found_answer(const struct mortise_discovery_search *l,
+                                 bool *nobody)
 {
     json_t *lists[MORTISE_DISCOVERERS_MAX], *failed = json_array(), *results;
     int rv = failed != NULL ? 0 : -1;
@@ -75,13 +76,13 @@ static json_t *make_found_answer(const struct mortise_looking *l, bool *nobody)
         if (rv == 0 && l->of[i].failed != NULL)
             rv = json_array_append(failed, l->of[i].failed);
     }
-    results = rv == 0 ? mortise_found_fuse(l->request, lists, l->n) : NULL;
+    results = rv == 0 ? mortise_found_merge(l->request, lists, l->n) : NULL;
     if (json_array_size(failed) == 0)
         mortise_json_clear_ref(&failed);
     return json_pack("{s:o, s:o*}", "results", results, "failed", failed);
 }
 
-static void end_discovery_if_over(struct mortise_looking *l)
+static void end_discovery_if_over(struct mortise_discovery_search *l)
 {
     mortise_discovery_done_fn *done = l->done;
     void *ud = l->ud;
@@ -109,15 +110,16 @@ static void set_discovery_failed(struct asked_plugin *o, const char *code,
                 o->who->plugin, told);
     o->failed = json_pack("{s:s, s:s, s:o}", "plugin", o->who->plugin, "code",
                           code[0] != '\0' ? code : "failed", "message",
-                          mortise_json_strn(told, strlen(told)));
+                          mortise_json_make_string(told, strlen(told)));
     o->of->nomem |= o->failed == NULL;
 }
 
 static void on_discovery_answer(struct mortise_result_receiver *h,
-                                const struct mortise_host_call_served *how)
+                                const struct mortise_host_call_result *how)
 {
-    struct asked_plugin *o = MORTISE_OF(h, struct asked_plugin, hearer);
-    struct mortise_looking *l = o->of;
+    struct asked_plugin *o =
+        MORTISE_CONTAINER_OF(h, struct asked_plugin, result_receiver);
+    struct mortise_discovery_search *l = o->of;
     struct mortise_err why;
     int rv;
 
@@ -133,9 +135,9 @@ static void on_discovery_answer(struct mortise_result_receiver *h,
     end_discovery_if_over(l);
 }
 
-static void ask_discovery_plugin(struct mortise_looking *l,
+static void ask_discovery_plugin(struct mortise_discovery_search *l,
                                  struct asked_plugin *o,
-                                 struct mortise_ongoing *by)
+                                 struct mortise_plugin_call *by)
 {
     const struct mortise_discoverer *d = o->who;
     struct mortise_buf text;
@@ -145,10 +147,10 @@ static void ask_discovery_plugin(struct mortise_looking *l,
     mortise_buf_init(&text, l->m->mem);
     rv = mortise_json_write(&text, l->request);
     if (rv == MORTISE_OK)
-        rv = mortise_calls_serve_part(by, &o->hearer, &mortise_call_discover,
-                                      d->instance[0] != '\0' ? d->instance
-                                                             : d->plugin,
-                                      &text, LOOK_MS, &err);
+        rv = mortise_calls_serve_part(
+            by, &o->result_receiver, &mortise_call_discover,
+            d->instance[0] != '\0' ? d->instance : d->plugin, &text, LOOK_MS,
+            &err);
     mortise_buf_finish(&text);
     if (rv == MORTISE_OK)
         return;
@@ -156,14 +158,13 @@ static void ask_discovery_plugin(struct mortise_looking *l,
     l->out--;
 }
 
-struct mortise_looking *mortise_discovery_start(struct mortise_ongoing *by,
-                                                json_t *request,
-                                                mortise_discovery_done_fn *done,
-                                                void *ud)
+struct mortise_discovery_search *
+mortise_discovery_start(struct mortise_plugin_call *by, json_t *request,
+                        mortise_discovery_done_fn *done, void *ud)
 {
     const struct mortise_discoverers *all =
         &by->m->settings.deployment->discovery;
-    struct mortise_looking *l =
+    struct mortise_discovery_search *l =
         mortise_zalloc(by->m->mem, sizeof *l + all->n * sizeof l->of[0]);
     bool over;
 
@@ -178,10 +179,10 @@ struct mortise_looking *mortise_discovery_start(struct mortise_ongoing *by,
     l->n = l->out = all->n;
     l->asking = true;
     for (size_t i = 0; i < all->n; i++) {
-        l->of[i] =
-            (struct asked_plugin){.hearer = {.hear = on_discovery_answer},
-                                  .of = l,
-                                  .who = &all->list[i]};
+        l->of[i] = (struct asked_plugin){
+            .result_receiver = {.hear = on_discovery_answer},
+            .of = l,
+            .who = &all->list[i]};
         ask_discovery_plugin(l, &l->of[i], by);
     }
     l->asking = false;
@@ -190,10 +191,10 @@ struct mortise_looking *mortise_discovery_start(struct mortise_ongoing *by,
     return over ? NULL : l;
 }
 
-void mortise_discovery_cancel(struct mortise_looking *l)
+void mortise_discovery_cancel(struct mortise_discovery_search *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        mortise_calls_stop_part(&l->of[i].hearer);
+        mortise_calls_stop_part(&l->of[i].result_receiver);
     free_discovery(l);
 }
 
@@ -201,31 +202,32 @@ void mortise_discovery_cancel(struct mortise_looking *l)
 
 static void end_run_discovery(void *ud, json_t *found, const char *nobody)
 {
-    struct mortise_ongoing *c = ud;
+    struct mortise_plugin_call *c = ud;
 
     c->waits = NULL;
     if (found == NULL) {
         c->status = MORTISE_S_NOMEM;
-        mortise_call_error(c, "memory", "transient", "out of memory");
+        mortise_call_set_error(c, "memory", "transient", "out of memory");
     } else if (nobody != NULL) {
         c->status = MORTISE_S_FAILED;
-        mortise_call_error(c, "discovery.failed", "transient", nobody);
+        mortise_call_set_error(c, "discovery.failed", "transient", nobody);
         json_decref(found);
     } else {
         c->output = found;
     }
-    mortise_ready(c->m, &c->ended);
+    mortise_task_make_ready(c->m, &c->ended);
 }
 
-static void stop_run_discovery(struct mortise_waiting *w)
+static void stop_run_discovery(struct mortise_call_replacement *w)
 {
-    mortise_discovery_cancel(MORTISE_OF(w, struct mortise_looking, waiting));
+    mortise_discovery_cancel(
+        MORTISE_CONTAINER_OF(w, struct mortise_discovery_search, waiting));
 }
 
-void mortise_discovery_serve_run(struct mortise_ongoing *c,
+void mortise_discovery_serve_run(struct mortise_plugin_call *c,
                                  const struct mortise_run_call *rc)
 {
-    struct mortise_looking *l =
+    struct mortise_discovery_search *l =
         mortise_discovery_start(c, rc->body, end_run_discovery, c);
 
     if (l == NULL)

@@ -84,9 +84,9 @@ void mortise_event_replay_set_ud(struct mortise_event_replay *r, void *ud)
     r->ud = ud;
 }
 
-uint64_t mortise_event_replay_events(const struct mortise_event_replay *r)
+uint64_t mortise_event_replay_count_events(const struct mortise_event_replay *r)
 {
-    return mortise_run_events(r->run);
+    return mortise_run_count_events(r->run);
 }
 
 /* Apply one checkpoint; nonzero: the piece ends before or after it. */
@@ -111,7 +111,7 @@ static void piece_read(struct mortise_read *read, int rv,
                        const struct mortise_err *err)
 {
     struct mortise_event_replay *r =
-        MORTISE_OF(read, struct mortise_event_replay, read);
+        MORTISE_CONTAINER_OF(read, struct mortise_event_replay, read);
     struct mortise_err why = *err;
 
     r->out = false;
@@ -129,7 +129,8 @@ static void piece_read(struct mortise_read *read, int rv,
     r->ops->over(r->ud, r->end, rv, &why);
 }
 
-void mortise_event_replay_go(struct mortise_event_replay *r, uint64_t last)
+void mortise_event_replay_continue(struct mortise_event_replay *r,
+                                   uint64_t last)
 {
     const struct mortise_err fine = {.code = MORTISE_OK};
     uint64_t next = mortise_run_seq(r->run) + 1;

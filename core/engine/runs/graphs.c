@@ -89,7 +89,7 @@ static int compile_graph(struct mortise *m,
     rv = mortise_graph_load(out, m->mem, file->path, file->text, file->size,
                             catalog, &diags, err);
     if (rv == MORTISE_OK || rv == MORTISE_ECHECK)
-        mortise_diags_text(&diags, report);
+        mortise_diags_format(&diags, report);
     if (findings != NULL && report->n > 0)
         mortise_diags_json(&diags, findings);
     if (rv == MORTISE_ECHECK && diags.short_of != NULL)
@@ -117,7 +117,7 @@ static int deny_file_read(void *ud, const char *path, struct mortise_buf *text,
     (void)ud;
     (void)path;
     (void)text;
-    mortise_owner_name(geteuid(), user);
+    mortise_owner_get_name(geteuid(), user);
     return mortise_fail(why, MORTISE_EDENIED,
                         "only the user as which the engine runs (%s) can start "
                         "graphs that refer to other files",
@@ -155,7 +155,7 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
 {
     struct mortise_graph_files files;
     struct mortise_catalog catalog =
-        mortise_disk_catalog(&m->plugin_catalog.strict, &files, cwd);
+        mortise_disk_catalog_make(&m->plugin_catalog.strict, &files, cwd);
     int rv;
 
     if ((flags & MORTISE_GRAPH_ALONE) != 0) {
@@ -180,7 +180,7 @@ static int fail_pinned_graph(const struct mortise_source *file,
 {
     char hex[2 * MORTISE_DIGEST + 1];
 
-    mortise_hex(hex, digest, MORTISE_DIGEST);
+    mortise_hex_encode(hex, digest, MORTISE_DIGEST);
     return mortise_fail(
         err, code,
         "the copy of graph %s that the run stored at its start (digest %.16s) "
@@ -192,10 +192,10 @@ static int fail_pinned_graph(const struct mortise_source *file,
 
 /* Compile the files of one of the graphs that a run followed. */
 static int compile_pinned(struct mortise *m, const uint8_t *digest,
-                          enum knowing how, struct mortise_pinned pinned,
+                          enum knowing how, struct mortise_pinned_graph pinned,
                           struct mortise_graph **out, struct mortise_err *err)
 {
-    struct mortise_graph_files files = mortise_pinned_files(&pinned);
+    struct mortise_graph_files files = mortise_pinned_graph_get_files(&pinned);
     struct mortise_catalog catalog = how == STRICT ? m->plugin_catalog.strict
                                      : how == LENIENT
                                          ? m->plugin_catalog.lenient
@@ -220,19 +220,19 @@ static int compile_pinned(struct mortise *m, const uint8_t *digest,
  * steered from. */
 static int compile_with_formers(struct mortise *m, const uint8_t *digest,
                                 enum knowing how,
-                                const struct mortise_pinned *all,
+                                const struct mortise_pinned_graph *all,
                                 struct mortise_graph **out,
                                 struct mortise_err *err)
 {
-    struct mortise_pinned parts[MORTISE_MAX_FORMERS + 1];
+    struct mortise_pinned_graph parts[MORTISE_PREDECESSORS_MAX + 1];
     const size_t most = sizeof parts / sizeof parts[0];
     struct mortise_graph *former = NULL;
     size_t n = 0, at = 0, own = 1;
     int rv = MORTISE_OK;
 
     for (; at < all->n && n < most && own > 0; at += own + 1) {
-        own = mortise_graph_own_sources(all->files + at, all->n - at);
-        parts[n++] = (struct mortise_pinned){all->files + at, own};
+        own = mortise_graph_count_own_sources(all->files + at, all->n - at);
+        parts[n++] = (struct mortise_pinned_graph){all->files + at, own};
     }
     if (at < all->n || own == 0)
         return mortise_fail(err, MORTISE_ECORRUPT,
@@ -242,7 +242,7 @@ static int compile_with_formers(struct mortise *m, const uint8_t *digest,
     while (rv == MORTISE_OK && n > 0) {
         rv = compile_pinned(m, digest, how, parts[--n], out, err);
         if (rv == MORTISE_OK && former != NULL)
-            rv = mortise_graph_follow(*out, former, err);
+            rv = mortise_graph_set_predecessor(*out, former, err);
         mortise_graph_unref(former); /* the graph that follows it has a
                                         reference */
         former = *out;
@@ -256,7 +256,8 @@ static int compile_with_formers(struct mortise *m, const uint8_t *digest,
 
 /* Compile the store's copy, and check its digest. */
 static int compile_stored(struct mortise *m, const uint8_t *digest,
-                          enum knowing how, const struct mortise_pinned *pinned,
+                          enum knowing how,
+                          const struct mortise_pinned_graph *pinned,
                           struct mortise_graph **out, struct mortise_err *err)
 {
     int rv = compile_with_formers(m, digest, how, pinned, out, err);
@@ -283,13 +284,13 @@ struct mortise_graph *mortise_graphs_find(struct mortise *m,
     return g != NULL ? mortise_graph_ref(g) : NULL;
 }
 
-int mortise_graphs_pinned(struct mortise *m,
-                          const uint8_t digest[MORTISE_DIGEST],
-                          struct mortise_source *files, size_t n_files,
-                          bool names, struct mortise_graph **out,
-                          struct mortise_err *err)
+int mortise_graphs_load_pinned(struct mortise *m,
+                               const uint8_t digest[MORTISE_DIGEST],
+                               struct mortise_source *files, size_t n_files,
+                               bool names, struct mortise_graph **out,
+                               struct mortise_err *err)
 {
-    struct mortise_pinned pinned = {files, n_files};
+    struct mortise_pinned_graph pinned = {files, n_files};
     enum knowing how = names ? NAMES : STRICT;
     int rv = compile_stored(m, digest, how, &pinned, out, err);
 
@@ -308,11 +309,12 @@ int mortise_graphs_pinned(struct mortise *m,
     return rv;
 }
 
-int mortise_graphs_strict(struct mortise *m, const char *run,
-                          const struct mortise_graph *g,
-                          struct mortise_graph **out, struct mortise_err *err)
+int mortise_graphs_load_executable(struct mortise *m, const char *run,
+                                   const struct mortise_graph *g,
+                                   struct mortise_graph **out,
+                                   struct mortise_err *err)
 {
-    struct mortise_pinned pinned = {g->sources, g->n_sources};
+    struct mortise_pinned_graph pinned = {g->sources, g->n_sources};
     struct mortise_graph *kept = find_kept_graph(m, g->digest, STRICT);
     int rv;
 
@@ -330,10 +332,11 @@ int mortise_graphs_derive(struct mortise *m, const struct mortise_graph *from,
                           struct mortise_graph **out,
                           struct mortise_buf *report, struct mortise_err *err)
 {
-    const struct mortise_pinned pinned = {
+    const struct mortise_pinned_graph pinned = {
         from->sources,
-        mortise_graph_own_sources(from->sources, from->n_sources)};
-    const struct mortise_graph_files files = mortise_pinned_files(&pinned);
+        mortise_graph_count_own_sources(from->sources, from->n_sources)};
+    const struct mortise_graph_files files =
+        mortise_pinned_graph_get_files(&pinned);
     struct mortise_catalog catalog = m->plugin_catalog.strict;
     int rv;
 

@@ -42,8 +42,8 @@ static void append_held_event(struct mortise_live *live,
                               struct mortise_held_event *h)
 {
     h->next = NULL;
-    h->seq = mortise_run_newest(live->run);
-    h->behind = mortise_run_events(live->run);
+    h->seq = mortise_run_get_newest_seq(live->run);
+    h->behind = mortise_run_count_events(live->run);
     h->id = ++live->n_held;
     if (live->held == NULL)
         live->held = h;
@@ -52,31 +52,31 @@ static void append_held_event(struct mortise_live *live,
     live->last_held = h;
 }
 
-void mortise_held_events_miss(struct mortise_live *live, uint64_t n)
+void mortise_held_events_add_missed(struct mortise_live *live, uint64_t n)
 {
     struct mortise_held_event *h = live->held != NULL ? live->last_held : NULL;
 
-    live->unsaid += n;
+    live->n_unreported_missed += n;
     if (h == NULL || h->missed == 0 ||
-        h->behind != mortise_run_events(live->run)) {
+        h->behind != mortise_run_count_events(live->run)) {
         h = mortise_zalloc(live->m->mem, sizeof *h);
         if (h == NULL)
             return; /* reported with the next event */
         append_held_event(live, h);
     }
-    h->missed += live->unsaid;
-    live->unsaid = 0;
+    h->missed += live->n_unreported_missed;
+    live->n_unreported_missed = 0;
 }
 
-void mortise_held_events_put(struct mortise_live *live, const json_t *event)
+void mortise_held_events_add(struct mortise_live *live, const json_t *event)
 {
     const struct mortise_mem *mem = live->m->mem;
-    char *text = mortise_json_text(mem, event);
+    char *text = mortise_json_to_text(mem, event);
     size_t n = text != NULL ? strlen(text) : 0;
     struct mortise_held_event *h = NULL;
 
-    if (live->unsaid > 0)
-        mortise_held_events_miss(live, 0);
+    if (live->n_unreported_missed > 0)
+        mortise_held_events_add_missed(live, 0);
     if (text != NULL && mortise_event_space_reserve(live->m, sizeof *h + n)) {
         h = mortise_zalloc(mem, sizeof *h + n);
         if (h == NULL)
@@ -87,17 +87,17 @@ void mortise_held_events_put(struct mortise_live *live, const json_t *event)
         memcpy(h->text, text, n);
         append_held_event(live, h);
     } else {
-        mortise_held_events_miss(live, 1);
+        mortise_held_events_add_missed(live, 1);
     }
     mortise_release_str(mem, text);
 }
 
-uint64_t mortise_held_events_seq(const struct mortise_live *live)
+uint64_t mortise_held_events_get_seq(const struct mortise_live *live)
 {
     return live->held != NULL ? live->held->seq : UINT64_MAX;
 }
 
-uint64_t mortise_held_events_behind(const struct mortise_live *live)
+uint64_t mortise_held_events_get_preceding(const struct mortise_live *live)
 {
     return live->held != NULL ? live->held->behind : UINT64_MAX;
 }
@@ -112,7 +112,7 @@ static json_t *parse_held_event(const struct mortise_held_event *h,
     *id = h->id;
     *missed = h->missed;
     if (h->missed == 0 &&
-        mortise_json_read(&event, h->text, h->n, &err) != MORTISE_OK)
+        mortise_json_parse_written(&event, h->text, h->n, &err) != MORTISE_OK)
         *missed = 1; /* out of memory */
     return event;
 }

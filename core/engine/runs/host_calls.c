@@ -74,13 +74,13 @@ static void asked_free(struct mortise_asked *a)
 }
 
 /* A call on a worker waits there while it has unanswered asks. */
-static void update_pool_wait(const struct mortise_ongoing *c)
+static void update_pool_wait(const struct mortise_plugin_call *c)
 {
     if (!c->scripted && c->lane->threading == MORTISE_THREAD_BLOCKING)
-        mortise_pool_waits(c->m->pool, &c->job, c->asked != NULL);
+        mortise_pool_set_waiting(c->m->pool, &c->job, c->asked != NULL);
 }
 
-static void link_asked(struct mortise_asked *a, struct mortise_ongoing *c)
+static void link_asked(struct mortise_asked *a, struct mortise_plugin_call *c)
 {
     struct mortise *m = a->m;
 
@@ -110,11 +110,12 @@ static void unlink_asked(struct mortise_asked *a)
 static struct mortise_asked *find_asked(const struct mortise *m,
                                         uint64_t handle)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_find(&m->asks, mortise_hash_u64s(handle, 0));
          e != NULL; e = mortise_table_find_next(e)) {
-        struct mortise_asked *a = MORTISE_OF(e, struct mortise_asked, entry);
+        struct mortise_asked *a =
+            MORTISE_CONTAINER_OF(e, struct mortise_asked, entry);
 
         if (a->handle == handle)
             return a;
@@ -125,7 +126,7 @@ static struct mortise_asked *find_asked(const struct mortise *m,
 /* ---- answers ------------------------------------------------------------ */
 
 /* A crash of the plugin during the answer is attributed to this call. */
-static void answer_in_plugin(struct mortise_ongoing *c, uint64_t ask,
+static void answer_in_plugin(struct mortise_plugin_call *c, uint64_t ask,
                              int32_t status, const char *text, size_t n)
 {
     const struct mortise_visit_execution *before;
@@ -134,12 +135,12 @@ static void answer_in_plugin(struct mortise_ongoing *c, uint64_t ask,
         mortise_script_answer(c, ask, status, text, n);
         return;
     }
-    before = mortise_inside_set_execution(&c->whose);
+    before = mortise_visit_set_execution(&c->whose);
     mortise_instance_answer(c->lane->instance, c->id, ask, status, text, n);
-    mortise_inside_set_execution(before);
+    mortise_visit_set_execution(before);
 }
 
-static void answer_with_text(struct mortise_ongoing *c, uint64_t ask,
+static void answer_with_text(struct mortise_plugin_call *c, uint64_t ask,
                              int32_t status, const char *text)
 {
     answer_in_plugin(c, ask, status, text, strlen(text));
@@ -147,14 +148,15 @@ static void answer_with_text(struct mortise_ongoing *c, uint64_t ask,
 
 /* Add the cost in an answer to the call's usage.  For a call of an executor,
  * the run counts it with the answer. */
-static void add_answer_usage(struct mortise_ongoing *c, const json_t *answer)
+static void add_answer_usage(struct mortise_plugin_call *c,
+                             const json_t *answer)
 {
     const json_t *said = json_object_get(answer, "usage");
     struct mortise_usage used;
 
     if (said == NULL ||
         (c->call.kind == &mortise_call_execute && !c->is_aside) ||
-        mortise_usage_read(&used, said, NULL) != MORTISE_OK)
+        mortise_usage_from_json(&used, said, NULL) != MORTISE_OK)
         return;
     mortise_usage_add(&c->served, &used);
     mortise_usage_finish(&used);
@@ -177,7 +179,7 @@ static void answer_step_end(struct mortise_asked *a)
 
 static void answer_asker(struct mortise_asked *a)
 {
-    struct mortise_ongoing *c = a->call;
+    struct mortise_plugin_call *c = a->call;
     const char *words = a->words;
     char *text = NULL;
 
@@ -187,7 +189,7 @@ static void answer_asker(struct mortise_asked *a)
     }
 
     if (a->status == MORTISE_S_OK) {
-        words = text = mortise_json_text(c->mem, a->value);
+        words = text = mortise_json_to_text(c->mem, a->value);
         if (text == NULL) {
             a->status = MORTISE_S_NOMEM;
             words = "out of memory";
@@ -195,7 +197,7 @@ static void answer_asker(struct mortise_asked *a)
     } else if (json_is_string(a->value)) {
         words = json_string_value(a->value);
     }
-    c->told_to_wait |= a->status == MORTISE_S_SUSPENDED;
+    c->answered_suspended |= a->status == MORTISE_S_SUSPENDED;
     if (a->method->served != NULL)
         add_answer_usage(c, a->value);
     if (a->method->answered != NULL && a->status == MORTISE_S_OK)
@@ -222,25 +224,26 @@ static void feed_ask_answer(struct mortise_asked *a)
                      .completed = a->status == MORTISE_S_OK &&
                                   (completed == NULL || completed(a->value))}};
 
-    a->state = MORTISE_ASKED_WAITS;
+    a->state = MORTISE_HOST_ASK_WAITING;
     mortise_live_feed(a->call->live, &in);
 }
 
 /* Continue after all earlier asks (2). */
 static void continue_asked(struct mortise_task *t)
 {
-    struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, task);
+    struct mortise_asked *a =
+        MORTISE_CONTAINER_OF(t, struct mortise_asked, task);
 
     a->queued = false;
     if (a->call == NULL) {
         asked_free(a);
-    } else if (a->state == MORTISE_ASKED_GOES) {
-        a->state = MORTISE_ASKED_BEGUN;
+    } else if (a->state == MORTISE_HOST_ASK_HANDED_OVER) {
+        a->state = MORTISE_HOST_ASK_STARTED;
         answer_asker(a);
         a->is_told = true;
-    } else if (a->state == MORTISE_ASKED_DONE) {
+    } else if (a->state == MORTISE_HOST_ASK_DONE) {
         feed_ask_answer(a);
-    } else if (a->state == MORTISE_ASKED_REPLIED) {
+    } else if (a->state == MORTISE_HOST_ASK_REPLIED) {
         answer_asker(a);
         unlink_asked(a);
         asked_free(a);
@@ -248,7 +251,7 @@ static void continue_asked(struct mortise_task *t)
 }
 
 static void set_asked_state(struct mortise_asked *a,
-                            enum mortise_asked_state state, int32_t status,
+                            enum mortise_host_ask_state state, int32_t status,
                             json_t *value)
 {
     a->state = state;
@@ -259,7 +262,7 @@ static void set_asked_state(struct mortise_asked *a,
         return;
     a->queued = true;
     a->task.run = continue_asked;
-    mortise_ready(a->m, &a->task);
+    mortise_task_make_ready(a->m, &a->task);
 }
 
 static bool is_ask_recorded(const struct mortise_asked *a)
@@ -270,31 +273,32 @@ static bool is_ask_recorded(const struct mortise_asked *a)
 void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
                               json_t *value, const char *words)
 {
-    assert(a->state == MORTISE_ASKED_BEGUN);
+    assert(a->state == MORTISE_HOST_ASK_STARTED);
     assert((status == MORTISE_S_OK) == (value != NULL));
     if (words != a->words)
         snprintf(a->words, sizeof a->words, "%s", words);
-    set_asked_state(
-        a, is_ask_recorded(a) ? MORTISE_ASKED_DONE : MORTISE_ASKED_REPLIED,
-        status, value);
+    set_asked_state(a,
+                    is_ask_recorded(a) ? MORTISE_HOST_ASK_DONE
+                                       : MORTISE_HOST_ASK_REPLIED,
+                    status, value);
 }
 
 void mortise_host_call_begin_step(struct mortise_asked *a, json_t *value)
 {
-    assert(a->state == MORTISE_ASKED_BEGUN && a->call->own == NULL);
+    assert(a->state == MORTISE_HOST_ASK_STARTED && a->call->own == NULL);
     a->call->own = a;
-    set_asked_state(a, MORTISE_ASKED_GOES, MORTISE_S_OK, value);
+    set_asked_state(a, MORTISE_HOST_ASK_HANDED_OVER, MORTISE_S_OK, value);
 }
 
 void mortise_host_call_end_step(struct mortise_asked *a,
                                 struct mortise_asked *by, json_t *value)
 {
-    assert(a->state == MORTISE_ASKED_BEGUN && a->is_told);
+    assert(a->state == MORTISE_HOST_ASK_STARTED && a->is_told);
     a->call->own = NULL;
     a->ended = by;
     by->data = a;
     a->undone = value == NULL;
-    set_asked_state(a, MORTISE_ASKED_DONE,
+    set_asked_state(a, MORTISE_HOST_ASK_DONE,
                     value != NULL ? MORTISE_S_OK : MORTISE_S_CANCELLED, value);
 }
 
@@ -304,12 +308,14 @@ void mortise_host_call_reply(struct mortise *m, uint64_t ask, int32_t status,
     struct mortise_asked *a = find_asked(m, ask);
 
     if (a != NULL)
-        set_asked_state(a, MORTISE_ASKED_REPLIED, status, json_incref(value));
+        set_asked_state(a, MORTISE_HOST_ASK_REPLIED, status,
+                        json_incref(value));
 }
 
-void mortise_host_call_piece(struct mortise_asked *a, const char *p, size_t n)
+void mortise_host_call_send_piece(struct mortise_asked *a, const char *p,
+                                  size_t n)
 {
-    struct mortise_ongoing *c = a->call;
+    struct mortise_plugin_call *c = a->call;
 
     if (c != NULL)
         answer_in_plugin(c, a->id, MORTISE_S_PENDING, p, n);
@@ -335,7 +341,7 @@ static bool cancel_secret_fetch(struct mortise_asked *a)
 
 static void stop_asked(struct mortise_asked *a)
 {
-    if (a->state == MORTISE_ASKED_BEGUN && !cancel_secret_fetch(a) &&
+    if (a->state == MORTISE_HOST_ASK_STARTED && !cancel_secret_fetch(a) &&
         a->method->cancel != NULL)
         a->method->cancel(a);
 }
@@ -346,27 +352,27 @@ static void cancel_undone_effect(struct mortise_asked *a)
     stop_asked(a);
     a->undone = true;
     snprintf(a->words, sizeof a->words, "cancelled");
-    set_asked_state(a, MORTISE_ASKED_DONE, MORTISE_S_CANCELLED, NULL);
+    set_asked_state(a, MORTISE_HOST_ASK_DONE, MORTISE_S_CANCELLED, NULL);
 }
 
 static bool is_effect_undone(const struct mortise_asked *a)
 {
-    if (a->state == MORTISE_ASKED_GOES)
+    if (a->state == MORTISE_HOST_ASK_HANDED_OVER)
         return true;
-    return a->state == MORTISE_ASKED_BEGUN && is_ask_recorded(a) &&
+    return a->state == MORTISE_HOST_ASK_STARTED && is_ask_recorded(a) &&
            a->method->effect == MORTISE_HOST_CALL_CALLER && !has_ask_left(a);
 }
 
 /* Forget an ask that nobody waits for. */
 static void forget_asked(struct mortise_asked *a)
 {
-    struct mortise_ongoing *c = a->call;
+    struct mortise_plugin_call *c = a->call;
     struct mortise_asked *own = a->method->ends ? a->data : NULL;
 
     stop_asked(a);
     unlink_asked(a);
-    if (c->weighed == a)
-        c->weighed = NULL;
+    if (c->deciding_ask == a)
+        c->deciding_ask = NULL;
     if (c->own == a)
         c->own = NULL;
     if (own != NULL)
@@ -381,7 +387,7 @@ static void forget_asked(struct mortise_asked *a)
 
 static void serve_queued_asks(struct mortise *m, uint64_t call);
 
-void mortise_host_call_cancel(struct mortise_ongoing *c)
+void mortise_host_call_cancel(struct mortise_plugin_call *c)
 {
     struct mortise_asked *a, *next;
 
@@ -390,18 +396,18 @@ void mortise_host_call_cancel(struct mortise_ongoing *c)
         if (is_effect_undone(a))
             cancel_undone_effect(a);
         else if (c->own != a && !a->method->ends &&
-                 (a->state == MORTISE_ASKED_WAITS ||
-                  a->state == MORTISE_ASKED_BEGUN))
+                 (a->state == MORTISE_HOST_ASK_WAITING ||
+                  a->state == MORTISE_HOST_ASK_STARTED))
             forget_asked(a);
     }
     serve_queued_asks(c->m, c->id);
 }
 
-static struct mortise_asked *find_done_ask(const struct mortise_ongoing *c)
+static struct mortise_asked *find_done_ask(const struct mortise_plugin_call *c)
 {
     struct mortise_asked *a = c->asked;
 
-    while (a != NULL && a->state != MORTISE_ASKED_DONE)
+    while (a != NULL && a->state != MORTISE_HOST_ASK_DONE)
         a = a->next;
     return a;
 }
@@ -409,21 +415,21 @@ static struct mortise_asked *find_done_ask(const struct mortise_ongoing *c)
 /* (5): a call that ends does not wait for the store.  An ask that was not
  * checked for room is not refused, and a decision that was not made has no
  * result. */
-static void end_weighing(struct mortise_ongoing *c)
+static void end_weighing(struct mortise_plugin_call *c)
 {
     struct mortise_asked *a;
 
-    while ((a = c->weighed) != NULL) {
+    while ((a = c->deciding_ask) != NULL) {
         stop_asked(a);
         if (a->method->decides)
-            mortise_host_call_undecided(a, MORTISE_S_CANCELLED,
-                                        "the call has ended");
+            mortise_host_call_fail_weigh(a, MORTISE_S_CANCELLED,
+                                         "the call has ended");
         else
-            mortise_host_call_decided(a, false);
+            mortise_host_call_answer_weigh(a, false);
     }
 }
 
-void mortise_host_call_end(struct mortise_ongoing *c)
+void mortise_host_call_end(struct mortise_plugin_call *c)
 {
     struct mortise_asked *a;
 
@@ -443,15 +449,15 @@ static void answer_ended_call(const struct mortise_asked *a)
 {
     static const char words[] = "the call has ended";
     struct mortise *m = a->m;
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     if (m->plugins == NULL)
         return; /* closed: the instance answered it */
     for (e = mortise_table_first(&m->lanes); e != NULL;
          e = mortise_table_next(&m->lanes, e))
         mortise_instance_answer(
-            MORTISE_OF(e, struct mortise_lane, entry)->instance, a->run_call,
-            a->id, MORTISE_S_CANCELLED, words, sizeof words - 1);
+            MORTISE_CONTAINER_OF(e, struct mortise_lane, entry)->instance,
+            a->run_call, a->id, MORTISE_S_CANCELLED, words, sizeof words - 1);
 }
 
 /* ---- ask ----------------------------------------------------------------- */
@@ -465,13 +471,14 @@ void mortise_host_call_perform(struct mortise_live *live, uint64_t ask,
         return;
     a->step = step;
     memcpy(a->key, key, sizeof a->key);
-    a->state = MORTISE_ASKED_BEGUN;
+    a->state = MORTISE_HOST_ASK_STARTED;
     a->live = live;
     a->method->start(a);
     a->live = NULL; /* an answer is a task, so `a` still exists */
 }
 
-int32_t mortise_ask_refuse(char *words, int32_t status, const char *fmt, ...)
+int32_t mortise_ask_format_error(char *words, int32_t status, const char *fmt,
+                                 ...)
 {
     va_list ap;
 
@@ -494,10 +501,10 @@ static int32_t take_step_name(struct mortise_asked *a, char *words)
     if (!json_is_string(a->name) || json_string_length(a->name) == 0 ||
         json_string_length(a->name) > STEP_NAME_MAX ||
         strlen(json_string_value(a->name)) != json_string_length(a->name))
-        return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                                  "step must be 1 to 128 bytes of text");
-    if (mortise_secret_store_is_in(a->m->secret_store, a->name))
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                        "step must be 1 to 128 bytes of text");
+    if (mortise_secret_store_has_secret_in(a->m->secret_store, a->name))
+        return mortise_ask_format_error(
             words, MORTISE_S_INVALID,
             "the step's name is stored and shown, but it contains a secret");
     return MORTISE_S_OK;
@@ -508,7 +515,7 @@ static int32_t take_step_name(struct mortise_asked *a, char *words)
 static bool may_ask_inside_step(const struct mortise_host_call_method *m)
 {
     return m->served == NULL && (m->effect == MORTISE_HOST_CALL_READ ||
-                                 m->effect == MORTISE_HOST_CALL_LOOK ||
+                                 m->effect == MORTISE_HOST_CALL_CHEAP_READ ||
                                  m->effect == MORTISE_HOST_CALL_CALLER ||
                                  m->effect == MORTISE_HOST_CALL_UNRECORDED);
 }
@@ -548,16 +555,16 @@ static int32_t check_inside_step(const struct mortise_asked *a, char *words)
     if (!is_recorded_inside(a->method))
         return MORTISE_S_OK;
     if (a->method->effect == MORTISE_HOST_CALL_QUESTION && a->hold_ms == 0)
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(
             words, MORTISE_S_UNSUPPORTED,
             "inside an open step (journal.begin/1), a plugin must wait for the "
             "answer to a question (hold_ms)");
-    return a->name != NULL
-               ? MORTISE_S_OK
-               : mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                    "inside an open step (journal.begin/1), a "
-                                    "request of %s needs a name (step)",
-                                    a->method_name);
+    return a->name != NULL ? MORTISE_S_OK
+                           : mortise_ask_format_error(
+                                 words, MORTISE_S_UNSUPPORTED,
+                                 "inside an open step (journal.begin/1), a "
+                                 "request of %s needs a name (step)",
+                                 a->method_name);
 }
 
 /* The ask is recorded: parse the whole of it. */
@@ -579,37 +586,39 @@ static int32_t parse_raw_member(struct mortise_asked *a)
 /* MORTISE_S_OK: put the ask to the run; else answer with this status. */
 static int32_t check_asked(struct mortise_asked *a, char *words)
 {
-    const struct mortise_ongoing *c = a->call;
+    const struct mortise_plugin_call *c = a->call;
     int32_t status;
     char may[256];
 
     if (a->raw != NULL && a->status == MORTISE_S_OK && !a->is_part)
         a->status = parse_raw_member(a);
     if (a->status == MORTISE_S_NOMEM) /* set when the ask arrived */
-        return mortise_ask_refuse(words, a->status, "out of memory");
+        return mortise_ask_format_error(words, a->status, "out of memory");
     if (a->status != MORTISE_S_OK)
-        return mortise_ask_refuse(words, a->status,
-                                  "the body is not a JSON object");
+        return mortise_ask_format_error(words, a->status,
+                                        "the body is not a JSON object");
     if ((c->live != NULL && c->live->lost) ||
         (c->cancelled && !a->method->ends))
-        return mortise_ask_refuse(words, MORTISE_S_CANCELLED,
-                                  "the call has ended");
-    if (c->told_to_wait && !a->method->ends)
-        return mortise_ask_refuse(words, MORTISE_S_SUSPENDED,
-                                  "the call must suspend now");
+        return mortise_ask_format_error(words, MORTISE_S_CANCELLED,
+                                        "the call has ended");
+    if (c->answered_suspended && !a->method->ends)
+        return mortise_ask_format_error(words, MORTISE_S_SUSPENDED,
+                                        "the call must suspend now");
     if (c->is_serving && !may_serving_call_ask(a, may, sizeof may))
-        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "a call that serves another call cannot ask "
-                                  "for %s; it can ask for %s",
-                                  a->method_name, may);
+        return mortise_ask_format_error(
+            words, MORTISE_S_UNSUPPORTED,
+            "a call that serves another call cannot ask "
+            "for %s; it can ask for %s",
+            a->method_name, may);
     if (c->live == NULL && !c->is_serving && !a->method->needs_no_run)
-        return mortise_ask_refuse(words, MORTISE_S_UNSUPPORTED,
-                                  "background work of a plugin belongs to no "
-                                  "run and cannot ask for %s",
-                                  a->method_name);
+        return mortise_ask_format_error(
+            words, MORTISE_S_UNSUPPORTED,
+            "background work of a plugin belongs to no "
+            "run and cannot ask for %s",
+            a->method_name);
     if (c->own != NULL && !may_ask_inside_step(a->method) &&
         !is_recorded_inside(a->method))
-        return mortise_ask_refuse(
+        return mortise_ask_format_error(
             words, MORTISE_S_UNSUPPORTED,
             "inside an open step (journal.begin/1), a plugin cannot ask for %s",
             a->method_name);
@@ -636,7 +645,7 @@ get_caller_step_kind(const struct mortise_asked *a)
  * asked. */
 static const enum mortise_step_kind step_kinds[] = {
     [MORTISE_HOST_CALL_READ] = MORTISE_STEP_READ,
-    [MORTISE_HOST_CALL_LOOK] = MORTISE_STEP_LOOK,
+    [MORTISE_HOST_CALL_CHEAP_READ] = MORTISE_STEP_CHEAP_READ,
     [MORTISE_HOST_CALL_QUESTION] = MORTISE_STEP_QUESTION,
     [MORTISE_HOST_CALL_TIMER] = MORTISE_STEP_TIMER,
     [MORTISE_HOST_CALL_TOOL] = MORTISE_STEP_TOOL,
@@ -651,12 +660,13 @@ _Static_assert(sizeof step_kinds / sizeof step_kinds[0] ==
 /* No answer within hold_ms: release the call, as if it had not stayed. */
 static void on_hold_timer(struct mortise_timer *t)
 {
-    struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, hold);
+    struct mortise_asked *a =
+        MORTISE_CONTAINER_OF(t, struct mortise_asked, hold);
     struct mortise_input in = {
         .kind = MORTISE_IN_YIELD,
         .u.yield = {.call = a->run_call, .ask = a->handle}};
 
-    if (a->state == MORTISE_ASKED_WAITS)
+    if (a->state == MORTISE_HOST_ASK_WAITING)
         mortise_live_feed(a->call->live, &in);
 }
 
@@ -675,12 +685,13 @@ static bool keeps_call_waiting(const struct mortise_asked *a)
            a->method->effect == MORTISE_HOST_CALL_TOOL;
 }
 
-bool mortise_host_call_waits(const struct mortise_ongoing *c, bool tools)
+bool mortise_host_call_is_waiting(const struct mortise_plugin_call *c,
+                                  bool tools)
 {
     const struct mortise_asked *a = c->asked;
 
     while (a != NULL &&
-           (a->state != MORTISE_ASKED_WAITS || !keeps_call_waiting(a) ||
+           (a->state != MORTISE_HOST_ASK_WAITING || !keeps_call_waiting(a) ||
             (!tools && a->method->effect == MORTISE_HOST_CALL_TOOL)))
         a = a->next;
     return a != NULL;
@@ -689,11 +700,11 @@ bool mortise_host_call_waits(const struct mortise_ongoing *c, bool tools)
 /* Put the ask to the run; `a` may be freed by that. */
 static void put_ask_to_run(struct mortise_asked *a, bool full)
 {
-    json_t *masked = mortise_secret_store_masked(
+    json_t *masked = mortise_secret_store_mask_json(
         a->m->secret_store, json_incref(mortise_json_unconst(a->body)));
     struct mortise_pin by = a->by;
     struct mortise_model_ask model = {.by = &by};
-    struct mortise_ongoing *c = a->call;
+    struct mortise_plugin_call *c = a->call;
     struct mortise_live *live = c->live;
     bool awaits = a->method->effect == MORTISE_HOST_CALL_CHILD;
     bool stays = keeps_call_waiting(a);
@@ -716,23 +727,23 @@ static void put_ask_to_run(struct mortise_asked *a, bool full)
                   .model = a->method->says != NULL ? &model : NULL}};
 
     if (a->method->says != NULL)
-        model.said = mortise_secret_store_masked(
+        model.said = mortise_secret_store_mask_json(
             a->m->secret_store, a->method->says(a, model.most));
     if (masked == NULL || (a->method->says != NULL && model.said == NULL)) {
-        set_asked_state(a, MORTISE_ASKED_REPLIED, MORTISE_S_NOMEM, NULL);
+        set_asked_state(a, MORTISE_HOST_ASK_REPLIED, MORTISE_S_NOMEM, NULL);
     } else {
-        a->state = MORTISE_ASKED_WAITS;
+        a->state = MORTISE_HOST_ASK_WAITING;
         if (stays)
             c->yields = false;
         if (a->hold_ms > 0)
             mortise_timer_arm(&a->m->timers, &a->hold,
-                              mortise_mono_after(a->hold_ms));
+                              mortise_mono_ns_after(a->hold_ms));
         mortise_live_feed(live, &in);
         if (awaits)
             /* the child may have ended already */
-            mortise_news_of(live, MORTISE_NEWS_AWAITS);
+            mortise_news_add_for_run(live, MORTISE_NEWS_AWAITS);
         if (stays)
-            mortise_call_waits(c);
+            mortise_call_release_waiting(c);
     }
     json_decref(masked);
     json_decref(model.said);
@@ -741,13 +752,13 @@ static void put_ask_to_run(struct mortise_asked *a, bool full)
 /* Check whether there is room (5). */
 static void start_weighing(struct mortise_asked *a)
 {
-    a->call->weighed = a;
-    a->state = MORTISE_ASKED_BEGUN;
+    a->call->deciding_ask = a;
+    a->state = MORTISE_HOST_ASK_STARTED;
     a->method->weigh(a);
 }
 
 /* Serve an ask of a call, or NULL: the call has ended. */
-static void serve_asked(struct mortise_asked *a, struct mortise_ongoing *c)
+static void serve_asked(struct mortise_asked *a, struct mortise_plugin_call *c)
 {
     int32_t status;
 
@@ -774,7 +785,7 @@ static void serve_asked(struct mortise_asked *a, struct mortise_ongoing *c)
         return;
     }
     if (status == MORTISE_S_OK && !is_ask_recorded(a)) {
-        a->state = MORTISE_ASKED_BEGUN;
+        a->state = MORTISE_HOST_ASK_STARTED;
         a->method->start(a);
         a->live = NULL; /* an answer is a task, so `a` still exists */
         return;
@@ -785,17 +796,18 @@ static void serve_asked(struct mortise_asked *a, struct mortise_ongoing *c)
     } else {
         mortise_secret_store_mask_text(a->m->secret_store, a->words,
                                        sizeof a->words);
-        set_asked_state(a, MORTISE_ASKED_REPLIED, status, NULL);
+        set_asked_state(a, MORTISE_HOST_ASK_REPLIED, status, NULL);
     }
 }
 
 static void ask_task(struct mortise_task *t)
 {
-    struct mortise_asked *a = MORTISE_OF(t, struct mortise_asked, task);
-    struct mortise_ongoing *c = mortise_call_find(a->m, a->run_call);
+    struct mortise_asked *a =
+        MORTISE_CONTAINER_OF(t, struct mortise_asked, task);
+    struct mortise_plugin_call *c = mortise_call_find(a->m, a->run_call);
 
-    if (c != NULL && c->weighed != NULL)
-        mortise_tasks_put(&c->behind_weighed, t);
+    if (c != NULL && c->deciding_ask != NULL)
+        mortise_tasks_put(&c->asks_behind_decision, t);
     else
         serve_asked(a, c);
 }
@@ -804,37 +816,38 @@ static void ask_task(struct mortise_task *t)
  * needs a decision. */
 static void serve_queued_asks(struct mortise *m, uint64_t call)
 {
-    struct mortise_ongoing *c;
+    struct mortise_plugin_call *c;
     struct mortise_task *t;
 
-    while ((c = mortise_call_find(m, call)) != NULL && c->weighed == NULL &&
-           (t = mortise_tasks_take(&c->behind_weighed)) != NULL)
-        serve_asked(MORTISE_OF(t, struct mortise_asked, task), c);
+    while ((c = mortise_call_find(m, call)) != NULL &&
+           c->deciding_ask == NULL &&
+           (t = mortise_tasks_take(&c->asks_behind_decision)) != NULL)
+        serve_asked(MORTISE_CONTAINER_OF(t, struct mortise_asked, task), c);
 }
 
-void mortise_host_call_decided(struct mortise_asked *a, bool full)
+void mortise_host_call_answer_weigh(struct mortise_asked *a, bool full)
 {
     struct mortise *m = a->m;
     uint64_t call = a->call->id;
 
-    assert(a->call->weighed == a);
-    a->call->weighed = NULL;
+    assert(a->call->deciding_ask == a);
+    a->call->deciding_ask = NULL;
     a->live = NULL;
     put_ask_to_run(a, full);
     serve_queued_asks(m, call);
 }
 
-void mortise_host_call_undecided(struct mortise_asked *a, int32_t status,
-                                 const char *words)
+void mortise_host_call_fail_weigh(struct mortise_asked *a, int32_t status,
+                                  const char *words)
 {
     struct mortise *m = a->m;
     uint64_t call = a->call->id;
 
-    assert(a->call->weighed == a && status != MORTISE_S_OK);
-    a->call->weighed = NULL;
+    assert(a->call->deciding_ask == a && status != MORTISE_S_OK);
+    a->call->deciding_ask = NULL;
     a->live = NULL;
     snprintf(a->words, sizeof a->words, "%s", words);
-    set_asked_state(a, MORTISE_ASKED_REPLIED, status, NULL);
+    set_asked_state(a, MORTISE_HOST_ASK_REPLIED, status, NULL);
     serve_queued_asks(m, call);
 }
 
@@ -901,7 +914,7 @@ void mortise_host_call_ask(void *ud, uint64_t call, uint64_t ask,
     const struct mortise_host_call_row *row;
 
     if (a == NULL) {
-        mortise_call_starve(m, call);
+        mortise_call_cancel_starved(m, call);
         return;
     }
     a->m = m;
@@ -922,7 +935,7 @@ static int check_resolved_answer(const struct mortise_run *r,
                                  const struct mortise_run_command *c,
                                  struct mortise_err *err)
 {
-    const char *name = mortise_run_resolved(r, c), *expects;
+    const char *name = mortise_run_get_resolved_method(r, c), *expects;
     const struct mortise_host_call_row *row =
         name != NULL ? find_method_row(name) : NULL;
 

@@ -27,7 +27,7 @@ enum mortise_host_call_effect {
      * is on disk. */
     MORTISE_HOST_CALL_READ = 1,
     /* The same, and so cheap that its answer needs no commit of its own. */
-    MORTISE_HOST_CALL_LOOK,
+    MORTISE_HOST_CALL_CHEAP_READ,
     /* Depends on the operation that asks: inside a `write` or `external`
      * operation it is performed when its intent is on disk, otherwise like
      * READ. */
@@ -46,12 +46,12 @@ enum mortise_host_call_effect {
     MORTISE_HOST_CALL_GET
 };
 
-enum mortise_asked_state {
-    MORTISE_ASKED_WAITS = 1, /* the run has it */
-    MORTISE_ASKED_BEGUN,     /* its method has it */
-    MORTISE_ASKED_GOES,      /* the asker will be told to perform it */
-    MORTISE_ASKED_DONE,      /* the result will be fed to the run */
-    MORTISE_ASKED_REPLIED    /* the answer will be given to the asker */
+enum mortise_host_ask_state {
+    MORTISE_HOST_ASK_WAITING = 1, /* the run has it */
+    MORTISE_HOST_ASK_STARTED,     /* its method has it */
+    MORTISE_HOST_ASK_HANDED_OVER, /* the asker will be told to perform it */
+    MORTISE_HOST_ASK_DONE,        /* the result will be fed to the run */
+    MORTISE_HOST_ASK_REPLIED      /* the answer will be given to the asker */
 };
 
 struct mortise_host_call_method;
@@ -77,7 +77,7 @@ struct mortise_asked {
     void *made;   /* for the method, from check() on: data found there */
     json_t *told; /* for the method, a reference */
     /* For a method of kind PUT, weigh() sets two things: the change of the spawn
-     * handle, borrowed until mortise_host_call_decided() returns, and an owned
+     * handle, borrowed until mortise_host_call_answer_weigh() returns, and an owned
      * reference to the answer. */
     const struct mortise_spawn_change *spawn;
     json_t *decided;
@@ -94,14 +94,14 @@ struct mortise_asked {
     uint64_t run_call;
 
     /* Private to host_calls.c. */
-    struct mortise_ongoing *call;     /* NULL: the call has ended */
+    struct mortise_plugin_call *call; /* NULL: the call has ended */
     struct mortise_asked *next, **at; /* in the call's list */
-    struct mortise_hashed entry;
+    struct mortise_table_entry entry;
     struct mortise_task task;
     bool queued;         /* `task` is queued */
     uint64_t id, handle; /* the instance's id, and ours */
     uint32_t step;
-    enum mortise_asked_state state;
+    enum mortise_host_ask_state state;
     bool is_part; /* part of an open step or a serving call: the run is not
                      told */
     bool is_told; /* the asker was told to perform it: it ends through
@@ -118,7 +118,7 @@ struct mortise_asked {
 };
 
 /* The result of a plugin call that served an ask. */
-struct mortise_host_call_served {
+struct mortise_host_call_result {
     int32_t status;
     const json_t *output; /* NULL: no output */
     const struct mortise_usage *usage;
@@ -150,7 +150,7 @@ struct mortise_host_call_method {
     /* MORTISE_S_OK, or a status with a message of up to MORTISE_HOST_CALL_WORDS
      * bytes. */
     int32_t (*check)(struct mortise_asked *a, char *words);
-    /* PUT, checked: is there room?  It calls mortise_host_call_decided() once,
+    /* PUT, checked: is there room?  It calls mortise_host_call_answer_weigh() once,
      * at once or later; cancel() may come first.  NULL: there always is.  The
      * run records the answer, which stays valid when the call is re-entered. */
     void (*weigh)(struct mortise_asked *a);
@@ -171,7 +171,7 @@ struct mortise_host_call_method {
      * this method, live or recorded, have their cost in `usage`.  NULL: no
      * plugin performs it. */
     void (*served)(struct mortise_asked *a,
-                   const struct mortise_host_call_served *how);
+                   const struct mortise_host_call_result *how);
     /* The asker is about to get this successful answer, live or recorded.
      * NULL: not needed. */
     void (*answered)(struct mortise_asked *a, const json_t *value);
@@ -203,20 +203,21 @@ void mortise_host_call_end_step(struct mortise_asked *a,
                                 struct mortise_asked *by, json_t *value);
 
 /* For check(): format the error message and return the status. */
-int32_t mortise_ask_refuse(char *words, int32_t status, const char *fmt, ...)
-    MORTISE_PRINTF(3, 4);
+int32_t mortise_ask_format_error(char *words, int32_t status, const char *fmt,
+                                 ...) MORTISE_PRINTF(3, 4);
 
 /* The answer of weigh(); `full`: there is no room, and a->words has the
  * reason. */
-void mortise_host_call_decided(struct mortise_asked *a, bool full);
+void mortise_host_call_answer_weigh(struct mortise_asked *a, bool full);
 /* The other answer of weigh(), for a method that decides: no decision was
  * possible.  The run is not told. */
-void mortise_host_call_undecided(struct mortise_asked *a, int32_t status,
-                                 const char *words);
+void mortise_host_call_fail_weigh(struct mortise_asked *a, int32_t status,
+                                  const char *words);
 
 /* Before the answer: a piece of it, for an asker that takes pieces.  The ask
  * may be cancelled by this call. */
-void mortise_host_call_piece(struct mortise_asked *a, const char *p, size_t n);
+void mortise_host_call_send_piece(struct mortise_asked *a, const char *p,
+                                  size_t n);
 
 /* ---- for calls.c and live.c --------------------------------------------- */
 
@@ -224,10 +225,10 @@ void mortise_host_call_piece(struct mortise_asked *a, const char *p, size_t n);
 void mortise_host_call_ask(void *ud, uint64_t call, uint64_t ask,
                            const char *method, const char *body, size_t n);
 /* The call must stop: cancel its asks. */
-void mortise_host_call_cancel(struct mortise_ongoing *c);
+void mortise_host_call_cancel(struct mortise_plugin_call *c);
 /* The call ended: the run gets finished answers, the other asks are
  * forgotten. */
-void mortise_host_call_end(struct mortise_ongoing *c);
+void mortise_host_call_end(struct mortise_plugin_call *c);
 /* Are these valid decisions of people about steps in doubt?  MORTISE_EINVAL:
  * the message describes valid answers. */
 int mortise_host_call_check_resolved(const struct mortise_run *r,
@@ -242,7 +243,8 @@ void mortise_host_call_reply(struct mortise *m, uint64_t ask, int32_t status,
  * waits for it. */
 void mortise_host_call_release(struct mortise_live *live, const char *handle);
 /* Does the call wait for a child (`tools`: or for a tool) of its run? */
-bool mortise_host_call_waits(const struct mortise_ongoing *c, bool tools);
+bool mortise_host_call_is_waiting(const struct mortise_plugin_call *c,
+                                  bool tools);
 
 /* ---- host/tools.c -------------------------------------------------------- */
 

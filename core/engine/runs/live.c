@@ -19,7 +19,7 @@
  * A run is blocked when one of its plugins, or the definition of one of its
  * tools, is missing or not as pinned (R4).  It can still be cancelled: its
  * finalisers run, and each call is checked separately
- * (mortise_live_may_call()).  A call of a missing plugin fails; the finalisers
+ * (mortise_live_check_call()).  A call of a missing plugin fails; the finalisers
  * of other plugins do their work.
  */
 #include "core/engine/common/news.h"
@@ -37,7 +37,7 @@
 #include "core/run/command/run_commands.h"
 
 struct mortise_run_timer {
-    struct mortise_hashed entry;
+    struct mortise_table_entry entry;
     struct mortise_timer timer;
     struct mortise_task task; /* used instead of `timer` if it is due at once */
     struct mortise_live *live;
@@ -52,11 +52,12 @@ struct mortise_run_timer {
 struct mortise_live *mortise_live_find(struct mortise *m, const char *tenant,
                                        const char *run)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_find(&m->lives, mortise_hash_strs(tenant, run));
          e != NULL; e = mortise_table_find_next(e)) {
-        struct mortise_live *live = MORTISE_OF(e, struct mortise_live, entry);
+        struct mortise_live *live =
+            MORTISE_CONTAINER_OF(e, struct mortise_live, entry);
 
         if (strcmp(live->tenant, tenant) == 0 && strcmp(live->id, run) == 0)
             return live;
@@ -92,16 +93,17 @@ static void fire_run_timer(struct mortise_run_timer *t)
 
 static void on_run_timer(struct mortise_timer *timer)
 {
-    fire_run_timer(MORTISE_OF(timer, struct mortise_run_timer, timer));
+    fire_run_timer(
+        MORTISE_CONTAINER_OF(timer, struct mortise_run_timer, timer));
 }
 
 static void fire_due_timer(struct mortise_task *task)
 {
     struct mortise_run_timer *t =
-        MORTISE_OF(task, struct mortise_run_timer, task);
+        MORTISE_CONTAINER_OF(task, struct mortise_run_timer, task);
 
     t->live->pending--;
-    mortise_live_touch(t->live);
+    mortise_live_queue_check(t->live);
     fire_run_timer(t);
 }
 
@@ -132,42 +134,42 @@ static int arm_run_timer(struct mortise_live *live,
     mortise_table_add(&m->run_timers, &t->entry, timer_hash(live, t->id));
     if (a->u.timer.in_ms > 0) {
         mortise_timer_arm(&m->timers, &t->timer,
-                          mortise_mono_after(a->u.timer.in_ms));
+                          mortise_mono_ns_after(a->u.timer.in_ms));
         return MORTISE_OK;
     }
     t->queued = true;
     live->pending++;
-    mortise_ready(m, &t->task);
+    mortise_task_make_ready(m, &t->task);
     return MORTISE_OK;
 }
 
-void mortise_live_clock_set(struct mortise *m)
+void mortise_live_rearm_timers(struct mortise *m)
 {
     uint64_t now_ms = mortise_now_ms();
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_first(&m->run_timers); e != NULL;
          e = mortise_table_next(&m->run_timers, e)) {
         struct mortise_run_timer *t =
-            MORTISE_OF(e, struct mortise_run_timer, entry);
+            MORTISE_CONTAINER_OF(e, struct mortise_run_timer, entry);
 
         if (t->wall_ms == 0 || t->queued)
             continue;
         mortise_timer_disarm(&m->timers, &t->timer);
-        mortise_timer_arm(
-            &m->timers, &t->timer,
-            mortise_mono_after(t->wall_ms > now_ms ? t->wall_ms - now_ms : 0));
+        mortise_timer_arm(&m->timers, &t->timer,
+                          mortise_mono_ns_after(
+                              t->wall_ms > now_ms ? t->wall_ms - now_ms : 0));
     }
 }
 
 static void disarm_run_timer(struct mortise_live *live, uint64_t id)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_find(&live->m->run_timers, timer_hash(live, id));
          e != NULL; e = mortise_table_find_next(e)) {
         struct mortise_run_timer *t =
-            MORTISE_OF(e, struct mortise_run_timer, entry);
+            MORTISE_CONTAINER_OF(e, struct mortise_run_timer, entry);
 
         if (t->live != live || t->id != id || t->disarmed)
             continue;
@@ -199,11 +201,11 @@ static void live_free(struct mortise_live *live)
 {
     struct mortise *m = live->m;
 
-    mortise_tree_leave(live);
+    mortise_tree_detach_run(live);
     assert(live->flying == 0 && live->pending == 0 && live->calls == NULL);
-    mortise_streams_drop(live);
+    mortise_streams_free(live);
     disarm_run_timers(live);
-    mortise_commits_leave(live);
+    mortise_commits_detach_run(live);
     mortise_watch_detach(live);
     mortise_table_remove(&m->lives, &live->entry);
     mortise_run_free(live->run);
@@ -226,14 +228,14 @@ static struct mortise_live *live_new(struct mortise *m, struct mortise_graph *g,
     live->graph = mortise_graph_ref(g);
     live->landed_task.run = feed_landed_commits;
     live->order_task.run = give_queued_order;
-    mortise_watch_open(live);
+    mortise_live_start_watches(live);
     strcpy(live->tenant, tenant); /* callers checked the lengths */
     strcpy(live->id, run);
     mortise_table_add(&m->lives, &live->entry, mortise_hash_strs(tenant, run));
     return live;
 }
 
-void mortise_live_touch(struct mortise_live *live)
+void mortise_live_queue_check(struct mortise_live *live)
 {
     if (live->touched)
         return;
@@ -253,11 +255,12 @@ static void check_awaited_child(void *ud, const char *handle)
     char parent[MORTISE_NAME_MAX + 1], id[MORTISE_SPAWN_ID];
     char child[MORTISE_SPAWN_ID];
 
-    if (!mortise_spawns_parse(handle, parent, id))
+    if (!mortise_spawns_parse_handle(handle, parent, id))
         return;
-    mortise_spawn_child(child, id); /* the id of a native child; a foreign child
+    mortise_spawn_make_child_id(
+        child, id); /* the id of a native child; a foreign child
                                        is not in memory */
-    a->at_work |= mortise_live_is_at_work(a->live->m, a->live->tenant, child);
+    a->at_work |= mortise_live_is_in_memory(a->live->m, a->live->tenant, child);
 }
 
 /* Does the run wait for a child in memory?  Then it stays, too.  children.c
@@ -267,7 +270,7 @@ static bool waits_for_child_at_work(const struct mortise_live *live)
     struct awaiting a = {.live = live};
 
     if (mortise_run_status(live->run) == MORTISE_RUN_WAITING)
-        mortise_run_awaited(live->run, check_awaited_child, &a);
+        mortise_run_for_each_awaited(live->run, check_awaited_child, &a);
     return a.at_work;
 }
 
@@ -277,17 +280,18 @@ static bool is_live_idle(struct mortise_live *live)
         return false;
     return live->lost ||
            (live->orders == NULL && mortise_run_is_idle(live->run) &&
-            !waits_for_child_at_work(live) && !mortise_watch_holds(live));
+            !waits_for_child_at_work(live) &&
+            !mortise_watch_must_delay_run(live));
 }
 
 /* Tell the parent that this child leaves without an end. */
 static void report_child_idle(const struct mortise_live *live)
 {
     const char *by =
-        live->run != NULL ? mortise_run_spawned_by(live->run) : NULL;
+        live->run != NULL ? mortise_run_get_spawn_handle(live->run) : NULL;
 
     if (by != NULL && !mortise_run_has_ended(mortise_run_status(live->run)))
-        mortise_news_put(live->m, MORTISE_NEWS_RESTS, live->tenant, by);
+        mortise_news_add(live->m, MORTISE_NEWS_STOPPED, live->tenant, by);
 }
 
 static void log_idle_run(const struct mortise_live *live)
@@ -299,7 +303,7 @@ static void log_idle_run(const struct mortise_live *live)
                 reason[0] != '\0' ? ", " : "", reason);
 }
 
-void mortise_live_settle(struct mortise *m)
+void mortise_live_drop_idle(struct mortise *m)
 {
     struct mortise_live *live;
 
@@ -311,7 +315,7 @@ void mortise_live_settle(struct mortise *m)
         if (!live->lost) {
             report_child_idle(live);
             log_idle_run(live);
-            mortise_watch_idle(live);
+            mortise_watch_handle_idle(live);
         }
         live_free(live);
     }
@@ -328,7 +332,8 @@ static void fail_all_orders(struct mortise_live *live,
     }
 }
 
-void mortise_live_lose(struct mortise_live *live, const struct mortise_err *why)
+void mortise_live_discard(struct mortise_live *live,
+                          const struct mortise_err *why)
 {
     if (live->lost)
         return;
@@ -336,25 +341,26 @@ void mortise_live_lose(struct mortise_live *live, const struct mortise_err *why)
     live->why = *why;
     mortise_log(live->m, MORTISE_LOG_WARN, "run %s is dropped from memory: %s",
                 live->id, why->msg);
-    mortise_commits_forget(live);
-    mortise_tree_leave(live);
+    mortise_commits_drop_unflushed(live);
+    mortise_tree_detach_run(live);
     report_child_idle(live);
     mortise_calls_cancel_all(live);
     disarm_run_timers(live);
     mortise_run_free(live->run);
     live->run = NULL;
     fail_all_orders(live, &live->why);
-    mortise_watch_lost(live, &live->why);
-    mortise_live_touch(live);
+    mortise_watch_handle_lost(live, &live->why);
+    mortise_live_queue_check(live);
 }
 
-void mortise_live_lose_all(struct mortise *m, const struct mortise_err *why)
+void mortise_live_discard_all(struct mortise *m, const struct mortise_err *why)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_first(&m->lives); e != NULL;
          e = mortise_table_next(&m->lives, e))
-        mortise_live_lose(MORTISE_OF(e, struct mortise_live, entry), why);
+        mortise_live_discard(
+            MORTISE_CONTAINER_OF(e, struct mortise_live, entry), why);
 }
 
 /* ---- actions ------------------------------------------------------------ */
@@ -371,7 +377,7 @@ static void answer_first_order(struct mortise_live *live,
     live->orders = o->next;
     if (live->orders != NULL) {
         live->pending++;
-        mortise_ready(live->m, &live->order_task);
+        mortise_task_make_ready(live->m, &live->order_task);
     }
     o->done(o, &err);
 }
@@ -385,7 +391,7 @@ bool mortise_live_update_graph(struct mortise_live *live)
     mortise_graph_ref(g);
     mortise_graph_unref(live->graph);
     live->graph = g;
-    mortise_watch_steered(live);
+    mortise_watch_handle_steered(live);
     return true;
 }
 
@@ -420,7 +426,7 @@ static int carry_out_action(struct mortise_live *live, struct mortise_action *a,
         answer_first_order(live, &a->u.applied.err, a->u.applied.result);
         break;
     case MORTISE_ACT_SYNC:
-        mortise_commits_sync(live->m);
+        mortise_commits_request_sync(live->m);
         break;
     }
     return MORTISE_OK;
@@ -437,8 +443,8 @@ static void carry_out_actions(struct mortise_live *live)
         rv = carry_out_action(live, &a->list[i], &err);
     mortise_actions_clear(a);
     if (rv != MORTISE_OK)
-        mortise_live_lose(live, &err);
-    mortise_live_touch(live);
+        mortise_live_discard(live, &err);
+    mortise_live_queue_check(live);
 }
 
 /* A step failed: a damaged run is lost, and its actions are dropped. */
@@ -447,8 +453,8 @@ static void handle_step_error(struct mortise_live *live, int rv,
 {
     mortise_actions_clear(&live->m->actions);
     if (rv == MORTISE_ENOMEM || rv == MORTISE_ECORRUPT)
-        mortise_live_lose(live, err);
-    mortise_live_touch(live);
+        mortise_live_discard(live, err);
+    mortise_live_queue_check(live);
 }
 
 void mortise_live_feed(struct mortise_live *live, struct mortise_input *in)
@@ -483,27 +489,28 @@ static bool feed_landed(struct mortise_live *live, enum mortise_input_kind kind,
     struct mortise_input in = {.kind = kind};
 
     do {
-        in.u.seq = mortise_held_events_seq(live);
+        in.u.seq = mortise_held_events_get_seq(live);
         in.u.seq = in.u.seq < seq ? in.u.seq : seq;
         live->told = in.u.seq > live->told ? in.u.seq : live->told;
-        mortise_watch_written(live);
-        if (mortise_watch_holds(live))
+        mortise_watch_handle_written(live);
+        if (mortise_watch_must_delay_run(live))
             return false;
         mortise_live_feed(live, &in);
-        mortise_watch_published(live, in.u.seq);
+        mortise_watch_handle_published(live, in.u.seq);
     } while (in.u.seq < seq && !live->lost);
     return true;
 }
 
 static void feed_landed_commits(struct mortise_task *t)
 {
-    struct mortise_live *live = MORTISE_OF(t, struct mortise_live, landed_task);
+    struct mortise_live *live =
+        MORTISE_CONTAINER_OF(t, struct mortise_live, landed_task);
     uint64_t written = live->written, synced = live->synced;
 
     live->pending--;
     live->landed_queued = false;
-    mortise_live_touch(live);
-    live->held_up = false;
+    mortise_live_queue_check(live);
+    live->waits_for_watch = false;
     if (live->lost)
         return;
     if (synced > live->told_synced &&
@@ -514,17 +521,17 @@ static void feed_landed_commits(struct mortise_task *t)
         !feed_landed(live, MORTISE_IN_WRITTEN, written))
         return;
     live->told_written = written;
-    if (!live->lost && !mortise_watch_holds(live))
-        mortise_watch_published(live, live->told);
+    if (!live->lost && !mortise_watch_must_delay_run(live))
+        mortise_watch_handle_published(live, live->told);
 }
 
-void mortise_live_go_on(struct mortise_live *live)
+void mortise_live_continue(struct mortise_live *live)
 {
     if (live->landed_queued)
         return;
     live->landed_queued = true;
     live->pending++;
-    mortise_ready(live->m, &live->landed_task);
+    mortise_task_make_ready(live->m, &live->landed_task);
 }
 
 /* A run that is not on disk does not exist after a crash (R3), so it has not
@@ -537,8 +544,8 @@ static void log_run_start(struct mortise_live *live)
     live->starter = NULL;
 }
 
-void mortise_live_landed(struct mortise_live *live, uint64_t written,
-                         uint64_t synced)
+void mortise_live_set_written(struct mortise_live *live, uint64_t written,
+                              uint64_t synced)
 {
     if (live->lost)
         return;
@@ -546,7 +553,7 @@ void mortise_live_landed(struct mortise_live *live, uint64_t written,
     live->synced = synced;
     if (synced > 0 && live->starter != NULL)
         log_run_start(live);
-    mortise_live_go_on(live);
+    mortise_live_continue(live);
 }
 
 /* A run whose tree's budget cannot be found is lost. */
@@ -554,8 +561,8 @@ static void join_tree_or_lose(struct mortise_live *live)
 {
     struct mortise_err err;
 
-    if (mortise_tree_join(live, &err) != MORTISE_OK)
-        mortise_live_lose(live, &err);
+    if (mortise_tree_attach_run(live, &err) != MORTISE_OK)
+        mortise_live_discard(live, &err);
 }
 
 /* ---- start --------------------------------------------------------------- */
@@ -566,7 +573,7 @@ static void set_admission_ids(const struct mortise *m,
 {
     memcpy(adm->store.b, m->store->identity, MORTISE_STORE_ID);
     randombytes_buf(adm->seed, sizeof adm->seed);
-    mortise_script_identify(m, adm);
+    mortise_script_set_identity(m, adm);
 }
 
 static int admit_new_run(struct mortise_live *live,
@@ -641,10 +648,11 @@ static void fail_id_taken(struct mortise_new_run *n)
 
 /* The store was read for a run with this id.  It may have been started
  * since. */
-static void new_run_id_read(struct mortise_stored *s, int rv,
+static void new_run_id_read(struct mortise_stored_read *s, int rv,
                             const struct mortise_err *err)
 {
-    struct mortise_new_run *n = MORTISE_OF(s, struct mortise_new_run, stored);
+    struct mortise_new_run *n =
+        MORTISE_CONTAINER_OF(s, struct mortise_new_run, stored);
     struct mortise_err why = *err;
     bool taken = rv == MORTISE_OK;
 
@@ -655,7 +663,7 @@ static void new_run_id_read(struct mortise_stored *s, int rv,
             "a run '%s' existed and was removed; ids are never used twice",
             n->run);
     else if (rv == MORTISE_ENOTFOUND)
-        rv = mortise_engine_ready(n->m, &why);
+        rv = mortise_engine_check_ready(n->m, &why);
     if (rv != MORTISE_OK)
         end_run_start(n, NULL, &why);
     else if (taken || mortise_live_find(n->m, n->tenant, n->run) != NULL)
@@ -667,10 +675,10 @@ static void new_run_id_read(struct mortise_stored *s, int rv,
 static int check_new_run_id(struct mortise_new_run *n, const char *tenant,
                             const char *run, struct mortise_err *err)
 {
-    int rv = mortise_check_name("tenant", tenant, err);
+    int rv = mortise_name_check("tenant", tenant, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_check_name("run id", run, err);
+        rv = mortise_name_check("run id", run, err);
     if (rv == MORTISE_OK && run[0] == '-')
         rv = mortise_fail(
             err, MORTISE_EINVAL,
@@ -695,7 +703,7 @@ void mortise_live_start(struct mortise *m, struct mortise_new_run *n,
     n->m = m;
     n->graph = mortise_graph_ref(g);
     if (run == NULL)
-        mortise_uuid_text(made, mortise_uuid7_now());
+        mortise_uuid_format(made, mortise_uuid7_make_now());
     rv = check_new_run_id(n, tenant, run != NULL ? run : made, &err);
     if (rv != MORTISE_OK) {
         end_run_start(n, NULL, &err);
@@ -704,7 +712,8 @@ void mortise_live_start(struct mortise *m, struct mortise_new_run *n,
     } else if (mortise_live_find(m, tenant, n->run) != NULL) {
         fail_id_taken(n);
     } else {
-        mortise_stored_head(m, &n->stored, n->tenant, n->run, new_run_id_read);
+        mortise_stored_read_head(m, &n->stored, n->tenant, n->run,
+                                 new_run_id_read);
     }
 }
 
@@ -719,8 +728,8 @@ static int fail_pin_changed(const struct mortise *m,
     char was[MORTISE_DIGEST_HEX], is[MORTISE_DIGEST_HEX];
     const struct mortise_tool_pin *tool;
 
-    mortise_hex(was, pin->digest, MORTISE_DIGEST);
-    mortise_hex(is, here->digest, MORTISE_DIGEST);
+    mortise_hex_encode(was, pin->digest, MORTISE_DIGEST);
+    mortise_hex_encode(is, here->digest, MORTISE_DIGEST);
     if (mortise_deployment_is_tool(m->settings.deployment, pin->plugin, &tool))
         return mortise_fail(
             err, MORTISE_EBLOCKED,
@@ -748,7 +757,7 @@ static int check_run_deaths(struct mortise *m, const char *tenant,
     if (!mortise_plugins_find_deaths(m->plugins, tenant, run, &plugin, &d) ||
         d.times < MORTISE_DEATHS_BLOCK)
         return MORTISE_OK;
-    mortise_time_text(when, d.last_ms);
+    mortise_time_format(when, d.last_ms);
     return mortise_fail(
         err, MORTISE_EBLOCKED,
         "run %s: plugin '%s' crashed the process %u times in node %s (the last "
@@ -763,9 +772,9 @@ static int fail_pin_missing(struct mortise *m, const char *run, const char *pin,
 {
     struct mortise_err why;
 
-    if (mortise_deployment_lacks(m->settings.deployment, pin, &why))
+    if (mortise_deployment_is_part_missing(m->settings.deployment, pin, &why))
         return mortise_fail(err, MORTISE_EBLOCKED, "run %s: %s", run, why.msg);
-    return mortise_err_prefix(err, mortise_pin_unusable(err),
+    return mortise_err_prefix(err, mortise_pin_map_error(err),
                               "run %s needs plugin '%s'", run, pin);
 }
 
@@ -813,13 +822,14 @@ static bool is_pin_of_call(const struct mortise_deployment *d, const char *pin,
     size_t n = sizeof prefix - 1, len = strlen(plugin);
 
     if (strncmp(pin, prefix, n) != 0)
-        return strcmp(mortise_deployment_plugin(d, pin, NULL), plugin) == 0;
+        return strcmp(mortise_deployment_find_plugin(d, pin, NULL), plugin) ==
+               0;
     return op != NULL && strncmp(pin + n, plugin, len) == 0 &&
            pin[n + len] == '/' && strcmp(pin + n + len + 1, op) == 0;
 }
 
-int mortise_live_may_call(struct mortise_live *live, const char *plugin,
-                          const char *op, struct mortise_err *err)
+int mortise_live_check_call(struct mortise_live *live, const char *plugin,
+                            const char *op, struct mortise_err *err)
 {
     struct mortise *m = live->m;
     const struct mortise_catalog *catalog = &m->plugin_catalog.strict;
@@ -863,7 +873,8 @@ static bool needs_order_plugins(const struct mortise_order *o, int status,
         const struct mortise_command_row *row =
             mortise_command_row(o->list[i].kind);
 
-        works |= row->restarts || (!over && row->way != MORTISE_COMMAND_PAUSES);
+        works |=
+            row->restarts || (!over && row->way != MORTISE_COMMAND_PAUSES_RUN);
     }
     return works;
 }
@@ -888,8 +899,8 @@ static bool is_order_decision(const struct mortise_order *o)
 /* Does the order only end the run? */
 static bool is_order_end(const struct mortise_order *o)
 {
-    return o->n == 1 &&
-           mortise_command_row(o->list[0].kind)->way == MORTISE_COMMAND_ENDS;
+    return o->n == 1 && mortise_command_row(o->list[0].kind)->way ==
+                            MORTISE_COMMAND_ENDS_RUN;
 }
 
 static void set_record_only(struct mortise_order *o)
@@ -906,13 +917,13 @@ static const json_t *get_order_graph(const struct mortise_live *live,
     const json_t *plan = NULL;
 
     *whole = false;
-    if (mortise_run_knows_order(live->run, o->id))
+    if (mortise_run_has_order(live->run, o->id))
         return NULL;
     for (size_t i = 0; i < o->n; i++) {
         if (mortise_command_row(o->list[i].kind)->steers)
             return o->list[i].value;
         if (plan == NULL)
-            plan = mortise_run_edited_plan(live->run, &o->list[i]);
+            plan = mortise_run_get_edited_plan(live->run, &o->list[i]);
     }
     *whole = plan != NULL;
     return plan;
@@ -949,7 +960,7 @@ static int step_with_order(struct mortise_live *live,
     mortise_tree_update_run(live);
     if (rv == MORTISE_OK)
         rv = mortise_run_step(live->run, &in, &live->m->actions, err);
-    mortise_steering_drop(live->m, &steering);
+    mortise_steering_free(live->m, &steering);
     return rv;
 }
 
@@ -960,16 +971,16 @@ static int check_run_graph(struct mortise *m, const char *run,
                            struct mortise_err *err)
 {
     struct mortise_graph *strict;
-    int rv = mortise_graphs_strict(m, run, g, &strict, err);
+    int rv = mortise_graphs_load_executable(m, run, g, &strict, err);
 
     if (rv == MORTISE_OK)
         mortise_graph_unref(strict);
     return rv;
 }
 
-int mortise_live_may_run(struct mortise *m, const char *tenant, const char *run,
-                         const struct mortise_graph *graph,
-                         const struct mortise_run *r, struct mortise_err *err)
+int mortise_live_check_run(struct mortise *m, const char *tenant,
+                           const char *run, const struct mortise_graph *graph,
+                           const struct mortise_run *r, struct mortise_err *err)
 {
     int rv = check_run_deaths(m, tenant, run, err);
 
@@ -996,7 +1007,7 @@ static void add_pin_obstacle(struct mortise *m, const struct mortise_pin *was,
                              struct mortise_obstacles *o)
 {
     const struct mortise_deployment *d = m->settings.deployment;
-    const char *name = mortise_deployment_plugin(d, was->plugin, NULL);
+    const char *name = mortise_deployment_find_plugin(d, was->plugin, NULL);
     struct mortise_pin here;
     struct mortise_err err;
 
@@ -1008,10 +1019,11 @@ static void add_pin_obstacle(struct mortise *m, const struct mortise_pin *was,
         o->stuck = true;
 }
 
-void mortise_live_obstacles(struct mortise *m, const char *tenant,
-                            const char *run, const struct mortise_graph *graph,
-                            const struct mortise_run *r,
-                            struct mortise_obstacles *out)
+void mortise_live_find_obstacles(struct mortise *m, const char *tenant,
+                                 const char *run,
+                                 const struct mortise_graph *graph,
+                                 const struct mortise_run *r,
+                                 struct mortise_obstacles *out)
 {
     size_t n;
     const struct mortise_pin *pins = mortise_run_pins(r, &n);
@@ -1075,7 +1087,7 @@ static bool may_order_run_blocked(const struct mortise_run *r,
     else if (is_order_end(o) ||
              (is_order_resume(o) && mortise_run_is_ending(r)))
         return true;
-    else if (mortise_run_knows_order(r, o->id))
+    else if (mortise_run_has_order(r, o->id))
         o->flags |= MORTISE_NO_CONTINUE;
     else
         return false;
@@ -1106,19 +1118,20 @@ static int give_first_order(struct mortise_live *live, struct mortise_err *err)
 
 static void give_queued_order(struct mortise_task *t)
 {
-    struct mortise_live *live = MORTISE_OF(t, struct mortise_live, order_task);
+    struct mortise_live *live =
+        MORTISE_CONTAINER_OF(t, struct mortise_live, order_task);
     struct mortise_order *o = live->orders;
     struct mortise_err err;
 
     live->pending--;
-    mortise_live_touch(live);
+    mortise_live_queue_check(live);
     if (live->lost || o == NULL)
         return;
     if (give_first_order(live, &err) == MORTISE_OK)
         return;
     if (!live->lost && live->orders != NULL) {
         live->pending++;
-        mortise_ready(live->m, &live->order_task);
+        mortise_task_make_ready(live->m, &live->order_task);
     }
     o->done(o, &err);
 }
@@ -1135,19 +1148,19 @@ bool mortise_live_is_recoverable(int status, const char *reason)
 /* A run that is being loaded, and the orders that came meanwhile.  The first
  * order that is allowed to loads the run; those before it get an error. */
 struct load {
-    struct mortise_hashed entry;
-    struct mortise_stored stored;
+    struct mortise_table_entry entry;
+    struct mortise_stored_read stored;
     struct mortise_order *orders;
 };
 
 static struct load *find_load(const struct mortise *m, const char *tenant,
                               const char *run)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_find(&m->loads, mortise_hash_strs(tenant, run));
          e != NULL; e = mortise_table_find_next(e)) {
-        struct load *l = MORTISE_OF(e, struct load, entry);
+        struct load *l = MORTISE_CONTAINER_OF(e, struct load, entry);
 
         if (strcmp(l->stored.tenant, tenant) == 0 &&
             strcmp(l->stored.id, run) == 0)
@@ -1197,21 +1210,21 @@ static void fail_load_orders(struct load *l, const struct mortise_err *why)
 }
 
 /* Check the run's graph and plugins; a plugin's error takes precedence. */
-static int check_load_works(const struct mortise_stored *s, bool accept,
+static int check_load_works(const struct mortise_stored_read *s, bool accept,
                             struct mortise_err *err)
 {
     int rv;
 
     if (!accept)
-        return mortise_live_may_run(s->m, s->tenant, s->id, s->graph, s->run,
-                                    err);
+        return mortise_live_check_run(s->m, s->tenant, s->id, s->graph, s->run,
+                                      err);
     rv = check_run_deaths(s->m, s->tenant, s->id, err);
     return rv == MORTISE_OK ? check_run_graph(s->m, s->id, s->graph, err) : rv;
 }
 
 /* May the run be loaded for this order?  *checked: its plugins were checked and
  * match its pins. */
-static int check_load_order(const struct mortise_stored *s,
+static int check_load_order(const struct mortise_stored_read *s,
                             struct mortise_order *o, bool *works, bool *checked,
                             struct mortise_err *err)
 {
@@ -1231,7 +1244,7 @@ static int check_load_order(const struct mortise_stored *s,
 }
 
 /* Move the stored run into memory. */
-static struct mortise_live *move_into_memory(struct mortise_stored *s,
+static struct mortise_live *move_into_memory(struct mortise_stored_read *s,
                                              bool works, bool checked,
                                              struct mortise_err *err)
 {
@@ -1251,7 +1264,7 @@ static struct mortise_live *move_into_memory(struct mortise_stored *s,
                     "run %s: continues from checkpoint %llu", s->id,
                     (unsigned long long)s->head.seq);
     mortise_watch_attach(live);
-    mortise_live_touch(live);
+    mortise_live_queue_check(live);
     join_tree_or_lose(live);
     return live;
 }
@@ -1285,17 +1298,17 @@ static void give_order(struct mortise_live *live, struct mortise_order *o)
 }
 
 /* Everything is read: load the run for the first order that is allowed to. */
-static void run_load_replayed(struct mortise_stored *s, int rv,
+static void run_load_replayed(struct mortise_stored_read *s, int rv,
                               const struct mortise_err *err)
 {
-    struct load *l = MORTISE_OF(s, struct load, stored);
+    struct load *l = MORTISE_CONTAINER_OF(s, struct load, stored);
     struct mortise *m = s->m;
     struct mortise_err why = *err;
     struct mortise_live *live = NULL;
     bool works, checked;
 
     if (rv == MORTISE_OK)
-        rv = mortise_engine_ready(m, &why);
+        rv = mortise_engine_check_ready(m, &why);
     if (rv != MORTISE_OK) {
         fail_load_orders(l, &why);
         return;
@@ -1318,13 +1331,13 @@ static void run_load_replayed(struct mortise_stored *s, int rv,
     }
     load_free(l);
     if (live != NULL && !live->lost && mortise_run_has_family(live->run))
-        mortise_news_of(live, MORTISE_NEWS_LOADED);
+        mortise_news_add_for_run(live, MORTISE_NEWS_LOADED);
 }
 
-static void run_load_head_read(struct mortise_stored *s, int rv,
+static void run_load_head_read(struct mortise_stored_read *s, int rv,
                                const struct mortise_err *err)
 {
-    struct load *l = MORTISE_OF(s, struct load, stored);
+    struct load *l = MORTISE_CONTAINER_OF(s, struct load, stored);
     const struct mortise_err fine = {.code = MORTISE_OK};
 
     while (rv == MORTISE_OK && l->orders != NULL && l->orders->wants != NULL &&
@@ -1340,11 +1353,11 @@ static void run_load_head_read(struct mortise_stored *s, int rv,
     }
     s->works = l->orders->recovers ||
                needs_order_plugins(l->orders, s->head.status, false);
-    mortise_stored_rest(s, run_load_replayed);
+    mortise_stored_read_run(s, run_load_replayed);
 }
 
-void mortise_live_command(struct mortise *m, const char *tenant,
-                          const char *run, struct mortise_order *o)
+void mortise_live_send_order(struct mortise *m, const char *tenant,
+                             const char *run, struct mortise_order *o)
 {
     struct mortise_live *live = mortise_live_find(m, tenant, run);
     struct load *l = live == NULL ? find_load(m, tenant, run) : NULL;
@@ -1368,19 +1381,19 @@ void mortise_live_command(struct mortise *m, const char *tenant,
     o->next = NULL;
     l->orders = o;
     mortise_table_add(&m->loads, &l->entry, mortise_hash_strs(tenant, run));
-    mortise_stored_head(m, &l->stored, tenant, run, run_load_head_read);
+    mortise_stored_read_head(m, &l->stored, tenant, run, run_load_head_read);
 }
 
-bool mortise_live_is_at_work(struct mortise *m, const char *tenant,
-                             const char *run)
+bool mortise_live_is_in_memory(struct mortise *m, const char *tenant,
+                               const char *run)
 {
     const struct mortise_live *live = mortise_live_find(m, tenant, run);
 
     return live != NULL && !live->lost;
 }
 
-bool mortise_live_is_here(struct mortise *m, const char *tenant,
-                          const char *run)
+bool mortise_live_is_loaded_or_loading(struct mortise *m, const char *tenant,
+                                       const char *run)
 {
     return mortise_live_find(m, tenant, run) != NULL ||
            find_load(m, tenant, run) != NULL;
@@ -1391,5 +1404,5 @@ void mortise_live_recover(struct mortise *m, const char *tenant,
 {
     o->recovers = true;
     o->stayed = false;
-    mortise_live_command(m, tenant, run, o);
+    mortise_live_send_order(m, tenant, run, o);
 }

@@ -12,7 +12,7 @@ struct pause_order {
 static void pause_order_done(struct mortise_order *o,
                              const struct mortise_err *err)
 {
-    struct pause_order *l = MORTISE_OF(o, struct pause_order, order);
+    struct pause_order *l = MORTISE_CONTAINER_OF(o, struct pause_order, order);
 
     (void)err; /* a run that was lost keeps its state on disk */
     mortise_release(l->m->mem, l, sizeof *l);
@@ -32,5 +32,5 @@ void mortise_pause_one(struct mortise *m, const struct mortise_live *live)
                                       .flags = MORTISE_NO_CONTINUE,
                                       .actor = m->actor,
                                       .done = pause_order_done};
-    mortise_live_command(m, live->tenant, live->id, &l->order);
+    mortise_live_send_order(m, live->tenant, live->id, &l->order);
 }

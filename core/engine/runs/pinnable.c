@@ -18,7 +18,7 @@
 #include "core/engine/runs/call.h"
 
 struct asking {
-    struct mortise_result_receiver hearer;
+    struct mortise_result_receiver result_receiver;
     struct mortise *m;
     const char *plugin; /* the deployment's own string */
     size_t next;        /* index of the next discovery plugin to try */
@@ -41,12 +41,12 @@ static void end_pinnable_ask(struct asking *a, int rv,
 /* ---- answers ------------------------------------------------------------- */
 
 static int fail_pinnable_call(const struct asking *a,
-                              const struct mortise_host_call_served *how,
+                              const struct mortise_host_call_result *how,
                               struct mortise_err *err)
 {
     if (a->m->state == MORTISE_ENGINE_CLOSING) /* the caller repeats the request
                                                   at the next engine */
-        return mortise_engine_ready(a->m, err);
+        return mortise_engine_check_ready(a->m, err);
     if (how->status == MORTISE_S_UNSUPPORTED)
         return mortise_fail(err, MORTISE_EINVAL,
                             "plugin '%s' has nothing to pin", a->plugin);
@@ -98,9 +98,9 @@ static int take_pinnable_answer(struct asking *a, const json_t *output,
 static void ask_next_instance(struct asking *a);
 
 static void on_pinnable_answer(struct mortise_result_receiver *h,
-                               const struct mortise_host_call_served *how)
+                               const struct mortise_host_call_result *how)
 {
-    struct asking *a = MORTISE_OF(h, struct asking, hearer);
+    struct asking *a = MORTISE_CONTAINER_OF(h, struct asking, result_receiver);
     struct mortise_err err = {.code = MORTISE_OK};
     int rv = how->status == MORTISE_S_OK
                  ? take_pinnable_answer(a, how->output, &err)
@@ -140,10 +140,10 @@ static void ask_next_instance(struct asking *a)
     }
     mortise_buf_init(&body, a->m->mem);
     mortise_buf_puts(&body, "{}");
-    rv = mortise_engine_ready(a->m, &err);
+    rv = mortise_engine_check_ready(a->m, &err);
     if (rv == MORTISE_OK)
         rv = mortise_calls_serve_runless(
-            a->m, &a->hearer, &mortise_call_list,
+            a->m, &a->result_receiver, &mortise_call_list,
             d->instance[0] != '\0' ? d->instance : d->plugin, &body, &err);
     mortise_buf_finish(&body);
     if (rv != MORTISE_OK)
@@ -163,7 +163,7 @@ static const char *find_discovery_plugin(const struct mortise *m,
         if (strcmp(names[i], plugin) == 0)
             return names[i];
     }
-    near = mortise_nearest(plugin, names, all->n);
+    near = mortise_nearest_find(plugin, names, all->n);
     mortise_fail(
         err, MORTISE_ENOTFOUND,
         "discovery.plugins of the deployment has no plugin '%.64s'%s%s%s",
@@ -189,7 +189,7 @@ void mortise_pinnable_ask(struct mortise *m, const char *plugin,
         done(ud, NULL, &err);
         return;
     }
-    *a = (struct asking){.hearer = {.hear = on_pinnable_answer},
+    *a = (struct asking){.result_receiver = {.hear = on_pinnable_answer},
                          .m = m,
                          .plugin = its,
                          .found = json_object(),

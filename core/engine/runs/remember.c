@@ -14,7 +14,7 @@
 #include "core/engine/runs/call.h"
 
 struct asking {
-    struct mortise_result_receiver hearer;
+    struct mortise_result_receiver result_receiver;
     struct mortise *m;
     const struct mortise_call_kind *kind;
     json_t *body; /* a reference */
@@ -26,7 +26,7 @@ struct asking {
  * because it closes, that is no error of the plugin: the caller repeats the
  * request at the next engine. */
 static int fail_memory_ask(struct mortise *m, struct mortise_err *err,
-                           const struct mortise_host_call_served *how)
+                           const struct mortise_host_call_result *how)
 {
     bool again = strcmp(how->error_class, "transient") == 0 ||
                  strcmp(how->error_class, "timeout") == 0;
@@ -39,16 +39,16 @@ static int fail_memory_ask(struct mortise *m, struct mortise_err *err,
                    : MORTISE_EINVAL;
 
     if (m->state == MORTISE_ENGINE_CLOSING)
-        return mortise_engine_ready(m, err);
+        return mortise_engine_check_ready(m, err);
     return mortise_fail(err, code, "the memory: %s: %.800s",
                         how->code[0] != '\0' ? how->code : "memory.failed",
                         how->message);
 }
 
 static void on_memory_answer(struct mortise_result_receiver *h,
-                             const struct mortise_host_call_served *how)
+                             const struct mortise_host_call_result *how)
 {
-    struct asking *a = MORTISE_OF(h, struct asking, hearer);
+    struct asking *a = MORTISE_CONTAINER_OF(h, struct asking, result_receiver);
     struct asking all = *a;
     struct mortise_err err = {.code = MORTISE_OK};
     int rv =
@@ -76,13 +76,14 @@ static int check_memory_request(struct mortise *m,
         return mortise_fail(err, MORTISE_ENOTFOUND,
                             "the deployment has no memory: set memory.plugin");
     its = mortise_plugins_find(m->plugins, plugin, err);
-    return its != NULL ? mortise_traces_check(its, kind, body, err) : err->code;
+    return its != NULL ? mortise_traces_check_request(its, kind, body, err)
+                       : err->code;
 }
 
 static int start_memory_ask(struct mortise *m, struct asking *a,
                             const char *tenant, struct mortise_err *err)
 {
-    json_t *whole = mortise_traces_body(a->body, tenant, mortise_now_ms());
+    json_t *whole = mortise_traces_make_body(a->body, tenant, mortise_now_ms());
     struct mortise_buf text;
     int rv;
 
@@ -90,15 +91,16 @@ static int start_memory_ask(struct mortise *m, struct asking *a,
     rv = whole != NULL ? mortise_json_write(&text, whole) : MORTISE_ENOMEM;
     json_decref(whole);
     if (rv == MORTISE_OK)
-        rv = mortise_calls_serve_runless(m, &a->hearer, a->kind,
+        rv = mortise_calls_serve_runless(m, &a->result_receiver, a->kind,
                                          MORTISE_MEMORY_INSTANCE, &text, err);
     mortise_buf_finish(&text);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
 
-void mortise_memory_ask(struct mortise *m, const char *tenant,
-                        const struct mortise_call_kind *kind,
-                        const json_t *body, mortise_memory_fn *done, void *ud)
+void mortise_memory_call_plugin(struct mortise *m, const char *tenant,
+                                const struct mortise_call_kind *kind,
+                                const json_t *body, mortise_memory_fn *done,
+                                void *ud)
 {
     struct mortise_err err;
     struct asking *a;
@@ -108,7 +110,7 @@ void mortise_memory_ask(struct mortise *m, const char *tenant,
     if (rv == MORTISE_OK && a == NULL)
         rv = mortise_nomem(&err);
     if (rv == MORTISE_OK) {
-        *a = (struct asking){.hearer = {.hear = on_memory_answer},
+        *a = (struct asking){.result_receiver = {.hear = on_memory_answer},
                              .m = m,
                              .kind = kind,
                              .body = json_incref(mortise_json_unconst(body)),

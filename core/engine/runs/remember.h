@@ -14,8 +14,9 @@ typedef void mortise_memory_fn(void *ud, const json_t *answer,
  * reference is kept.  `done` is called exactly once, possibly before this
  * returns, and also by an engine that closes.  The plugin's asks meanwhile use
  * no budget and are not recorded.  [loop] */
-void mortise_memory_ask(struct mortise *m, const char *tenant,
-                        const struct mortise_call_kind *kind,
-                        const json_t *body, mortise_memory_fn *done, void *ud);
+void mortise_memory_call_plugin(struct mortise *m, const char *tenant,
+                                const struct mortise_call_kind *kind,
+                                const json_t *body, mortise_memory_fn *done,
+                                void *ud);
 
 #endif

@@ -41,13 +41,13 @@ void mortise_script(struct mortise *m, const struct mortise_script *s)
     assert(m->lives.n == 0);
     m->script = s;
     m->plugin_catalog.is_idle = true;
-    mortise_pool_take_turns(m->pool); /* (6) */
+    mortise_pool_set_sequential(m->pool); /* (6) */
 }
 
 /* ---- identity (5) -------------------------------------------------------- */
 
-void mortise_script_identify(const struct mortise *m,
-                             struct mortise_admission *adm)
+void mortise_script_set_identity(const struct mortise *m,
+                                 struct mortise_admission *adm)
 {
     if (m->script == NULL)
         return;
@@ -102,13 +102,13 @@ mortise_script_step(const struct mortise *m,
                                             : MORTISE_SCRIPT_EFFECT;
 }
 
-static void end_scripted_call(struct mortise_ongoing *c)
+static void end_scripted_call(struct mortise_plugin_call *c)
 {
-    c->step.phase = MORTISE_SCRIPTED_OVER;
-    mortise_ready(c->m, &c->ended);
+    c->step.phase = MORTISE_SCRIPTED_DONE;
+    mortise_task_make_ready(c->m, &c->ended);
 }
 
-static void drop_scripted_result(struct mortise_ongoing *c)
+static void drop_scripted_result(struct mortise_plugin_call *c)
 {
     json_decref(c->output);
     json_decref(c->said);
@@ -118,22 +118,22 @@ static void drop_scripted_result(struct mortise_ongoing *c)
 }
 
 /* End the call with an error that is not the script's. */
-static void end_scripted_with(struct mortise_ongoing *c, int32_t status,
+static void end_scripted_with(struct mortise_plugin_call *c, int32_t status,
                               const char *code, const char *words)
 {
     drop_scripted_result(c);
     c->status = status;
-    mortise_call_error(
+    mortise_call_set_error(
         c, code, status == MORTISE_S_CANCELLED ? "cancelled" : "permanent",
         words);
     end_scripted_call(c);
 }
 
 /* Takes the body (NULL: out of memory). */
-static void ask_host(struct mortise_ongoing *c, uint64_t id, const char *method,
-                     json_t *body)
+static void ask_host(struct mortise_plugin_call *c, uint64_t id,
+                     const char *method, json_t *body)
 {
-    char *text = body != NULL ? mortise_json_text(c->mem, body) : NULL;
+    char *text = body != NULL ? mortise_json_to_text(c->mem, body) : NULL;
 
     json_decref(body);
     if (text == NULL) {
@@ -144,11 +144,11 @@ static void ask_host(struct mortise_ongoing *c, uint64_t id, const char *method,
     mortise_release_str(c->mem, text);
 }
 
-static void begin_scripted_step(struct mortise_ongoing *c,
+static void begin_scripted_step(struct mortise_plugin_call *c,
                                 const struct mortise_run_call *call,
                                 enum mortise_script_step step)
 {
-    c->step.phase = MORTISE_SCRIPTED_ASKS;
+    c->step.phase = MORTISE_SCRIPTED_WRITES_INTENT;
     ask_host(c, ASK_BEGIN, "journal.begin/1",
              json_pack("{s:s, s:O, s:b}", "step", "call", "arguments",
                        call->body, "repeat",
@@ -156,13 +156,13 @@ static void begin_scripted_step(struct mortise_ongoing *c,
 }
 
 /* The time of the step has passed: report its result, or leave it in doubt. */
-static void report_scripted_step(struct mortise_ongoing *c)
+static void report_scripted_step(struct mortise_plugin_call *c)
 {
     if (c->step.doubt != NULL) {
         end_scripted_with(c, MORTISE_S_DOUBT, "in_doubt", c->step.doubt);
         return;
     }
-    c->step.phase = MORTISE_SCRIPTED_TELLS;
+    c->step.phase = MORTISE_SCRIPTED_WRITES_RESULT;
     if (c->status != MORTISE_S_OK)
         ask_host(c, ASK_END, "journal.end/1",
                  json_pack("{s:s, s:b}", "step", "call", "undone", 1));
@@ -175,7 +175,7 @@ static void report_scripted_step(struct mortise_ongoing *c)
 }
 
 /* Takes the result. */
-static void end_recorded(struct mortise_ongoing *c, json_t *result)
+static void end_recorded(struct mortise_plugin_call *c, json_t *result)
 {
     if (c->output == NULL && json_is_null(result)) {
         json_decref(result);
@@ -184,25 +184,25 @@ static void end_recorded(struct mortise_ongoing *c, json_t *result)
         c->output = result;
     }
     c->status = MORTISE_S_OK;
-    mortise_call_error(c, "", "", "");
+    mortise_call_set_error(c, "", "", "");
     end_scripted_call(c);
 }
 
-static void perform_scripted_step(struct mortise_ongoing *c)
+static void perform_scripted_step(struct mortise_plugin_call *c)
 {
     const struct mortise_script *script = c->m->script;
 
-    c->step.phase = MORTISE_SCRIPTED_ACTS;
+    c->step.phase = MORTISE_SCRIPTED_PERFORMS;
     if (!script->act(script->ud, c->step.token))
         c->step.doubt = NULL;
     if (c->step.takes_ms == 0)
         report_scripted_step(c);
     else
         mortise_timer_arm(&c->m->timers, &c->idle,
-                          mortise_mono_after(c->step.takes_ms));
+                          mortise_mono_ns_after(c->step.takes_ms));
 }
 
-static void scripted_step_begun(struct mortise_ongoing *c, const char *text,
+static void scripted_step_begun(struct mortise_plugin_call *c, const char *text,
                                 size_t n)
 {
     json_t *answer = NULL, *result;
@@ -220,13 +220,15 @@ static void scripted_step_begun(struct mortise_ongoing *c, const char *text,
     json_decref(answer);
 }
 
-void mortise_script_answer(struct mortise_ongoing *c, uint64_t ask,
+void mortise_script_answer(struct mortise_plugin_call *c, uint64_t ask,
                            int32_t status, const char *text, size_t n)
 {
-    bool begins = c->step.phase == MORTISE_SCRIPTED_ASKS && ask == ASK_BEGIN;
+    bool begins =
+        c->step.phase == MORTISE_SCRIPTED_WRITES_INTENT && ask == ASK_BEGIN;
     char words[MORTISE_HOST_CALL_WORDS];
 
-    if (!begins && (c->step.phase != MORTISE_SCRIPTED_TELLS || ask != ASK_END))
+    if (!begins &&
+        (c->step.phase != MORTISE_SCRIPTED_WRITES_RESULT || ask != ASK_END))
         return; /* the call was cancelled */
     snprintf(words, sizeof words, "%.*s",
              (int)(n < sizeof words ? n : sizeof words - 1), text);
@@ -244,16 +246,17 @@ void mortise_script_answer(struct mortise_ongoing *c, uint64_t ask,
 
 static void on_scripted_delay(struct mortise_timer *t)
 {
-    struct mortise_ongoing *c = MORTISE_OF(t, struct mortise_ongoing, idle);
+    struct mortise_plugin_call *c =
+        MORTISE_CONTAINER_OF(t, struct mortise_plugin_call, idle);
 
-    if (c->step.phase == MORTISE_SCRIPTED_ACTS)
+    if (c->step.phase == MORTISE_SCRIPTED_PERFORMS)
         report_scripted_step(c);
     else
-        mortise_ready(c->m, &c->ended);
+        mortise_task_make_ready(c->m, &c->ended);
 }
 
-static void take_scripted_answer(struct mortise_ongoing *c,
-                                 const struct mortise_scripted *a)
+static void take_scripted_answer(struct mortise_plugin_call *c,
+                                 const struct mortise_script_reply *a)
 {
     c->violation = a->violation;
     c->output = a->output;
@@ -261,16 +264,17 @@ static void take_scripted_answer(struct mortise_ongoing *c,
     c->usage = a->usage;
     c->status = a->status;
     if (a->status != MORTISE_S_OK || a->violation)
-        mortise_call_error(c, a->code, a->error_class, a->message);
+        mortise_call_set_error(c, a->code, a->error_class, a->message);
     c->ending = a->ending;
 }
 
-bool mortise_script_call(struct mortise_ongoing *c,
+bool mortise_script_call(struct mortise_plugin_call *c,
                          const struct mortise_run_call *call,
                          mortise_script_ask_fn *ask)
 {
     struct mortise *m = c->m;
-    struct mortise_scripted a = {.code = "", .error_class = "", .message = ""};
+    struct mortise_script_reply a = {
+        .code = "", .error_class = "", .message = ""};
     enum mortise_script_step step;
 
     if (m->script == NULL)
@@ -289,25 +293,26 @@ bool mortise_script_call(struct mortise_ongoing *c,
     if (step != MORTISE_SCRIPT_NONE)
         begin_scripted_step(c, call, step);
     else if (a.after_ms == 0)
-        mortise_ready(m, &c->ended);
+        mortise_task_make_ready(m, &c->ended);
     else
-        mortise_timer_arm(&m->timers, &c->idle, mortise_mono_after(a.after_ms));
+        mortise_timer_arm(&m->timers, &c->idle,
+                          mortise_mono_ns_after(a.after_ms));
     return true;
 }
 
-void mortise_script_cancel(struct mortise_ongoing *c)
+void mortise_script_cancel(struct mortise_plugin_call *c)
 {
     struct mortise *m = c->m;
 
-    if (!c->idle.armed && c->step.phase != MORTISE_SCRIPTED_ASKS)
+    if (!c->idle.armed && c->step.phase != MORTISE_SCRIPTED_WRITES_INTENT)
         return; /* its answer is queued */
     mortise_timer_disarm(&m->timers, &c->idle);
     drop_scripted_result(c);
     /* The call had begun, and stopped when asked to, like a plugin's. */
     c->cancelled = c->let_go = true;
     c->status = MORTISE_S_CANCELLED;
-    mortise_call_error(c, "cancelled", "cancelled",
-                       "cancelled before it was answered");
+    mortise_call_set_error(c, "cancelled", "cancelled",
+                           "cancelled before it was answered");
     end_scripted_call(c);
 }
 

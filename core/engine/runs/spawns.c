@@ -28,8 +28,8 @@
 
 /* ---- handles ------------------------------------------------------------- */
 
-void mortise_spawns_handle(char handle[MORTISE_SPAWN_HANDLE_MAX],
-                           const char *parent, const char *id)
+void mortise_spawns_print_handle(char handle[MORTISE_SPAWN_HANDLE_MAX],
+                                 const char *parent, const char *id)
 {
     size_t n = strlen(parent);
 
@@ -39,8 +39,9 @@ void mortise_spawns_handle(char handle[MORTISE_SPAWN_HANDLE_MAX],
     memcpy(handle + n + 1, id, MORTISE_SPAWN_ID);
 }
 
-bool mortise_spawns_parse(const char *handle, char parent[MORTISE_NAME_MAX + 1],
-                          char id[MORTISE_SPAWN_ID])
+bool mortise_spawns_parse_handle(const char *handle,
+                                 char parent[MORTISE_NAME_MAX + 1],
+                                 char id[MORTISE_SPAWN_ID])
 {
     const char *slash = strchr(handle, '/');
     size_t n = slash != NULL ? (size_t)(slash - handle) : 0;
@@ -54,15 +55,15 @@ bool mortise_spawns_parse(const char *handle, char parent[MORTISE_NAME_MAX + 1],
     return true;
 }
 
-int mortise_spawns_result(const struct mortise *m, const json_t *value,
-                          char **text, struct mortise_err *err)
+int mortise_spawns_encode_result(const struct mortise *m, const json_t *value,
+                                 char **text, struct mortise_err *err)
 {
     struct mortise_buf b;
     int rv;
 
     *text = NULL;
     mortise_buf_init(&b, m->mem);
-    rv = mortise_json_canonical(&b, value);
+    rv = mortise_json_write_canonical(&b, value);
     if (rv == MORTISE_OK)
         *text = mortise_strndup(m->mem, b.p, b.n);
     mortise_buf_finish(&b);
@@ -102,7 +103,7 @@ static bool has_spawn_turn(const struct mortise_spawn_op *op)
 /* The turn of other operations may have come. */
 static void continue_waiting_ops(struct mortise_task *t)
 {
-    struct mortise *m = MORTISE_OF(t, struct mortise, spawns_task);
+    struct mortise *m = MORTISE_CONTAINER_OF(t, struct mortise, spawns_task);
     struct mortise_spawn_op *op = m->spawns;
 
     m->spawns_queued = false;
@@ -123,7 +124,7 @@ static void queue_waiting_ops(struct mortise *m)
         return;
     m->spawns_queued = true;
     m->spawns_task.run = continue_waiting_ops;
-    mortise_ready(m, &m->spawns_task);
+    mortise_task_make_ready(m, &m->spawns_task);
 }
 
 static void add_spawn_op(struct mortise_spawn_op *op)
@@ -163,7 +164,8 @@ void mortise_spawns_drop(struct mortise_spawn_op *op)
 
 static void spawn_put_landed(struct mortise_spawn_put *p, int result)
 {
-    struct mortise_spawn_op *op = MORTISE_OF(p, struct mortise_spawn_op, put);
+    struct mortise_spawn_op *op =
+        MORTISE_CONTAINER_OF(p, struct mortise_spawn_op, put);
 
     finish_spawn_op(op);
     op->landed(op, result);
@@ -209,12 +211,12 @@ static int decide_spawn_claim(struct mortise_spawn_op *op,
 
     memcpy(c.task, op->task, sizeof c.task);
     if (op->native) {
-        mortise_spawn_child(op->child_id, op->id);
+        mortise_spawn_make_child_id(op->child_id, op->id);
         c.child = op->child_id;
     }
     if (op->token == NULL) {
         randombytes_buf(chance, sizeof chance);
-        mortise_hex(op->made, chance, sizeof chance);
+        mortise_hex_encode(op->made, chance, sizeof chance);
         c.token = op->made;
     }
     assert(op->has_was || op->graph != NULL);
@@ -232,9 +234,9 @@ static int decide_spawn_op(struct mortise_spawn_op *op, struct mortise_err *err)
     int rv;
 
     switch (op->kind) {
-    case MORTISE_SPAWN_CLAIMS:
+    case MORTISE_SPAWN_OP_CLAIM:
         return decide_spawn_claim(op, err);
-    case MORTISE_SPAWN_REGISTERS:
+    case MORTISE_SPAWN_OP_REGISTER:
         rv = mortise_spawn_after_register(was, op->token, op->child, now_ms,
                                           now, err);
         if (rv == MORTISE_OK && now->state != was->state && op->is_taken)
@@ -244,16 +246,16 @@ static int decide_spawn_op(struct mortise_spawn_op *op, struct mortise_err *err)
                 "child, has children, or is an ancestor of the handle's run",
                 op->child);
         return rv;
-    case MORTISE_SPAWN_STARTS:
+    case MORTISE_SPAWN_OP_START:
         return mortise_spawn_after_start(was, op->token, op->task, now_ms, now,
                                          err);
-    case MORTISE_SPAWN_ADVANCES:
+    case MORTISE_SPAWN_OP_ADVANCE:
         return mortise_spawn_after_advance(was, op->token, op->state, now_ms,
                                            now, err);
-    case MORTISE_SPAWN_REPORTS:
+    case MORTISE_SPAWN_OP_REPORT:
         return mortise_spawn_after_report(was, op->attempt, op->progress,
                                           now_ms, now, err);
-    case MORTISE_SPAWN_SETTLES:
+    case MORTISE_SPAWN_OP_SETTLE:
         return mortise_spawn_after_settle(was, op->token, op->status,
                                           op->result, op->result_size, now_ms,
                                           now, err);
@@ -328,7 +330,8 @@ static int set_child_taken(void *ud, const char *tenant, const char *parent,
 static void spawn_data_read(struct mortise_read *r, int rv,
                             const struct mortise_err *err)
 {
-    struct mortise_spawn_op *op = MORTISE_OF(r, struct mortise_spawn_op, read);
+    struct mortise_spawn_op *op =
+        MORTISE_CONTAINER_OF(r, struct mortise_spawn_op, read);
 
     struct mortise_err why;
 
@@ -354,11 +357,11 @@ static void read_spawn_data(struct mortise_spawn_op *op,
     mortise_store_read(op->m->store, &op->read);
 }
 
-static void parent_graph_read(struct mortise_stored *s, int rv,
+static void parent_graph_read(struct mortise_stored_read *s, int rv,
                               const struct mortise_err *err)
 {
     struct mortise_spawn_op *op =
-        MORTISE_OF(s, struct mortise_spawn_op, stored);
+        MORTISE_CONTAINER_OF(s, struct mortise_spawn_op, stored);
 
     if (rv != MORTISE_OK) {
         fail_spawn_op(op, rv, err);
@@ -368,11 +371,11 @@ static void parent_graph_read(struct mortise_stored *s, int rv,
     do_next_spawn_step(op);
 }
 
-static void spawning_head_read(struct mortise_stored *s, int rv,
+static void spawning_head_read(struct mortise_stored_read *s, int rv,
                                const struct mortise_err *err)
 {
     struct mortise_spawn_op *op =
-        MORTISE_OF(s, struct mortise_spawn_op, stored);
+        MORTISE_CONTAINER_OF(s, struct mortise_spawn_op, stored);
     struct mortise_err why;
 
     if (rv == MORTISE_OK && mortise_run_has_ended(s->head.status)) {
@@ -382,7 +385,7 @@ static void spawning_head_read(struct mortise_stored *s, int rv,
     } else if (rv != MORTISE_OK) {
         fail_spawn_op(op, rv, err);
     } else {
-        mortise_stored_graph(s, parent_graph_read);
+        mortise_stored_read_graph(s, parent_graph_read);
     }
 }
 
@@ -425,15 +428,15 @@ enum step {
 
 static void do_next_spawn_step(struct mortise_spawn_op *op)
 {
-    bool registers = op->kind == MORTISE_SPAWN_REGISTERS;
+    bool registers = op->kind == MORTISE_SPAWN_OP_REGISTER;
 
     if (op->step == CHILD_TREE && op->read.found.tree.total > 0)
         op->is_taken = true;
     if (op->step == COUNTERS)
         op->tree = op->read.found.tree;
     op->step++;
-    if (op->step == GRAPH &&
-        (op->kind != MORTISE_SPAWN_CLAIMS || op->graph != NULL || op->has_was))
+    if (op->step == GRAPH && (op->kind != MORTISE_SPAWN_OP_CLAIM ||
+                              op->graph != NULL || op->has_was))
         op->step = CHILD;
     if (op->step == CHILD && !registers)
         op->step = DECISION;
@@ -452,8 +455,8 @@ static void do_next_spawn_step(struct mortise_spawn_op *op)
         read_spawn_data(op, MORTISE_READ_SPAWN_TREE, op->origin, NULL);
         break;
     case GRAPH:
-        mortise_stored_head(op->m, &op->stored, op->tenant, op->parent,
-                            spawning_head_read);
+        mortise_stored_read_head(op->m, &op->stored, op->tenant, op->parent,
+                                 spawning_head_read);
         break;
     case CHILD:
         op->is_taken = strcmp(op->child, op->parent) == 0 ||
@@ -475,9 +478,9 @@ void mortise_spawns_begin(struct mortise *m, struct mortise_spawn_op *op)
     assert(op->decided != NULL && op->landed != NULL);
     op->m = m;
     mortise_arena_init(&op->arena, m->mem);
-    if (op->kind == MORTISE_SPAWN_CLAIMS)
-        mortise_spawn_id(op->id, m->store->identity, MORTISE_STORE_ID,
-                         op->tenant, op->parent, op->execution, op->call);
+    if (op->kind == MORTISE_SPAWN_OP_CLAIM)
+        mortise_spawn_make_id(op->id, m->store->identity, MORTISE_STORE_ID,
+                              op->tenant, op->parent, op->execution, op->call);
     add_spawn_op(op);
     do_next_spawn_step(op);
 }

@@ -9,19 +9,19 @@
 
 #include "core/engine/runs/stored.h"
 
-enum mortise_spawn_kind {
-    MORTISE_SPAWN_CLAIMS = 1,
-    MORTISE_SPAWN_REGISTERS,
-    MORTISE_SPAWN_ADVANCES,
-    MORTISE_SPAWN_SETTLES,
-    MORTISE_SPAWN_STARTS, /* of a native child: the change goes with its
+enum mortise_spawn_op_kind {
+    MORTISE_SPAWN_OP_CLAIM = 1,
+    MORTISE_SPAWN_OP_REGISTER,
+    MORTISE_SPAWN_OP_ADVANCE,
+    MORTISE_SPAWN_OP_SETTLE,
+    MORTISE_SPAWN_OP_START, /* of a native child: the change goes with its
                              admission */
-    MORTISE_SPAWN_REPORTS /* of a native child: it reports its progress */
+    MORTISE_SPAWN_OP_REPORT /* of a native child: it reports its progress */
 };
 
 struct mortise_spawn_op {
     /* ---- set by the caller; lent until the operation is over ------------- */
-    enum mortise_spawn_kind kind;
+    enum mortise_spawn_op_kind kind;
     const char *tenant, *parent;
     char id[MORTISE_SPAWN_ID]; /* not for a claim */
     const char *token;         /* of a claim: NULL, a token is generated */
@@ -69,7 +69,7 @@ struct mortise_spawn_op {
     char child_id[MORTISE_SPAWN_ID]; /* of a native child */
     struct mortise_arena arena;
     struct mortise_read read;
-    struct mortise_stored stored;
+    struct mortise_stored_read stored;
 };
 
 /* The operation was zeroed before it was filled in. */
@@ -78,14 +78,15 @@ void mortise_spawns_begin(struct mortise *m, struct mortise_spawn_op *op);
 void mortise_spawns_drop(struct mortise_spawn_op *op);
 
 /* "RUN/ID": the external form of a handle. */
-void mortise_spawns_handle(char handle[MORTISE_SPAWN_HANDLE_MAX],
-                           const char *parent, const char *id);
+void mortise_spawns_print_handle(char handle[MORTISE_SPAWN_HANDLE_MAX],
+                                 const char *parent, const char *id);
 /* False: this is not the form of a handle. */
-bool mortise_spawns_parse(const char *handle, char parent[MORTISE_NAME_MAX + 1],
-                          char id[MORTISE_SPAWN_ID]);
+bool mortise_spawns_parse_handle(const char *handle,
+                                 char parent[MORTISE_NAME_MAX + 1],
+                                 char id[MORTISE_SPAWN_ID]);
 /* A result in canonical JSON, so that equal results are equal texts.  The
  * caller releases `text`.  MORTISE_EINVAL: it is too long. */
-int mortise_spawns_result(const struct mortise *m, const json_t *value,
-                          char **text, struct mortise_err *err);
+int mortise_spawns_encode_result(const struct mortise *m, const json_t *value,
+                                 char **text, struct mortise_err *err);
 
 #endif

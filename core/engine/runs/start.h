@@ -21,7 +21,7 @@ struct mortise_new_run {
     struct mortise *m;
     struct mortise_graph *graph;
     char tenant[MORTISE_NAME_MAX + 1], run[MORTISE_NAME_MAX + 1];
-    struct mortise_stored stored; /* an existing run with this id */
+    struct mortise_stored_read stored; /* an existing run with this id */
 };
 /* Admit the run; `run` NULL: generate an id. */
 void mortise_live_start(struct mortise *m, struct mortise_new_run *n,

@@ -31,7 +31,7 @@ static int get_diff_source(const struct mortise_mem *mem, const json_t *diff,
 
     *out = (struct source){.path = path != NULL ? path : "diff"};
     if (json_is_array(diff)) {
-        out->text = out->made = mortise_json_text(mem, diff);
+        out->text = out->made = mortise_json_to_text(mem, diff);
         return out->made != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     out->text = json_string_value(json_object_get(diff, "source"));
@@ -45,7 +45,7 @@ static int get_diff_source(const struct mortise_mem *mem, const json_t *diff,
 
 static const char *get_begun_place(void *ud, const char *path)
 {
-    return mortise_run_begun(ud, path);
+    return mortise_run_get_node_progress(ud, path);
 }
 
 /* The tools that the patterns of the old graph match, and those of new patterns
@@ -63,13 +63,13 @@ static char *merge_tool_matches(const struct mortise_mem *mem,
 
         if (from == NULL)
             continue;
-        rv = mortise_json_read(&one, from->text, from->size, NULL);
+        rv = mortise_json_parse_written(&one, from->text, from->size, NULL);
         if (rv == MORTISE_OK && json_object_update(all, one) != 0)
             rv = MORTISE_ENOMEM;
         json_decref(one);
     }
     if (rv == MORTISE_OK)
-        text = mortise_json_text(mem, all);
+        text = mortise_json_to_text(mem, all);
     json_decref(all);
     return text;
 }
@@ -88,7 +88,7 @@ static int write_stored_text(struct mortise_buf *text,
                              const struct mortise_yaml *tree,
                              struct mortise_err *err)
 {
-    json_t *v = mortise_yaml_json(tree, false);
+    json_t *v = mortise_yaml_to_json(tree, false);
     int rv =
         v != NULL ? mortise_yaml_write(text, v, NULL, NULL) : MORTISE_ENOMEM;
 
@@ -115,14 +115,15 @@ static int load_stored_text(struct making *k,
 {
     static const char tools[] = ":tools"; /* lang/graph/load/matches.c */
     const struct mortise_graph *g = k->g;
-    size_t n = mortise_graph_own_sources(g->sources, g->n_sources), at = 1;
+    size_t n = mortise_graph_count_own_sources(g->sources, g->n_sources),
+           at = 1;
     const struct mortise_source *was = find_source_file(g->sources, n, tools);
     const struct mortise_source *now =
         find_source_file(checked->sources, checked->n_sources, tools);
     struct mortise_source *files =
         mortise_arena_alloc(&k->a, (n + 1) * sizeof *files);
-    struct mortise_pinned pinned;
-    struct mortise_graph_files from = mortise_pinned_files(&pinned);
+    struct mortise_pinned_graph pinned;
+    struct mortise_graph_files from = mortise_pinned_graph_get_files(&pinned);
     struct mortise_catalog catalog = k->m->plugin_catalog.strict;
 
     if (was != NULL || now != NULL)
@@ -137,7 +138,7 @@ static int load_stored_text(struct making *k,
     if (k->matches != NULL)
         files[at++] =
             (struct mortise_source){tools, k->matches, strlen(k->matches)};
-    pinned = (struct mortise_pinned){files, at};
+    pinned = (struct mortise_pinned_graph){files, at};
     from.pinned = true;
     catalog.files = &from;
     return mortise_graph_load(out, k->m->mem, files[0].path, files[0].text,
@@ -150,9 +151,10 @@ static int check_steered_tree(struct making *k, const struct mortise_yaml *tree,
                               struct mortise_err *err)
 {
     const struct mortise_graph *g = k->g;
-    const struct mortise_pinned pinned = {
-        g->sources, mortise_graph_own_sources(g->sources, g->n_sources)};
-    const struct mortise_graph_files files = mortise_pinned_files(&pinned);
+    const struct mortise_pinned_graph pinned = {
+        g->sources, mortise_graph_count_own_sources(g->sources, g->n_sources)};
+    const struct mortise_graph_files files =
+        mortise_pinned_graph_get_files(&pinned);
     struct mortise_catalog catalog = k->m->plugin_catalog.strict;
 
     catalog.files = &files;
@@ -172,7 +174,8 @@ static int make_graph(struct making *k, const struct mortise_yaml *tree,
     if (rv == MORTISE_OK)
         rv = load_stored_text(k, checked, out, err);
     mortise_graph_unref(checked);
-    return rv == MORTISE_OK ? mortise_graph_follow(*out, k->g, err) : rv;
+    return rv == MORTISE_OK ? mortise_graph_set_predecessor(*out, k->g, err)
+                            : rv;
 }
 
 static int pin_steered_graph(struct mortise *m, struct mortise_steering *s,
@@ -206,8 +209,8 @@ static int apply_run_diff(struct making *k, const struct mortise_run *r,
                           const struct source *from,
                           struct mortise_steering *out, struct mortise_err *err)
 {
-    const struct mortise_steered of = {k->g, get_begun_place,
-                                       (void *)(uintptr_t)r};
+    const struct mortise_steer_target of = {k->g, get_begun_place,
+                                            (void *)(uintptr_t)r};
     const struct mortise_yaml *tree;
     int rv =
         mortise_steer_apply(&tree, &out->operations, &k->a, &of, from->path,
@@ -231,14 +234,14 @@ static int report_steering(struct making *k, int rv, const char *path,
                           "%s has %zu error%s; nothing was applied", path,
                           k->diags.n_errors, k->diags.n_errors == 1 ? "" : "s");
     if (report != NULL && k->diags.n > 0) {
-        mortise_diags_text(&k->diags, report);
+        mortise_diags_format(&k->diags, report);
         mortise_diags_json(&k->diags, findings);
         return report->failed || findings->failed ? mortise_nomem(err) : rv;
     }
     if (rv != MORTISE_ECHECK && rv != MORTISE_EDENIED)
         return rv;
     mortise_buf_init(&words, k->m->mem);
-    mortise_diags_text(&k->diags, &words);
+    mortise_diags_format(&k->diags, &words);
     if (mortise_buf_cstr(&words) != NULL && words.n > 0)
         rv = mortise_fail(err, rv, "%.800s", words.p);
     mortise_buf_finish(&words);
@@ -279,7 +282,7 @@ int mortise_steering_make(struct mortise *m, const struct mortise_run *r,
                           struct mortise_buf *report,
                           struct mortise_buf *findings, struct mortise_err *err)
 {
-    int rv = mortise_run_may_steer(r, NULL, err);
+    int rv = mortise_run_check_steer(r, NULL, err);
 
     *out = (struct mortise_steering){.graph = NULL};
     return rv == MORTISE_OK ? make_steering(apply_run_diff, m, r, diff, out,
@@ -303,7 +306,7 @@ int mortise_steering_replace(struct mortise *m, const struct mortise_run *r,
                          err);
 }
 
-void mortise_steering_drop(struct mortise *m, struct mortise_steering *s)
+void mortise_steering_free(struct mortise *m, struct mortise_steering *s)
 {
     if (s->pins != NULL)
         mortise_release(m->mem, (void *)(uintptr_t)s->pins,

@@ -30,13 +30,13 @@ static int copy_head(void *ud, const char *tenant, const char *run,
     return 0;
 }
 
-static int fail_run_removed(const struct mortise_stored *s,
+static int fail_run_removed(const struct mortise_stored_read *s,
                             const struct mortise_tombstone *t,
                             struct mortise_err *err)
 {
     char when[MORTISE_TIME_TEXT];
 
-    mortise_time_text(when, t->removed_ms);
+    mortise_time_format(when, t->removed_ms);
     if (t->status == 0)
         return mortise_fail(err, MORTISE_ENOTFOUND,
                             "run '%s' could not be read and was omitted when "
@@ -55,7 +55,8 @@ static int fail_run_removed(const struct mortise_stored *s,
 static void run_removal_read(struct mortise_read *r, int rv,
                              const struct mortise_err *err)
 {
-    struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
+    struct mortise_stored_read *s =
+        MORTISE_CONTAINER_OF(r, struct mortise_stored_read, read);
     bool other = strcmp(s->tenant, "default") != 0;
     struct mortise_err why = *err;
 
@@ -69,7 +70,7 @@ static void run_removal_read(struct mortise_read *r, int rv,
     s->done(s, rv, &why);
 }
 
-static void read_run_removal(struct mortise_stored *s,
+static void read_run_removal(struct mortise_stored_read *s,
                              void (*done)(struct mortise_read *r, int rv,
                                           const struct mortise_err *err))
 {
@@ -80,7 +81,7 @@ static void read_run_removal(struct mortise_stored *s,
     mortise_store_read(s->m->store, &s->read);
 }
 
-static void read_run_tombstone(struct mortise_stored *s)
+static void read_run_tombstone(struct mortise_stored_read *s)
 {
     read_run_removal(s, run_removal_read);
 }
@@ -88,7 +89,8 @@ static void read_run_tombstone(struct mortise_stored *s)
 static void stored_head_read(struct mortise_read *r, int rv,
                              const struct mortise_err *err)
 {
-    struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
+    struct mortise_stored_read *s =
+        MORTISE_CONTAINER_OF(r, struct mortise_stored_read, read);
 
     if (rv == MORTISE_ENOTFOUND)
         read_run_tombstone(s);
@@ -96,7 +98,7 @@ static void stored_head_read(struct mortise_read *r, int rv,
         s->done(s, rv, err);
 }
 
-static void read_stored_head(struct mortise_stored *s)
+static void read_stored_head(struct mortise_stored_read *s)
 {
     s->read = (struct mortise_read){.kind = MORTISE_READ_HEAD,
                                     .tenant = s->tenant,
@@ -107,19 +109,19 @@ static void read_stored_head(struct mortise_stored *s)
     mortise_store_read(s->m->store, &s->read);
 }
 
-void mortise_stored_head(struct mortise *m, struct mortise_stored *s,
-                         const char *tenant, const char *run,
-                         mortise_stored_fn *done)
+void mortise_stored_read_head(struct mortise *m, struct mortise_stored_read *s,
+                              const char *tenant, const char *run,
+                              mortise_stored_fn *done)
 {
     struct mortise_err err;
-    int rv = mortise_check_name("tenant", tenant, &err);
+    int rv = mortise_name_check("tenant", tenant, &err);
 
     assert_on_loop(m);
-    *s = (struct mortise_stored){.m = m};
+    *s = (struct mortise_stored_read){.m = m};
     mortise_arena_init(&s->arena, m->mem);
     s->done = done;
     if (rv == MORTISE_OK)
-        rv = mortise_check_name("run id", run, &err);
+        rv = mortise_name_check("run id", run, &err);
     if (rv != MORTISE_OK) {
         done(s, rv, &err);
         return;
@@ -132,13 +134,13 @@ void mortise_stored_head(struct mortise *m, struct mortise_stored *s,
 /* ---- the graph ---------------------------------------------------------- */
 
 /* The graph may be a stand-in, which cannot run. */
-static void replace_stand_in(struct mortise_stored *s)
+static void replace_stand_in(struct mortise_stored_read *s)
 {
     struct mortise_graph *strict;
     struct mortise_err err;
 
-    if (!s->works || mortise_graphs_strict(s->m, s->id, s->graph, &strict,
-                                           &err) != MORTISE_OK)
+    if (!s->works || mortise_graphs_load_executable(
+                         s->m, s->id, s->graph, &strict, &err) != MORTISE_OK)
         return;
     mortise_graph_unref(s->graph);
     s->graph = strict;
@@ -149,7 +151,8 @@ static void replace_stand_in(struct mortise_stored *s)
 static void lost_graph_removal_read(struct mortise_read *r, int rv,
                                     const struct mortise_err *err)
 {
-    struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
+    struct mortise_stored_read *s =
+        MORTISE_CONTAINER_OF(r, struct mortise_stored_read, read);
     struct mortise_err why = *err;
 
     if (rv != MORTISE_ENOTFOUND) {
@@ -165,7 +168,8 @@ static void lost_graph_removal_read(struct mortise_read *r, int rv,
 static void stored_graph_read(struct mortise_read *r, int rv,
                               const struct mortise_err *err)
 {
-    struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
+    struct mortise_stored_read *s =
+        MORTISE_CONTAINER_OF(r, struct mortise_stored_read, read);
     struct mortise_err why = *err;
 
     if (rv == MORTISE_ENOTFOUND) {
@@ -173,8 +177,9 @@ static void stored_graph_read(struct mortise_read *r, int rv,
         return;
     }
     if (rv == MORTISE_OK)
-        rv = mortise_graphs_pinned(s->m, s->head.graph, r->found.files,
-                                   r->found.n_files, s->names, &s->graph, &why);
+        rv = mortise_graphs_load_pinned(s->m, s->head.graph, r->found.files,
+                                        r->found.n_files, s->names, &s->graph,
+                                        &why);
     mortise_arena_finish(&s->arena);
     mortise_arena_init(&s->arena, s->m->mem);
     if (rv != MORTISE_OK)
@@ -182,7 +187,8 @@ static void stored_graph_read(struct mortise_read *r, int rv,
     s->done(s, rv, &why);
 }
 
-void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done)
+void mortise_stored_read_graph(struct mortise_stored_read *s,
+                               mortise_stored_fn *done)
 {
     const struct mortise_err fine = {.code = MORTISE_OK};
 
@@ -206,7 +212,7 @@ void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done)
 static int apply_stored_checkpoint(void *ud,
                                    const struct mortise_checkpoint *cp)
 {
-    struct mortise_stored *s = ud;
+    struct mortise_stored_read *s = ud;
 
     if (cp->seq > s->head.seq)
         return 1;
@@ -218,7 +224,7 @@ static int apply_stored_checkpoint(void *ud,
 }
 
 /* The replay failed.  With `each`, the run is not being loaded. */
-static void fail_replay(struct mortise_stored *s, int rv,
+static void fail_replay(struct mortise_stored_read *s, int rv,
                         struct mortise_err *why)
 {
     mortise_run_free(s->run);
@@ -231,13 +237,14 @@ static void fail_replay(struct mortise_stored *s, int rv,
 static void stored_run_replayed(struct mortise_read *r, int rv,
                                 const struct mortise_err *err)
 {
-    struct mortise_stored *s = MORTISE_OF(r, struct mortise_stored, read);
+    struct mortise_stored_read *s =
+        MORTISE_CONTAINER_OF(r, struct mortise_stored_read, read);
     struct mortise_err why = *err;
 
-    if (rv == MORTISE_OK && mortise_stored_has_guessed(s)) {
+    if (rv == MORTISE_OK && mortise_stored_has_used_guess(s)) {
         if (s->again != NULL)
             s->again(s);
-        mortise_stored_again(s, s->rest);
+        mortise_stored_read_again(s, s->rest);
         return;
     }
     if (rv == MORTISE_OK && s->applied == MORTISE_OK &&
@@ -258,7 +265,7 @@ static void stored_run_replayed(struct mortise_read *r, int rv,
         s->done(s, rv, &why);
 }
 
-static void replay_stored_run(struct mortise_stored *s)
+static void replay_stored_run(struct mortise_stored_read *s)
 {
     struct mortise_err err;
     int rv;
@@ -283,7 +290,7 @@ static void replay_stored_run(struct mortise_stored *s)
     mortise_store_read(s->m->store, &s->read);
 }
 
-static void replay_after_graph(struct mortise_stored *s, int rv,
+static void replay_after_graph(struct mortise_stored_read *s, int rv,
                                const struct mortise_err *err)
 {
     if (rv == MORTISE_OK)
@@ -292,28 +299,30 @@ static void replay_after_graph(struct mortise_stored *s, int rv,
         s->rest(s, rv, err);
 }
 
-void mortise_stored_rest(struct mortise_stored *s, mortise_stored_fn *done)
+void mortise_stored_read_run(struct mortise_stored_read *s,
+                             mortise_stored_fn *done)
 {
     s->rest = done;
-    mortise_stored_graph(s, replay_after_graph);
+    mortise_stored_read_graph(s, replay_after_graph);
 }
 
-bool mortise_stored_has_guessed(const struct mortise_stored *s)
+bool mortise_stored_has_used_guess(const struct mortise_stored_read *s)
 {
     return s->names && s->m->plugin_catalog.guesses != s->guesses;
 }
 
-void mortise_stored_again(struct mortise_stored *s, mortise_stored_fn *done)
+void mortise_stored_read_again(struct mortise_stored_read *s,
+                               mortise_stored_fn *done)
 {
     mortise_run_free(s->run);
     mortise_graph_unref(s->graph);
     s->run = NULL;
     s->graph = NULL;
     s->names = false;
-    mortise_stored_rest(s, done);
+    mortise_stored_read_run(s, done);
 }
 
-void mortise_stored_finish(struct mortise_stored *s)
+void mortise_stored_finish(struct mortise_stored_read *s)
 {
     mortise_run_free(s->run);
     mortise_graph_unref(s->graph);

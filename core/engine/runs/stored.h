@@ -11,14 +11,14 @@
 
 #include "core/engine/common/engine.h"
 
-struct mortise_stored;
+struct mortise_stored_read;
 
 /* The end of a step, called exactly once; `err`, lent, has the message if rv is
  * an error. */
-typedef void mortise_stored_fn(struct mortise_stored *s, int rv,
+typedef void mortise_stored_fn(struct mortise_stored_read *s, int rv,
                                const struct mortise_err *err);
 
-struct mortise_stored {
+struct mortise_stored_read {
     struct mortise *m;
     char tenant[MORTISE_NAME_MAX + 1], id[MORTISE_NAME_MAX + 1];
     struct mortise_head_copy head;
@@ -32,11 +32,11 @@ struct mortise_stored {
      * finds that it does, everything is read again with manifests; `again`, if
      * not NULL, is called before that. */
     bool names;
-    void (*again)(struct mortise_stored *s);
+    void (*again)(struct mortise_stored_read *s);
     /* May be set after the head was read: called for each replayed checkpoint.
      * Its error is the step's. */
-    int (*each)(struct mortise_stored *s, const struct mortise_checkpoint *cp,
-                struct mortise_err *err);
+    int (*each)(struct mortise_stored_read *s,
+                const struct mortise_checkpoint *cp, struct mortise_err *err);
 
     /* Private to stored.c. */
     mortise_stored_fn *done, *rest;
@@ -48,19 +48,22 @@ struct mortise_stored {
 };
 
 /* Read the head.  Finish `s` in any case. */
-void mortise_stored_head(struct mortise *m, struct mortise_stored *s,
-                         const char *tenant, const char *run,
-                         mortise_stored_fn *done);
+void mortise_stored_read_head(struct mortise *m, struct mortise_stored_read *s,
+                              const char *tenant, const char *run,
+                              mortise_stored_fn *done);
 /* Read the graph; needs the head.  If it does not compile here, the result is a
  * stand-in that can only be read. */
-void mortise_stored_graph(struct mortise_stored *s, mortise_stored_fn *done);
+void mortise_stored_read_graph(struct mortise_stored_read *s,
+                               mortise_stored_fn *done);
 /* Read the graph and replay the run. */
-void mortise_stored_rest(struct mortise_stored *s, mortise_stored_fn *done);
-/* After mortise_stored_rest() with `names`: was a declaration of an operation
- * needed since, which is unknown?  Then mortise_stored_again() reads everything
+void mortise_stored_read_run(struct mortise_stored_read *s,
+                             mortise_stored_fn *done);
+/* After mortise_stored_read_run() with `names`: was a declaration of an operation
+ * needed since, which is unknown?  Then mortise_stored_read_again() reads everything
  * once more. */
-bool mortise_stored_has_guessed(const struct mortise_stored *s);
-void mortise_stored_again(struct mortise_stored *s, mortise_stored_fn *done);
-void mortise_stored_finish(struct mortise_stored *s);
+bool mortise_stored_has_used_guess(const struct mortise_stored_read *s);
+void mortise_stored_read_again(struct mortise_stored_read *s,
+                               mortise_stored_fn *done);
+void mortise_stored_finish(struct mortise_stored_read *s);
 
 #endif

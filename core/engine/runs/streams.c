@@ -44,7 +44,7 @@ enum {
 };
 
 struct mortise_stream {
-    struct mortise_result_receiver hearer; /* of checks */
+    struct mortise_result_receiver result_receiver; /* of checks */
     struct mortise_stream *next;  /* in the run's list */
     struct mortise_live *live;
     const struct mortise_stream_ops *ops;
@@ -70,27 +70,27 @@ get_output_guards(const struct mortise_node *n)
 
 /* Text of a model for a guardrail, or for the compaction of an output, is not
  * the output of a node. */
-static bool is_aside_call(const struct mortise_ongoing *c)
+static bool is_aside_call(const struct mortise_plugin_call *c)
 {
     return c->is_aside || (c->serves != NULL && c->serves->call != NULL &&
                            c->serves->call->is_aside);
 }
 
-bool mortise_stream_holds(const struct mortise_ongoing *c)
+bool mortise_stream_must_hold(const struct mortise_plugin_call *c)
 {
     return c->live != NULL && c->node != NULL &&
            (get_output_guards(c->node)->n > 0 || c->is_within_held ||
             is_aside_call(c));
 }
 
-static bool has_json_response(const struct mortise_ongoing *c)
+static bool has_json_response(const struct mortise_plugin_call *c)
 {
     return c->serves != NULL &&
            json_object_get(c->serves->body, "response") != NULL;
 }
 
 /* (3) */
-static bool can_check_stream(const struct mortise_ongoing *c,
+static bool can_check_stream(const struct mortise_plugin_call *c,
                              const struct mortise_stream_ops *ops)
 {
     const struct mortise_guard_list *guards = get_output_guards(c->node);
@@ -124,8 +124,8 @@ static void stream_free(struct mortise_stream *s)
     while (*at != s)
         at = &(*at)->next;
     *at = s->next;
-    if (s->hearer.call != NULL)
-        s->hearer.call->hearer = NULL;
+    if (s->result_receiver.call != NULL)
+        s->result_receiver.call->result_receiver = NULL;
     mortise_buf_finish(&s->text);
     mortise_release(s->live->m->mem, s, sizeof *s);
 }
@@ -143,7 +143,7 @@ static void kill_stream(struct mortise_stream *s)
 /* The largest cut of at most n bytes that splits no character. */
 static size_t cut_at_character(const struct mortise_stream *s, size_t n)
 {
-    return mortise_utf8_cut((const char *)s->text.p, s->text.n, n);
+    return mortise_utf8_get_prefix_size((const char *)s->text.p, s->text.n, n);
 }
 
 static void publish_until(struct mortise_stream *s, size_t until)
@@ -154,7 +154,7 @@ static void publish_until(struct mortise_stream *s, size_t until)
     until = cut_at_character(s, until);
     if (until <= s->told)
         return;
-    mortise_time_text(at, mortise_now_ms());
+    mortise_time_format(at, mortise_now_ms());
     event = json_pack(
         "{s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s%}", "ephemeral", 1, "run",
         s->live->id, "tenant", s->live->tenant, "at", at, "type", s->type,
@@ -194,10 +194,10 @@ static void ask_next_guardrail(struct mortise_stream *s)
     int rv;
 
     snprintf(rc.path, sizeof rc.path, "%s", s->path);
-    rc.body = mortise_json_strn((const char *)s->text.p,
-                                cut_at_character(s, s->looking));
+    rc.body = mortise_json_make_string((const char *)s->text.p,
+                                       cut_at_character(s, s->looking));
     rv = rc.body != NULL
-             ? s->ops->look(&s->hearer, s->live, &rc,
+             ? s->ops->look(&s->result_receiver, s->live, &rc,
                             s->node->timeout_ms != 0 ? s->node->timeout_ms
                                                      : LOOK_MS,
                             &err)
@@ -231,9 +231,10 @@ static void continue_stream(struct mortise_stream *s)
 
 /* A check ended. */
 static void on_check_end(struct mortise_result_receiver *h,
-                         const struct mortise_host_call_served *how)
+                         const struct mortise_host_call_result *how)
 {
-    struct mortise_stream *s = MORTISE_OF(h, struct mortise_stream, hearer);
+    struct mortise_stream *s =
+        MORTISE_CONTAINER_OF(h, struct mortise_stream, result_receiver);
     const bool violated = how->status != MORTISE_S_OK || how->violation;
     const bool warns = how->status == MORTISE_S_OK &&
                        s->node->on_violation == MORTISE_VIOLATION_WARN;
@@ -251,7 +252,7 @@ static void on_check_end(struct mortise_result_receiver *h,
 
 /* ---- pieces -------------------------------------------------------------- */
 
-static struct mortise_stream *stream_new(struct mortise_ongoing *c,
+static struct mortise_stream *stream_new(struct mortise_plugin_call *c,
                                          const char *type,
                                          const struct mortise_stream_ops *ops)
 {
@@ -259,7 +260,7 @@ static struct mortise_stream *stream_new(struct mortise_ongoing *c,
 
     if (s == NULL)
         return NULL;
-    s->hearer.hear = on_check_end;
+    s->result_receiver.hear = on_check_end;
     s->live = c->live;
     s->node = c->node;
     s->type = type;
@@ -275,9 +276,9 @@ static struct mortise_stream *stream_new(struct mortise_ongoing *c,
     return s;
 }
 
-void mortise_stream_put(struct mortise_ongoing *c, const char *type,
-                        const json_t *text,
-                        const struct mortise_stream_ops *ops)
+void mortise_stream_add_text(struct mortise_plugin_call *c, const char *type,
+                             const json_t *text,
+                             const struct mortise_stream_ops *ops)
 {
     struct mortise_stream *s = find_stream(c->live, c->id, type);
 
@@ -292,7 +293,7 @@ void mortise_stream_put(struct mortise_ongoing *c, const char *type,
     continue_stream(s);
 }
 
-void mortise_stream_end(struct mortise_ongoing *c)
+void mortise_stream_end(struct mortise_plugin_call *c)
 {
     struct mortise_stream *s, *next;
 
@@ -313,13 +314,15 @@ static bool is_output_text(struct mortise_stream *s, const json_t *output)
            memcmp(json_string_value(output), s->text.p, s->text.n) == 0;
 }
 
-void mortise_stream_judged(struct mortise_ongoing *check, bool passed)
+void mortise_stream_handle_verdict(struct mortise_plugin_call *check,
+                                   bool passed)
 {
     struct mortise_stream *s = check->live->streams, *next;
     json_t *output = NULL;
 
     if (passed && s != NULL) /* otherwise nothing is held back */
-        mortise_json_read(&output, check->body, check->call.body_size, NULL);
+        mortise_json_parse_written(&output, check->body, check->call.body_size,
+                                   NULL);
 
     for (; output != NULL && s != NULL; s = next) {
         next = s->next;
@@ -331,7 +334,7 @@ void mortise_stream_judged(struct mortise_ongoing *check, bool passed)
     json_decref(output);
 }
 
-void mortise_streams_drop(struct mortise_live *live)
+void mortise_streams_free(struct mortise_live *live)
 {
     while (live->streams != NULL)
         stream_free(live->streams);

@@ -18,18 +18,19 @@ struct mortise_stream_ops {
 };
 
 /* Must the text of this call be checked before it is published? */
-bool mortise_stream_holds(const struct mortise_ongoing *c);
+bool mortise_stream_must_hold(const struct mortise_plugin_call *c);
 /* Add a piece of masked text, to be published as events of that type (static)
  * after the check.  `text` is a JSON string; NULL: a piece was lost. */
-void mortise_stream_put(struct mortise_ongoing *c, const char *type,
-                        const json_t *text,
-                        const struct mortise_stream_ops *ops);
+void mortise_stream_add_text(struct mortise_plugin_call *c, const char *type,
+                             const json_t *text,
+                             const struct mortise_stream_ops *ops);
 /* The call ended: its text is complete. */
-void mortise_stream_end(struct mortise_ongoing *c);
+void mortise_stream_end(struct mortise_plugin_call *c);
 /* A check call of the run has judged an output with the node's guardrails;
  * `passed`: it may be shown unchanged. */
-void mortise_stream_judged(struct mortise_ongoing *check, bool passed);
+void mortise_stream_handle_verdict(struct mortise_plugin_call *check,
+                                   bool passed);
 /* The run leaves memory. */
-void mortise_streams_drop(struct mortise_live *live);
+void mortise_streams_free(struct mortise_live *live);
 
 #endif

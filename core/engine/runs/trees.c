@@ -25,14 +25,15 @@ static void lose_tree_members(struct mortise_tree_budget *p,
     mortise_err_prefix(&why, why.code, "the budget of the tree of run %s",
                        p->origin);
     while (p->members != NULL)
-        mortise_live_lose(p->members, &why); /* this removes it from the list */
+        mortise_live_discard(p->members,
+                             &why); /* this removes it from the list */
 }
 
 static void tree_purse_read(struct mortise_read *r, int rv,
                             const struct mortise_err *err)
 {
     struct mortise_tree_budget *p =
-        MORTISE_OF(r, struct mortise_tree_budget, read);
+        MORTISE_CONTAINER_OF(r, struct mortise_tree_budget, read);
     struct mortise *m = p->m;
 
     if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
@@ -43,7 +44,7 @@ static void tree_purse_read(struct mortise_read *r, int rv,
     p->reads = false;
     if (!p->known && p->members != NULL && !m->tree_queued) {
         m->tree_queued = true; /* read it again */
-        mortise_ready(m, &m->tree_task);
+        mortise_task_make_ready(m, &m->tree_task);
     }
     mortise_tree_drop_unused(p);
 }
@@ -89,18 +90,18 @@ static void set_member_origin(struct mortise_live *live, const char *origin,
         mortise_fail(&why, MORTISE_ECORRUPT,
                      "run %s: its spawn handle is missing", live->id);
     if (rv != MORTISE_OK)
-        mortise_tree_found(live, NULL, &why);
+        mortise_tree_set_origin(live, NULL, &why);
     else
-        rv = mortise_tree_found(live, origin, &why);
+        rv = mortise_tree_set_origin(live, origin, &why);
     if (rv != MORTISE_OK)
-        mortise_live_lose(live, &why);
-    mortise_live_touch(live);
+        mortise_live_discard(live, &why);
+    mortise_live_queue_check(live);
 }
 
 static void origin_read(struct mortise_read *r, int rv,
                         const struct mortise_err *err)
 {
-    struct seeking *s = MORTISE_OF(r, struct seeking, read);
+    struct seeking *s = MORTISE_CONTAINER_OF(r, struct seeking, read);
     struct mortise *m = s->live->m;
 
     set_member_origin(s->live, s->origin, rv, err);
@@ -169,7 +170,7 @@ static bool is_budget_stopped(const struct mortise_head_copy *head)
 static void stopped_run_continued(struct mortise_order *o,
                                   const struct mortise_err *err)
 {
-    struct stopped *s = MORTISE_OF(o, struct stopped, order);
+    struct stopped *s = MORTISE_CONTAINER_OF(o, struct stopped, order);
 
     if (err->code != MORTISE_OK)
         mortise_log(s->m, MORTISE_LOG_WARN,
@@ -201,8 +202,8 @@ static void list_stopped_children(struct stopped *s);
 static void stopped_children_read(struct mortise_read *r, int rv,
                                   const struct mortise_err *err)
 {
-    struct stopped *s = MORTISE_OF(r, struct stopped, read), *child;
-    bool ready = mortise_engine_ready(s->m, NULL) == MORTISE_OK;
+    struct stopped *s = MORTISE_CONTAINER_OF(r, struct stopped, read), *child;
+    bool ready = mortise_engine_check_ready(s->m, NULL) == MORTISE_OK;
 
     if (rv != MORTISE_OK)
         mortise_log(s->m, MORTISE_LOG_WARN,
@@ -217,7 +218,7 @@ static void stopped_children_read(struct mortise_read *r, int rv,
         else
             stopped_free(child);
     }
-    if (!ready || mortise_live_is_here(s->m, s->tenant, s->run)) {
+    if (!ready || mortise_live_is_loaded_or_loading(s->m, s->tenant, s->run)) {
         stopped_free(s); /* a run in memory gets the new limit without this */
         return;
     }
@@ -263,7 +264,7 @@ static bool do_one_tree_task(struct mortise *m)
 
 static void do_tree_tasks(struct mortise_task *t)
 {
-    struct mortise *m = MORTISE_OF(t, struct mortise, tree_task);
+    struct mortise *m = MORTISE_CONTAINER_OF(t, struct mortise, tree_task);
     struct mortise_input in = {.kind = MORTISE_IN_TREE};
     struct mortise_live *live;
 
@@ -274,7 +275,7 @@ static void do_tree_tasks(struct mortise_task *t)
         ;
     while ((live = mortise_tree_take_stale(m)) != NULL) {
         mortise_live_feed(live, &in);
-        mortise_live_touch(live);
+        mortise_live_queue_check(live);
     }
 }
 

@@ -31,7 +31,7 @@
  *
  * Reading the store may take time.  Meanwhile the run of that watch, and no
  * other, is delayed: it is told of no commit, nothing of it is published, and
- * it stays in memory (mortise_watch_holds()).  So the watch misses nothing
+ * it stays in memory (mortise_watch_must_delay_run()).  So the watch misses nothing
  * while it reads.  If the run came into memory and left during the read of its
  * head, the head is read again.
  *
@@ -55,7 +55,7 @@
 enum { HURRY_MS = 50 };
 
 struct mortise_topic {
-    struct mortise_hashed entry;
+    struct mortise_table_entry entry;
     char *tenant, *run;
     struct mortise_live *live; /* NULL: not in memory */
     struct mortise_watch *watches;
@@ -69,11 +69,12 @@ struct mortise_topic {
 static struct mortise_topic *topic_find(struct mortise *m, const char *tenant,
                                         const char *run)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_find(&m->topics, mortise_hash_strs(tenant, run));
          e != NULL; e = mortise_table_find_next(e)) {
-        struct mortise_topic *t = MORTISE_OF(e, struct mortise_topic, entry);
+        struct mortise_topic *t =
+            MORTISE_CONTAINER_OF(e, struct mortise_topic, entry);
 
         if (strcmp(t->tenant, tenant) == 0 && strcmp(t->run, run) == 0)
             return t;
@@ -153,19 +154,19 @@ static void link_watch(struct mortise_topic *t, struct mortise_watch *w)
 
 /* A read of a run that is not in memory, for a watch.  It may outlive the
  * watch. */
-struct mortise_looking {
-    struct mortise_stored stored;
+struct mortise_watch_read {
+    struct mortise_stored_read stored;
     struct mortise_watch *watch; /* NULL: the watch is over */
     bool graph;                  /* read the graph, too */
     bool stale;                  /* the run was in memory since the read
                                     began */
     void (*then)(struct mortise *m, struct mortise_watch *w,
-                 struct mortise_stored *s, int rv,
+                 struct mortise_stored_read *s, int rv,
                  const struct mortise_err *err);
 };
 
 /* The state of mortise_watch_add() until it returns. */
-struct mortise_adding {
+struct mortise_watch_registration {
     bool over; /* the watch is over */
     struct mortise_err err;
 };
@@ -180,15 +181,15 @@ static void end_store_read(const struct mortise_watch *w)
     struct mortise_topic *t = w->topic;
 
     assert(t->n_reading > 0);
-    if (--t->n_reading == 0 && t->live != NULL && t->live->held_up)
-        mortise_live_go_on(t->live);
+    if (--t->n_reading == 0 && t->live != NULL && t->live->waits_for_watch)
+        mortise_live_continue(t->live);
 }
 
-bool mortise_watch_holds(struct mortise_live *live)
+bool mortise_watch_must_delay_run(struct mortise_live *live)
 {
     bool holds = live->topic != NULL && live->topic->n_reading > 0;
 
-    live->held_up |= holds;
+    live->waits_for_watch |= holds;
     return holds;
 }
 
@@ -267,32 +268,33 @@ static void fail_watch(struct mortise *m, struct mortise_watch *w,
 
 /* ---- read the store ------------------------------------------------------ */
 
-static void watch_look_done(struct mortise_stored *s, int rv,
+static void watch_look_done(struct mortise_stored_read *s, int rv,
                             const struct mortise_err *err);
 
 /* The head was read. */
-static void watch_head_read(struct mortise_stored *s, int rv,
+static void watch_head_read(struct mortise_stored_read *s, int rv,
                             const struct mortise_err *err)
 {
     if (rv == MORTISE_OK &&
-        MORTISE_OF(s, struct mortise_looking, stored)->graph)
-        mortise_stored_graph(s, watch_look_done);
+        MORTISE_CONTAINER_OF(s, struct mortise_watch_read, stored)->graph)
+        mortise_stored_read_graph(s, watch_look_done);
     else
         watch_look_done(s, rv, err);
 }
 
-static void start_watch_look(struct mortise *m, struct mortise_looking *l)
+static void start_watch_look(struct mortise *m, struct mortise_watch_read *l)
 {
     const struct mortise_topic *t = l->watch->topic;
 
     l->stale = false;
-    mortise_stored_head(m, &l->stored, t->tenant, t->run, watch_head_read);
+    mortise_stored_read_head(m, &l->stored, t->tenant, t->run, watch_head_read);
 }
 
-static void watch_look_done(struct mortise_stored *s, int rv,
+static void watch_look_done(struct mortise_stored_read *s, int rv,
                             const struct mortise_err *err)
 {
-    struct mortise_looking *l = MORTISE_OF(s, struct mortise_looking, stored);
+    struct mortise_watch_read *l =
+        MORTISE_CONTAINER_OF(s, struct mortise_watch_read, stored);
     struct mortise *m = s->m;
     struct mortise_watch *w = l->watch;
 
@@ -313,10 +315,10 @@ static void watch_look_done(struct mortise_stored *s, int rv,
 static void
 look_for_watch(struct mortise *m, struct mortise_watch *w, bool graph,
                void (*then)(struct mortise *m, struct mortise_watch *w,
-                            struct mortise_stored *s, int rv,
+                            struct mortise_stored_read *s, int rv,
                             const struct mortise_err *err))
 {
-    struct mortise_looking *l = mortise_zalloc(m->mem, sizeof *l);
+    struct mortise_watch_read *l = mortise_zalloc(m->mem, sizeof *l);
     struct mortise_err err;
 
     assert(w->looking == NULL);
@@ -355,7 +357,7 @@ static int deliver_missed(struct mortise_watch *w, uint64_t n, uint64_t since)
     json_t *event;
     int said;
 
-    mortise_time_text(at, mortise_now_ms());
+    mortise_time_format(at, mortise_now_ms());
     event =
         json_pack("{s:b, s:s, s:s, s:s, s:s, s:I, s:I}", "ephemeral", 1, "run",
                   w->topic->run, "tenant", w->topic->tenant, "at", at, "type",
@@ -425,15 +427,16 @@ static void deliver_to_all(struct mortise_live *live, json_t *event,
  * checkpoint_policy delays: commit before a person notices the delay. */
 static void hurry_commit(struct mortise_live *live)
 {
-    if (mortise_run_newest(live->run) > mortise_run_seq(live->run) &&
+    if (mortise_run_get_newest_seq(live->run) > mortise_run_seq(live->run) &&
         !live->hurry.armed)
         mortise_timer_arm(&live->m->timers, &live->hurry,
-                          mortise_mono_after(HURRY_MS));
+                          mortise_mono_ns_after(HURRY_MS));
 }
 
 static void on_hurry_timer(struct mortise_timer *t)
 {
-    struct mortise_live *live = MORTISE_OF(t, struct mortise_live, hurry);
+    struct mortise_live *live =
+        MORTISE_CONTAINER_OF(t, struct mortise_live, hurry);
     struct mortise_input in = {.kind = MORTISE_IN_COMMIT};
 
     mortise_live_feed(live, &in);
@@ -442,8 +445,9 @@ static void on_hurry_timer(struct mortise_timer *t)
 /* Must a live event wait for earlier durable ones? */
 static bool must_hold_event(struct mortise_live *live)
 {
-    return live->held != NULL || live->told < mortise_run_newest(live->run) ||
-           mortise_watch_holds(live);
+    return live->held != NULL ||
+           live->told < mortise_run_get_newest_seq(live->run) ||
+           mortise_watch_must_delay_run(live);
 }
 
 /* Send the first held event. */
@@ -461,7 +465,8 @@ static void deliver_held_before(struct mortise_live *live, const json_t *event)
 {
     const json_t *seq = json_object_get(event, "seq");
 
-    while (mortise_held_events_behind(live) < (uint64_t)json_integer_value(seq))
+    while (mortise_held_events_get_preceding(live) <
+           (uint64_t)json_integer_value(seq))
         deliver_first_held(live);
 }
 
@@ -477,23 +482,23 @@ void mortise_watch_publish(struct mortise_live *live, json_t *event)
         deliver_to_all(live, event, 0, 0);
         return;
     }
-    mortise_held_events_put(live, event);
+    mortise_held_events_add(live, event);
     hurry_commit(live);
 }
 
-void mortise_watch_miss(struct mortise_live *live, uint64_t n)
+void mortise_watch_add_missed(struct mortise_live *live, uint64_t n)
 {
     if (live->topic == NULL || live->lost)
         return;
     if (must_hold_event(live))
-        mortise_held_events_miss(live, n);
+        mortise_held_events_add_missed(live, n);
     else
         deliver_to_all(live, NULL, n, 0);
 }
 
-void mortise_watch_published(struct mortise_live *live, uint64_t seq)
+void mortise_watch_handle_published(struct mortise_live *live, uint64_t seq)
 {
-    while (mortise_held_events_seq(live) <= seq)
+    while (mortise_held_events_get_seq(live) <= seq)
         deliver_first_held(live);
 }
 
@@ -566,7 +571,8 @@ static bool take_kept_replay(struct mortise_watch *w)
 {
     struct mortise_topic *t = w->topic;
 
-    if (t->replay == NULL || mortise_event_replay_events(t->replay) > w->after)
+    if (t->replay == NULL ||
+        mortise_event_replay_count_events(t->replay) > w->after)
         return false;
     w->replay = t->replay;
     t->replay = NULL;
@@ -595,7 +601,7 @@ static void read_next_piece(struct mortise_watch *w)
     w->held = NULL; /* that event may have been sent to the others */
     w->reading = true;
     begin_store_read(w);
-    mortise_event_replay_go(w->replay, w->last);
+    mortise_event_replay_continue(w->replay, w->last);
 }
 
 static void open_and_read_replay(struct mortise *m, struct mortise_watch *w,
@@ -614,7 +620,7 @@ static void open_and_read_replay(struct mortise *m, struct mortise_watch *w,
 }
 
 static void watch_graph_read(struct mortise *m, struct mortise_watch *w,
-                             struct mortise_stored *s, int rv,
+                             struct mortise_stored_read *s, int rv,
                              const struct mortise_err *err)
 {
     if (rv == MORTISE_OK) /* the run may have been loaded, and steered,
@@ -667,7 +673,7 @@ static void settle_on_live(struct mortise *m, struct mortise_watch *w)
 }
 
 static void settled_head_read(struct mortise *m, struct mortise_watch *w,
-                              struct mortise_stored *s, int rv,
+                              struct mortise_stored_read *s, int rv,
                               const struct mortise_err *err)
 {
     if (w->behind) /* it fell behind meanwhile */
@@ -743,7 +749,7 @@ static void advance_watch(struct mortise *m, struct mortise_watch *w)
         settle_current_watch(m, w);
 }
 
-void mortise_watch_go_on(struct mortise *m, struct mortise_watch *w)
+void mortise_watch_continue(struct mortise *m, struct mortise_watch *w)
 {
     const struct mortise_topic *t = w->topic;
 
@@ -763,15 +769,15 @@ static void begin_live_watch(struct mortise *m, struct mortise_watch *w,
 
     w->behind = false;
     w->known = mortise_run_watch(live->run, wants_events(w->topic));
-    mortise_live_touch(live);
+    mortise_live_queue_check(live);
     if (stays_after_stored(w) && !follows)
         return;
     w->behind = true;
-    w->goal =
-        follows ? mortise_run_newest(live->run) : mortise_run_seq(live->run);
+    w->goal = follows ? mortise_run_get_newest_seq(live->run)
+                      : mortise_run_seq(live->run);
     w->held_after = live->n_held;
     if (follows) {
-        w->running = mortise_run_running(live->run);
+        w->running = mortise_run_list_running(live->run);
         if (w->running == NULL) {
             mortise_nomem(&err);
             fail_watch(m, w, &err);
@@ -786,7 +792,7 @@ static void begin_live_watch(struct mortise *m, struct mortise_watch *w,
 
 /* The head of the run was read. */
 static void watch_begun(struct mortise *m, struct mortise_watch *w,
-                        struct mortise_stored *s, int rv,
+                        struct mortise_stored_read *s, int rv,
                         const struct mortise_err *err)
 {
     struct mortise_live *live = w->topic->live;
@@ -820,7 +826,7 @@ int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
                       struct mortise_err *err)
 {
     struct mortise_live *live = mortise_live_find(m, tenant, run);
-    struct mortise_adding adding = {.err.code = MORTISE_OK};
+    struct mortise_watch_registration adding = {.err.code = MORTISE_OK};
     struct mortise_topic *t;
 
     assert(w->topic == NULL && w->looking == NULL && w->replay == NULL);
@@ -849,12 +855,12 @@ int mortise_watch_add(struct mortise *m, struct mortise_watch *w,
 
 struct mortise_watch *mortise_watch_find(struct mortise *m, uint64_t id)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     for (e = mortise_table_first(&m->topics); e != NULL;
          e = mortise_table_next(&m->topics, e)) {
         struct mortise_watch *w =
-            MORTISE_OF(e, struct mortise_topic, entry)->watches;
+            MORTISE_CONTAINER_OF(e, struct mortise_topic, entry)->watches;
 
         for (; w != NULL; w = w->next) {
             if (w->id == id)
@@ -866,7 +872,7 @@ struct mortise_watch *mortise_watch_find(struct mortise *m, uint64_t id)
 
 /* ---- notifications from live.c ------------------------------------------- */
 
-void mortise_watch_open(struct mortise_live *live)
+void mortise_live_start_watches(struct mortise_live *live)
 {
     live->hurry.fire = on_hurry_timer;
 }
@@ -890,11 +896,11 @@ void mortise_watch_attach(struct mortise_live *live)
         /* A watch that does not stay wants the events stored now, and no later
          * ones. */
         w->goal = stays_after_stored(w) ? 0 : live->told;
-        mortise_watch_go_on(live->m, w);
+        mortise_watch_continue(live->m, w);
     }
 }
 
-void mortise_watch_steered(struct mortise_live *live)
+void mortise_watch_handle_steered(struct mortise_live *live)
 {
     struct mortise_topic *t = live->topic;
 
@@ -927,7 +933,7 @@ void mortise_watch_detach(struct mortise_live *live)
             w->looking->stale = true;
         if (live->lost && w->event != NULL && !w->behind)
             set_watch_behind(w);
-        mortise_watch_go_on(live->m, w);
+        mortise_watch_continue(live->m, w);
     }
     live->topic = NULL;
 }
@@ -938,27 +944,28 @@ static void continue_watches(struct mortise *m, const struct mortise_topic *t)
 
     for (w = t->watches; w != NULL; w = next) {
         next = w->next;
-        mortise_watch_go_on(m, w);
+        mortise_watch_continue(m, w);
     }
 }
 
-void mortise_watch_reopened(struct mortise *m)
+void mortise_watch_handle_reopened(struct mortise *m)
 {
-    struct mortise_hashed *e, *next;
+    struct mortise_table_entry *e, *next;
 
     for (e = mortise_table_first(&m->topics); e != NULL; e = next) {
         next = mortise_table_next(&m->topics, e);
-        continue_watches(m, MORTISE_OF(e, struct mortise_topic, entry));
+        continue_watches(m,
+                         MORTISE_CONTAINER_OF(e, struct mortise_topic, entry));
     }
 }
 
-void mortise_watch_written(struct mortise_live *live)
+void mortise_watch_handle_written(struct mortise_live *live)
 {
     if (live->topic != NULL)
         continue_watches(live->m, live->topic);
 }
 
-void mortise_watch_idle(struct mortise_live *live)
+void mortise_watch_handle_idle(struct mortise_live *live)
 {
     struct mortise_watch *w, *next;
     bool finished = mortise_run_is_finished(live->run);
@@ -986,7 +993,8 @@ static void fail_topic(struct mortise *m, struct mortise_topic *t,
     }
 }
 
-void mortise_watch_lost(struct mortise_live *live, const struct mortise_err *e)
+void mortise_watch_handle_lost(struct mortise_live *live,
+                               const struct mortise_err *e)
 {
     if (live->topic != NULL)
         fail_topic(live->m, live->topic, e);
@@ -994,19 +1002,21 @@ void mortise_watch_lost(struct mortise_live *live, const struct mortise_err *e)
 
 void mortise_watch_fail_all(struct mortise *m, const struct mortise_err *err)
 {
-    struct mortise_hashed *e, *next;
+    struct mortise_table_entry *e, *next;
 
     for (e = mortise_table_first(&m->topics); e != NULL; e = next) {
         next = mortise_table_next(&m->topics, e);
-        fail_topic(m, MORTISE_OF(e, struct mortise_topic, entry), err);
+        fail_topic(m, MORTISE_CONTAINER_OF(e, struct mortise_topic, entry),
+                   err);
     }
 }
 
 void mortise_watch_close(struct mortise *m)
 {
-    struct mortise_hashed *e;
+    struct mortise_table_entry *e;
 
     while ((e = mortise_table_first(&m->topics)) != NULL)
-        finish_watch(m, MORTISE_OF(e, struct mortise_topic, entry)->watches, 0,
-                     "", NULL);
+        finish_watch(
+            m, MORTISE_CONTAINER_OF(e, struct mortise_topic, entry)->watches, 0,
+            "", NULL);
 }

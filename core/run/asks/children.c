@@ -55,23 +55,25 @@ static int emit_task_changed(struct mortise_run *r, const struct exec *x,
     return mortise_event_announce(r, x, "task_changed", event, err);
 }
 
-int mortise_child_changed(struct mortise_run *r, const struct exec *x,
-                          const struct step *s, const struct mortise_entry *e,
-                          struct mortise_err *err)
+int mortise_child_announce_change(struct mortise_run *r, const struct exec *x,
+                                  const struct step *s,
+                                  const struct mortise_entry *e,
+                                  struct mortise_err *err)
 {
     if (e->status != MORTISE_S_OK || !is_change(s->method))
         return MORTISE_OK;
     if (strcmp(s->method, "spawn.claim/1") == 0)
         mortise_spawned_set_claimed(r);
-    return emit_task_changed(r, x,
-                             mortise_run_is_seen(r) ? build_task_event(e->value)
-                                                    : json_object(),
-                             json_object_get(e->value, "terminal_status"), err);
+    return emit_task_changed(
+        r, x,
+        mortise_run_has_watcher(r) ? build_task_event(e->value) : json_object(),
+        json_object_get(e->value, "terminal_status"), err);
 }
 
-int mortise_child_over(struct mortise_run *r, const struct exec *x,
-                       const struct step *s, const struct mortise_entry *e,
-                       struct mortise_err *err)
+int mortise_child_announce_end(struct mortise_run *r, const struct exec *x,
+                               const struct step *s,
+                               const struct mortise_entry *e,
+                               struct mortise_err *err)
 {
     json_t *event = json_pack(
         "{s:O*, s:O*, s:s}", "handle", json_object_get(s->payload, "handle"),

@@ -11,8 +11,8 @@ bool mortise_doubt_may_be_repeated(const struct mortise_node *n)
            mortise_operation_is_idempotent(n->op);
 }
 
-bool mortise_doubt_is_of_step(const struct mortise_run *r, const struct exec *x,
-                              const struct step *s)
+bool mortise_doubt_can_arise_in_step(const struct mortise_run *r,
+                                     const struct exec *x, const struct step *s)
 {
     return s->kind == MORTISE_STEP_EFFECT && s->has_effect &&
            !mortise_doubt_may_be_repeated(mortise_exec_node(r, x));
@@ -48,7 +48,7 @@ void mortise_doubt_remove_unclear(struct mortise_run *r, struct step *s)
     s->heard = NULL;
 }
 
-int mortise_doubt_tell(struct exec *x, const json_t *what, bool apart)
+int mortise_doubt_set_evidence(struct exec *x, const json_t *what, bool apart)
 {
     json_t *told =
         json_pack("{s:O*, s:O*, s:O*}", "cause", json_object_get(what, "cause"),
@@ -57,12 +57,12 @@ int mortise_doubt_tell(struct exec *x, const json_t *what, bool apart)
 
     mortise_json_clear_ref(&x->told);
     x->told = told;
-    x->told_apart = apart;
+    x->evidence_has_entry = apart;
     return told != NULL ? 0 : -1;
 }
 
-void mortise_doubt_forget(struct exec *x)
+void mortise_doubt_remove_evidence(struct exec *x)
 {
     mortise_json_clear_ref(&x->told);
-    x->told_apart = false;
+    x->evidence_has_entry = false;
 }

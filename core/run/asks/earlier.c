@@ -10,8 +10,8 @@
 
 #include "core/run/asks/asks.h"
 
-struct exec *mortise_tool_earlier(const struct exec *x,
-                                  const uint8_t key[MORTISE_DIGEST])
+struct exec *mortise_tool_find_earlier(const struct exec *x,
+                                       const uint8_t key[MORTISE_DIGEST])
 {
     struct exec *y = x->tools != NULL ? x->tools->execs : NULL;
 
@@ -23,38 +23,40 @@ struct exec *mortise_tool_earlier(const struct exec *x,
                : NULL;
 }
 
-json_t *mortise_tool_error(const struct mortise_run *r, const struct exec *y)
+json_t *mortise_tool_make_error(const struct mortise_run *r,
+                                const struct exec *y)
 {
-    const char *code = mortise_json_text_of(y->error, "code");
-    const char *words = mortise_json_text_of(y->error, "message");
-    const struct mortise_call_end ending = mortise_ending_of(y->error);
+    const char *code = mortise_json_get_text(y->error, "code");
+    const char *words = mortise_json_get_text(y->error, "message");
+    const struct mortise_exit_info ending = mortise_exit_info_get(y->error);
     json_t *error =
-        mortise_error_new(NULL, code, mortise_json_text_of(y->error, "class"),
-                          mortise_exec_failure_words(r, y, code, words));
+        mortise_error_new(NULL, code, mortise_json_get_text(y->error, "class"),
+                          mortise_exec_get_failure_message(r, y, code, words));
 
-    if (error != NULL && mortise_ending_put(error, &ending) != 0)
+    if (error != NULL && mortise_exit_info_set(error, &ending) != 0)
         mortise_json_clear_ref(&error);
     return json_pack("{s:o}", "error", error);
 }
 
 static bool is_refusal_error(const struct exec *y)
 {
-    const char *code = mortise_json_text_of(y->error, "code");
+    const char *code = mortise_json_get_text(y->error, "code");
 
     return strcmp(code, "rejected") == 0 || strcmp(code, "in_doubt") == 0;
 }
 
-bool mortise_tool_is_refused(const struct exec *x, const struct exec *y)
+bool mortise_tool_was_rejected(const struct exec *x, const struct exec *y)
 {
-    return y->turned_down == x->generation &&
-           (y->effect_open || mortise_step_is_open(y) ||
+    return y->rejected_in_generation == x->generation &&
+           (y->effect_open || mortise_step_has_open_effect(y) ||
             (y->state == X_FAILED && is_refusal_error(y)));
 }
 
-json_t *mortise_tool_refusal(const struct mortise_run *r, const struct exec *y)
+json_t *mortise_tool_make_rejection(const struct mortise_run *r,
+                                    const struct exec *y)
 {
     return y->state == X_FAILED
-               ? mortise_tool_error(r, y)
+               ? mortise_tool_make_error(r, y)
                : json_pack("{s:o}", "error",
                            mortise_error_new(NULL, "in_doubt", "permanent",
                                              "resolved as failed"));
@@ -66,16 +68,16 @@ void mortise_tool_set_rejected(struct exec *x)
 
     for (; (owner = x->frame->top->scope->owner) != NULL; x = owner)
         if (x->serves != 0)
-            x->turned_down = owner->generation;
+            x->rejected_in_generation = owner->generation;
 }
 
-bool mortise_tools_have_returned(const struct mortise_run *r,
-                                 const struct exec *x)
+bool mortise_tools_have_open_doubt(const struct mortise_run *r,
+                                   const struct exec *x)
 {
     for (size_t i = 1; x->tools != NULL && i < r->n_execs; i++) {
         const struct exec *z = r->execs[i], *owner = z;
 
-        if (z->was.state == 0 || mortise_exec_is_over(z))
+        if (z->was.state == 0 || mortise_exec_has_ended(z))
             continue;
         while ((owner = owner->frame->top->scope->owner) != NULL)
             if (owner == x)

@@ -20,7 +20,7 @@ void mortise_generation_set_body(struct exec *x, json_t *body)
     x->body = body;
 }
 
-void mortise_generation_choose(struct exec *x, uint32_t choice)
+void mortise_generation_set_choice(struct exec *x, uint32_t choice)
 {
     x->choice = choice;
 }
@@ -39,7 +39,7 @@ void mortise_generation_set_tool_body(struct exec *x, json_t *body)
     x->body_is_given = true;
 }
 
-void mortise_generation_checked(struct exec *x, json_t *body)
+void mortise_generation_set_checked(struct exec *x, json_t *body)
 {
     x->checked = x->generation;
     if (body == NULL)
@@ -48,7 +48,8 @@ void mortise_generation_checked(struct exec *x, json_t *body)
     x->body_is_given = true;
 }
 
-void mortise_generation_approved(struct exec *x, json_t *shown, json_t *edited)
+void mortise_generation_set_approved(struct exec *x, json_t *shown,
+                                     json_t *edited)
 {
     if (edited != NULL || shown != NULL) {
         mortise_json_set_ref(&x->body, edited != NULL ? edited : shown);
@@ -58,13 +59,13 @@ void mortise_generation_approved(struct exec *x, json_t *shown, json_t *edited)
         x->checked = 0; /* guardrails have not checked these */
 }
 
-int mortise_generation_approved_by(struct exec *x,
-                                   const struct mortise_entry *e,
-                                   struct mortise_err *err)
+int mortise_generation_set_approver(struct exec *x,
+                                    const struct mortise_entry *e,
+                                    struct mortise_err *err)
 {
     json_t *approval;
 
-    if (!mortise_utf8_valid(e->actor, strlen(e->actor)))
+    if (!mortise_utf8_is_valid(e->actor, strlen(e->actor)))
         return mortise_entry_corrupt(err, e);
     approval = json_pack("{s:s, s:O*, s:o*}", "actor", e->actor, "reason",
                          json_object_get(e->value, "reason"), "edited",
@@ -80,7 +81,8 @@ int mortise_generation_approved_by(struct exec *x,
 /* Evaluate the arguments anew, unless an effect in doubt started with them. */
 static void drop_stale_body(struct exec *x)
 {
-    if (x->body_is_given && (x->effect_open || mortise_step_is_kept(x)))
+    if (x->body_is_given &&
+        (x->effect_open || mortise_step_has_kept_journal(x)))
         return;
     mortise_json_clear_ref(&x->body);
     x->body_is_given = false;
@@ -97,7 +99,7 @@ void mortise_generation_set_lookup(struct exec *x, enum mortise_lookup which,
 /* Keep the results if an effect in doubt started with them. */
 static void drop_stale_lookups(struct exec *x)
 {
-    if (x->effect_open || mortise_step_is_kept(x))
+    if (x->effect_open || mortise_step_has_kept_journal(x))
         return;
     for (int i = 0; i < MORTISE_LOOKUPS; i++)
         mortise_json_clear_ref(&x->found[i]);
@@ -105,15 +107,15 @@ static void drop_stale_lookups(struct exec *x)
 
 /* ---- output for successors ----------------------------------------------- */
 
-void mortise_generation_compacted(struct exec *x, json_t *told)
+void mortise_generation_set_compacted(struct exec *x, json_t *told)
 {
     mortise_json_set_ref(&x->compacted, told);
 }
 
 /* ---- verdicts and decisions ---------------------------------------------- */
 
-int mortise_generation_note(struct exec *x, json_t *verdicts,
-                            struct mortise_err *err)
+int mortise_generation_add_verdicts(struct exec *x, json_t *verdicts,
+                                    struct mortise_err *err)
 {
     if (x->notes == NULL)
         x->notes = json_array();
@@ -122,25 +124,25 @@ int mortise_generation_note(struct exec *x, json_t *verdicts,
                : mortise_nomem(err);
 }
 
-void mortise_generation_advised(struct exec *x, json_t *advice)
+void mortise_generation_set_advice(struct exec *x, json_t *advice)
 {
     mortise_json_set_ref(&x->advice, advice);
 }
 
-void mortise_generation_decide(struct exec *x, json_t *decision)
+void mortise_generation_set_decision(struct exec *x, json_t *decision)
 {
     mortise_json_set_ref(&x->decision, decision);
 }
 
-int mortise_generation_refuse(struct exec *x, json_t *refusal,
-                              struct mortise_err *err)
+int mortise_generation_set_refusal(struct exec *x, json_t *refusal,
+                                   struct mortise_err *err)
 {
     mortise_json_clear_ref(&x->refusal);
     x->refusal = refusal;
     return refusal != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-void mortise_generation_refused(struct exec *x)
+void mortise_generation_set_refused(struct exec *x)
 {
     x->refused = json_object_get(x->refusal, "actor") != NULL;
 }
@@ -153,13 +155,13 @@ void mortise_generation_clear_refused(struct mortise_run *r)
 
 /* ---- continuing ---------------------------------------------------------- */
 
-void mortise_generation_go_on(struct exec *x, bool again, bool asks)
+void mortise_generation_continue(struct exec *x, bool again, bool asks)
 {
     x->child_again = again;
     x->child_asks = asks;
 }
 
-void mortise_generation_asked(struct exec *x)
+void mortise_generation_count_request(struct exec *x)
 {
     x->ordinal++;
 }
@@ -176,26 +178,27 @@ int mortise_apply_left(struct mortise_run *r, struct exec *x,
 
 /* ---- its end ------------------------------------------------------------- */
 
-int mortise_generation_end(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err)
+int mortise_generation_release(struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err)
 {
     drop_stale_body(x);
     mortise_json_clear_ref(&x->decision);
     mortise_json_clear_ref(&x->refusal);
-    return mortise_step_is_kept(x) ? mortise_step_withdraw_requests(r, x, err)
-                                   : mortise_step_clear(r, x, err);
+    return mortise_step_has_kept_journal(x)
+               ? mortise_step_withdraw_requests(r, x, err)
+               : mortise_step_clear_journal(r, x, err);
 }
 
 /* The journal is empty, unless a step in it must be settled first. */
-int mortise_generation_next(struct mortise_run *r, struct exec *x,
-                            struct mortise_err *err)
+int mortise_generation_start_next(struct mortise_run *r, struct exec *x,
+                                  struct mortise_err *err)
 {
     assert(x->state != X_RUNNING &&
            x->state != X_STOPPING); /* no call is in flight */
     mortise_exec_begin_generation(x);
-    if (!x->effect_open && !mortise_step_is_kept(x))
+    if (!x->effect_open && !mortise_step_has_kept_journal(x))
         x->choice = 0;
-    mortise_generation_go_on(x, false, false);
+    mortise_generation_continue(x, false, false);
     x->ordinal = 0;
     x->unknown = false;
     drop_stale_body(x);
@@ -206,8 +209,9 @@ int mortise_generation_next(struct mortise_run *r, struct exec *x,
     mortise_json_clear_ref(&x->notes);
     mortise_json_clear_ref(&x->approval);
     mortise_json_clear_ref(&x->compacted);
-    mortise_budget_call_ended(r, x);
-    if (!mortise_step_is_kept(x) && mortise_step_clear(r, x, err) != MORTISE_OK)
+    mortise_budget_settle_ended(r, x);
+    if (!mortise_step_has_kept_journal(x) &&
+        mortise_step_clear_journal(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    return mortise_exec_ready(r, x, err);
+    return mortise_exec_make_ready(r, x, err);
 }

@@ -16,7 +16,7 @@ static json_t *add_step_name(const struct mortise_entry *e, json_t *extra)
 {
     const struct step_id id = {e->ordinal, e->key};
 
-    if (extra != NULL && mortise_step_put_name(extra, id) != 0)
+    if (extra != NULL && mortise_step_add_name(extra, id) != 0)
         mortise_json_clear_ref(&extra);
     return extra;
 }
@@ -36,7 +36,7 @@ static int emit_model_event(struct mortise_run *r, const struct exec *x,
 {
     json_t *extra = NULL;
 
-    if (mortise_run_is_seen(r)) {
+    if (mortise_run_has_watcher(r)) {
         extra = add_step_name(e, made(e->value));
         if (extra == NULL)
             return mortise_nomem(err);
@@ -208,7 +208,8 @@ int mortise_apply_prompt(struct mortise_run *r, struct exec *x,
 
     if (!json_is_string(json_object_get(e->value, "alias")))
         return mortise_entry_corrupt(err, e);
-    if (budget != NULL && mortise_budget_ask(r, x, budget, err) != MORTISE_OK)
+    if (budget != NULL &&
+        mortise_budget_reserve_for_ask(r, x, budget, err) != MORTISE_OK)
         rv = err->code == MORTISE_EINVAL ? mortise_entry_corrupt(err, e)
                                          : err->code;
     held = is_output_checked(r, x) &&
@@ -219,18 +220,19 @@ int mortise_apply_prompt(struct mortise_run *r, struct exec *x,
                                   held ? build_held_call : copy_call_json, err);
 }
 
-int mortise_prompt_answered(struct mortise_run *r, const struct exec *x,
-                            const struct mortise_entry *e,
-                            struct mortise_err *err)
+int mortise_prompt_announce_answer(struct mortise_run *r, const struct exec *x,
+                                   const struct mortise_entry *e,
+                                   struct mortise_err *err)
 {
     return emit_model_event(
         r, x, "model_reply", e,
         is_output_checked(r, x) ? build_held_reply : reply_json, err);
 }
 
-int mortise_prompt_untooled(struct mortise_run *r, const struct exec *x,
-                            const struct mortise_entry *e,
-                            struct mortise_err *err)
+int mortise_prompt_announce_untooled(struct mortise_run *r,
+                                     const struct exec *x,
+                                     const struct mortise_entry *e,
+                                     struct mortise_err *err)
 {
     return emit_model_event(
         r, x, "tool_result", e,

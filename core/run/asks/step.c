@@ -87,7 +87,7 @@ enum {
 /* The journal for the asks of the call of x. */
 static struct journal *get_call_journal(const struct exec *x)
 {
-    return mortise_call_is_aside(x->call) ? x->checks : x->journal;
+    return mortise_call_is_check_or_helper(x->call) ? x->checks : x->journal;
 }
 
 /* Was s asked by the current call, or by an earlier call of the same kind? */
@@ -148,7 +148,7 @@ static int perform(struct mortise_run *r, uint64_t ask, uint32_t step,
     a->u.perform.ask = ask;
     a->u.perform.step = step;
     if (key != NULL)
-        mortise_hex(a->u.perform.key, key, MORTISE_DIGEST);
+        mortise_hex_encode(a->u.perform.key, key, MORTISE_DIGEST);
     return MORTISE_OK;
 }
 
@@ -245,7 +245,7 @@ static struct mortise_entry make_step_entry(const struct mortise_run *r,
                                             const struct step *s,
                                             enum mortise_entry_type type)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, type);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, type);
 
     e.ordinal = s->ordinal;
     e.key = s->key;
@@ -261,8 +261,8 @@ static int wait_for_commit(struct mortise_run *r, const struct exec *x,
                            struct mortise_err *err)
 {
     struct step_wait *grown =
-        mortise_grow(r->mem, r->step_waits, r->n_step_waits, &r->cap_step_waits,
-                     sizeof *grown);
+        mortise_array_grow(r->mem, r->step_waits, r->n_step_waits,
+                           &r->cap_step_waits, sizeof *grown);
 
     if (grown == NULL)
         return mortise_nomem(err);
@@ -270,7 +270,7 @@ static int wait_for_commit(struct mortise_run *r, const struct exec *x,
     assert(r->n_step_waits == 0 || grown[r->n_step_waits - 1].seq <= seq);
     s->seq = seq;
     r->step_waits[r->n_step_waits++] = (struct step_wait){
-        seq, x->index, s->index, mortise_call_is_aside(x->call)};
+        seq, x->index, s->index, mortise_call_is_check_or_helper(x->call)};
     return MORTISE_OK;
 }
 
@@ -298,12 +298,13 @@ static int record_step_answer(struct mortise_run *r, struct exec *x,
     e.after = get_call_journal(x)->issued;
     e.how = (uint8_t)((completed ? ANSWER_COMPLETED : 0) |
                       (s->spends ? ANSWER_SPENT : 0) |
-                      (s->spends && has_received_messages(value) ? ANSWER_HEARD
-                                                                 : 0) |
+                      (s->spends && has_received_messages(value)
+                           ? ANSWER_TOOK_MESSAGES
+                           : 0) |
                       (s->kind == MORTISE_STEP_TOOL ? ANSWER_TOOL : 0) |
                       (s->of_model ? ANSWER_MODEL : 0) |
                       (s->inside ? ANSWER_INSIDE : 0));
-    e.looked = s->kind == MORTISE_STEP_LOOK;
+    e.looked = s->kind == MORTISE_STEP_CHEAP_READ;
     return mortise_run_record_value(r, &e, value, err);
 }
 
@@ -320,16 +321,18 @@ static int set_check_scope(struct mortise_run *r, struct exec *x,
 
     if (check && mortise_json_digest(digest, x->subject, r->mem) != MORTISE_OK)
         return mortise_nomem(err);
-    assert(mortise_call_is_aside(x->call) && x->checks != NULL);
+    assert(mortise_call_is_check_or_helper(x->call) && x->checks != NULL);
     mortise_hasher_init(&h);
-    mortise_hasher_u64(&h, check ? (uint64_t)x->stage
-                                 : MORTISE_GUARD_STAGES + (uint64_t)x->call);
-    mortise_hasher_u64(&h, check ? x->turn : 0);
-    mortise_hasher_u64(&h, check ? x->guard : 0);
-    mortise_hasher_u64(&h, check && x->stage == MORTISE_GUARD_EDGE ? x->at : 0);
-    mortise_hasher_field(&h, digest, sizeof digest);
+    mortise_hasher_add_u64(&h, check
+                                   ? (uint64_t)x->stage
+                                   : MORTISE_GUARD_STAGES + (uint64_t)x->call);
+    mortise_hasher_add_u64(&h, check ? x->turn : 0);
+    mortise_hasher_add_u64(&h, check ? x->guard : 0);
+    mortise_hasher_add_u64(&h,
+                           check && x->stage == MORTISE_GUARD_EDGE ? x->at : 0);
+    mortise_hasher_add_field(&h, digest, sizeof digest);
     mortise_hasher_final(&h, digest);
-    mortise_hex(x->checks->scope, digest, sizeof digest);
+    mortise_hex_encode(x->checks->scope, digest, sizeof digest);
     return MORTISE_OK;
 }
 
@@ -337,9 +340,9 @@ static int set_check_scope(struct mortise_run *r, struct exec *x,
 static int get_or_make_journal(struct mortise_run *r, struct exec *x,
                                struct journal **out, struct mortise_err *err)
 {
-    bool of_check = mortise_call_is_aside(x->call);
+    bool of_check = mortise_call_is_check_or_helper(x->call);
     bool is_new = get_call_journal(x) == NULL;
-    int rv = mortise_step_journal(r, x, of_check, out, err);
+    int rv = mortise_step_get_journal(r, x, of_check, out, err);
 
     return rv == MORTISE_OK && is_new && of_check ? set_check_scope(r, x, err)
                                                   : rv;
@@ -373,7 +376,7 @@ static int ask_effect(struct mortise_run *r, struct exec *x, struct step *s,
         return perform(r, in->ask, s->index, NULL, err);
     }
     mortise_step_become_effect(r, x, s);
-    known = mortise_step_effect_answer(x, s->effect);
+    known = mortise_step_find_effect_answer(x, s->effect);
     if (known != NULL)
         return record_step_answer(r, x, s, MORTISE_S_OK, json_incref(known),
                                   true, err);
@@ -392,7 +395,7 @@ static int ask_get(struct mortise_run *r, struct exec *x, struct step *s,
 static int add_kv_to_commit(struct mortise_run *r, const char *plugin,
                             const json_t *body, struct mortise_err *err)
 {
-    struct mortise_run_kv *grown = mortise_grow(
+    struct mortise_run_kv *grown = mortise_array_grow(
         r->mem, r->kept.kvs, r->kept.n_kvs, &r->kept.cap_kvs, sizeof *grown);
 
     if (grown == NULL)
@@ -405,13 +408,13 @@ static int add_kv_to_commit(struct mortise_run *r, const char *plugin,
     return MORTISE_OK;
 }
 
-int mortise_run_keep_spawn(struct mortise_run *r,
-                           const struct mortise_spawn_change *change,
-                           struct mortise_err *err)
+int mortise_run_add_spawn_change(struct mortise_run *r,
+                                 const struct mortise_spawn_change *change,
+                                 struct mortise_err *err)
 {
     const struct mortise_spawn_change **grown =
-        mortise_grow(r->mem, r->kept.spawns, r->kept.n_spawns,
-                     &r->kept.cap_spawns, sizeof *grown);
+        mortise_array_grow(r->mem, r->kept.spawns, r->kept.n_spawns,
+                           &r->kept.cap_spawns, sizeof *grown);
 
     if (grown == NULL)
         return mortise_nomem(err);
@@ -436,9 +439,9 @@ static int ask_put(struct mortise_run *r, struct exec *x, struct step *s,
         rv =
             add_kv_to_commit(r, mortise_exec_node(r, x)->plugin, in->body, err);
     else if (in->spawn != NULL)
-        rv = mortise_run_keep_spawn(r, in->spawn, err);
+        rv = mortise_run_add_spawn_change(r, in->spawn, err);
     if (rv == MORTISE_OK && in->spawn != NULL)
-        rv = mortise_tree_open(r, err);
+        rv = mortise_tree_create(r, err);
     if (rv == MORTISE_OK)
         rv = wait_for_this_commit(r, x, s, err);
     if (rv == MORTISE_OK)
@@ -470,7 +473,7 @@ static json_t *build_request_payload(const struct mortise_run *r,
     char path[MORTISE_EXEC_PATH];
     json_t *out;
 
-    mortise_exec_path(r, x, path);
+    mortise_exec_print_path(r, x, path);
     out = json_pack("{s:s, s:s, s:s, s:s}", "id", id, "kind",
                     mortise_step_kind_name(s), "node",
                     mortise_exec_node(r, x)->id, "path", path);
@@ -491,15 +494,15 @@ static void make_request_id(const struct mortise_run *r, const struct exec *x,
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_hasher h;
 
-    mortise_exec_hasher(&h, r, x);
-    mortise_hasher_str(&h, "step");
-    mortise_hasher_field(&h, r->seed, sizeof r->seed);
-    mortise_hasher_u64(&h, x->generation);
-    mortise_hasher_u64(&h, x->attempt);
-    mortise_hasher_u64(&h, s->ordinal);
-    mortise_hasher_str(&h, s->key);
+    mortise_exec_begin_hash(&h, r, x);
+    mortise_hasher_add_str(&h, "step");
+    mortise_hasher_add_field(&h, r->seed, sizeof r->seed);
+    mortise_hasher_add_u64(&h, x->generation);
+    mortise_hasher_add_u64(&h, x->attempt);
+    mortise_hasher_add_u64(&h, s->ordinal);
+    mortise_hasher_add_str(&h, s->key);
     mortise_hasher_final(&h, digest);
-    mortise_hex(out, digest, (REQUEST_ID - 1) / 2);
+    mortise_hex_encode(out, digest, (REQUEST_ID - 1) / 2);
 }
 
 /* The asker of a pending request suspends, or stays (`holds`). */
@@ -510,7 +513,7 @@ static int suspend_or_hold_asker(struct mortise_run *r, struct exec *x,
 {
     s->ask = in->holds ? in->ask : 0;
     return in->holds
-               ? mortise_exec_disarm(r, x, err) /* its timeout does not
+               ? mortise_exec_disarm_timer(r, x, err) /* its timeout does not
                                                    run while it waits */
                : send_suspend_reply(r, x->journal, in->ask,
                                     "the answer is not available yet", err);
@@ -556,7 +559,7 @@ static int ask_model(struct mortise_run *r, struct exec *x, struct step *s,
     int rv = MORTISE_OK;
 
     if (s->spends)
-        rv = mortise_budget_amounts(&budget, x, in->model->most, err);
+        rv = mortise_budget_make_amounts(&budget, x, in->model->most, err);
     if (rv == MORTISE_OK)
         rv = mortise_prompt_record(r, &e, in->model, budget, err);
     if (rv == MORTISE_OK && budget != NULL)
@@ -617,13 +620,14 @@ static int invoke_or_continue_tool(struct mortise_run *r, struct exec *x,
                                    json_t *value, struct mortise_err *err)
 {
     struct exec *earlier =
-        s->has_effect ? mortise_tool_earlier(x, s->effect) : NULL;
+        s->has_effect ? mortise_tool_find_earlier(x, s->effect) : NULL;
     struct mortise_entry e = make_step_entry(
         r, x, s, earlier != NULL ? MORTISE_E_INVOKE_AGAIN : MORTISE_E_INVOKE);
 
-    if (earlier != NULL && mortise_tool_is_refused(x, earlier)) {
+    if (earlier != NULL && mortise_tool_was_rejected(x, earlier)) {
         json_decref(value);
-        return answer_tool(r, x, s, mortise_tool_refusal(r, earlier), err);
+        return answer_tool(r, x, s, mortise_tool_make_rejection(r, earlier),
+                           err);
     }
     e.id = tool;
     return mortise_run_record_value(r, &e, value, err);
@@ -636,8 +640,8 @@ static int ask_tool(struct mortise_run *r, struct exec *x, struct step *s,
     const json_t *tool = json_object_get(in->body, "tool");
     const char *name = tool != NULL ? json_string_value(tool) : "";
     const struct mortise_node *n = tool != NULL
-                                       ? mortise_graph_tool(tools, name)
-                                       : mortise_graph_planner(tools);
+                                       ? mortise_graph_find_tool(tools, name)
+                                       : mortise_graph_find_planner(tools);
     const struct mortise_handover *to = mortise_graph_handover(tools, name);
     json_t *known = NULL;
 
@@ -651,7 +655,7 @@ static int ask_tool(struct mortise_run *r, struct exec *x, struct step *s,
                            err);
     if (mortise_node_has_effects(n)) {
         mortise_step_become_effect(r, x, s);
-        known = mortise_step_effect_answer(x, s->effect);
+        known = mortise_step_find_effect_answer(x, s->effect);
     }
     if (known != NULL)
         return record_step_answer(r, x, s, MORTISE_S_OK, json_incref(known),
@@ -712,7 +716,7 @@ static const struct {
     bool waits;   /* a person or time answers it later */
 } step_kind_rules[] = {
     [MORTISE_STEP_READ] = {.ask = ask_read},
-    [MORTISE_STEP_LOOK] = {.ask = ask_read},
+    [MORTISE_STEP_CHEAP_READ] = {.ask = ask_read},
     [MORTISE_STEP_EFFECT] = {.ask = ask_effect, .changes = true},
     [MORTISE_STEP_QUESTION] = {.ask = ask_pending, .waits = true},
     [MORTISE_STEP_TIMER] = {.ask = ask_pending, .waits = true},
@@ -727,13 +731,13 @@ static const struct {
 static int repeat_ask(struct mortise_run *r, struct exec *x, struct step *s,
                       const struct mortise_ask_in *in, struct mortise_err *err)
 {
-    /* Its sync may still be pending.  mortise_step_put() replaced a step with
+    /* Its sync may still be pending.  mortise_step_add() replaced a step with
      * nothing recorded. */
     assert(s->state != STEP_IN_FLIGHT || was_tool_stopped(s));
     if (was_tool_stopped(s))
         return invoke_stopped_tool(r, x, s, err);
     if (s->state == STEP_OPEN && s->kind == MORTISE_STEP_TOOL) {
-        mortise_exec_list_asker(r, x); /* the tool may only wait by now */
+        mortise_exec_add_asker(r, x); /* the tool may only wait by now */
         return MORTISE_OK;
     }
     if (s->state == STEP_ANSWERED ||
@@ -754,7 +758,7 @@ static int fail_determinism(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err)
 {
     const char *name =
-        mortise_step_called((struct step_id){s->ordinal, s->key});
+        mortise_step_get_asker_key((struct step_id){s->ordinal, s->key});
     const char *node = mortise_exec_node(r, x)->id;
     char which[160];
     int rv;
@@ -774,10 +778,12 @@ static int fail_determinism(struct mortise_run *r, struct exec *x,
     if (x->broke == NULL)
         return mortise_nomem(err);
     rv = reply(r, in->ask, MORTISE_S_FAILED, x->broke, err);
-    return rv != MORTISE_OK ? rv : mortise_exec_cancel(r, x, STOP_BROKE, err);
+    return rv != MORTISE_OK
+               ? rv
+               : mortise_exec_cancel_call(r, x, STOP_DIVERGED, err);
 }
 
-json_t *mortise_step_take_broke(struct exec *x)
+json_t *mortise_step_take_divergence(struct exec *x)
 {
     json_t *words = x->broke;
 
@@ -816,7 +822,7 @@ static int stop_for_budget(struct mortise_run *r, struct exec *x,
         "the budget is used up", err);
 
     return rv == MORTISE_OK && !in->inside
-               ? mortise_exec_cancel(r, x, STOP_BUDGET, err)
+               ? mortise_exec_cancel_call(r, x, STOP_BUDGET, err)
                : rv;
 }
 
@@ -855,7 +861,7 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
     assert(!in->inside || in->key[0] != '\0'); /* host_calls.c requires a key */
     j->issued += !in->inside;
     if (s == NULL || (s->state == STEP_IN_FLIGHT && !was_tool_stopped(s))) {
-        rv = mortise_step_put(r, j, id, in->method, digest, &s, err);
+        rv = mortise_step_add(r, j, id, in->method, digest, &s, err);
         if (rv != MORTISE_OK)
             return rv;
         s->kind = in->kind;
@@ -865,10 +871,10 @@ static int ask_journaled(struct mortise_run *r, struct exec *x,
         s->entrance = j->entrance;
         s->ask = in->ask;
         if (in->model != NULL)
-            rv = mortise_pins_use(r, in->model->by, err);
+            rv = mortise_pins_record_used(r, in->model->by, err);
         if (rv == MORTISE_OK)
             rv = step_kind_rules[s->kind].ask(r, x, s, in, err);
-    } else if (!mortise_step_is_like(s, in->method, digest)) {
+    } else if (!mortise_step_is_same_ask(s, in->method, digest)) {
         return fail_determinism(r, x, s, in, err);
     } else {
         s->entrance = j->entrance;
@@ -914,10 +920,11 @@ static int ask_plain(struct mortise_run *r, const struct mortise_ask_in *in,
     return perform(r, in->ask, NO_STEP, NULL, err);
 }
 
-int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
-                     struct mortise_err *err)
+int mortise_step_handle_ask(struct mortise_run *r,
+                            const struct mortise_ask_in *in,
+                            struct mortise_err *err)
 {
-    struct exec *x = mortise_exec_at(r, in->call);
+    struct exec *x = mortise_exec_find_by_handle(r, in->call);
 
     if (mortise_run_is_own(r, in->call))
         return ask_plain(r, in, err);
@@ -926,7 +933,7 @@ int mortise_step_ask(struct mortise_run *r, const struct mortise_ask_in *in,
                                 err);
     assert(in->kind >= MORTISE_STEP_READ && in->kind <= MORTISE_STEP_CHILD &&
            in->kind != MORTISE_STEP_INNER);
-    if (mortise_call_is_aside(x->call))
+    if (mortise_call_is_check_or_helper(x->call))
         return ask_aside(r, x, in, err);
     return x->call == MORTISE_RUN_EXECUTE ? ask_journaled(r, x, in, err)
                                           : ask_plain(r, in, err);
@@ -1004,11 +1011,11 @@ int mortise_step_set_not_happened(struct mortise_run *r, struct exec *x,
         err);
 }
 
-int mortise_step_answer(struct mortise_run *r,
-                        const struct mortise_answer_in *in,
-                        struct mortise_err *err)
+int mortise_step_handle_answer(struct mortise_run *r,
+                               const struct mortise_answer_in *in,
+                               struct mortise_err *err)
 {
-    struct exec *x = mortise_exec_at(r, in->call);
+    struct exec *x = mortise_exec_find_by_handle(r, in->call);
     struct journal *j = x != NULL ? get_call_journal(x) : NULL;
     json_t *value = in->status == MORTISE_S_OK ? json_incref(in->value)
                                                : json_string(in->words);
@@ -1029,7 +1036,7 @@ int mortise_step_answer(struct mortise_run *r,
             rv = undo_step(r, x, s, in->status, value, err);
             if (rv == MORTISE_OK)
                 rv = reply(r, in->ask, in->status, value, err);
-        } else if (in->doubtful && mortise_doubt_is_of_step(r, x, s))
+        } else if (in->doubtful && mortise_doubt_can_arise_in_step(r, x, s))
             rv = keep_unclear_answer(r, x, s, in, value, err);
         else
             rv = record_step_answer(r, x, s, in->status, json_incref(value),
@@ -1050,7 +1057,7 @@ static int continue_synced_step(struct mortise_run *r,
     struct step *s = j != NULL && w->step < j->n ? j->steps[w->step] : NULL;
 
     if (s == NULL || s->seq != w->seq || x->state != X_RUNNING ||
-        (w->of_check ? !mortise_call_is_aside(x->call)
+        (w->of_check ? !mortise_call_is_check_or_helper(x->call)
                      : x->call != MORTISE_RUN_EXECUTE) ||
         s->entrance != j->entrance)
         return MORTISE_OK;
@@ -1062,7 +1069,7 @@ static int continue_synced_step(struct mortise_run *r,
     return send_ready_answers(r, j, err);
 }
 
-int mortise_step_synced(struct mortise_run *r, struct mortise_err *err)
+int mortise_step_handle_synced(struct mortise_run *r, struct mortise_err *err)
 {
     size_t n = 0;
     int rv = MORTISE_OK;
@@ -1093,8 +1100,8 @@ static void restart_replay(struct journal *j)
     }
 }
 
-int mortise_step_enter(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err)
+int mortise_step_begin_call(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err)
 {
     struct journal *j = get_call_journal(x);
 
@@ -1103,8 +1110,8 @@ int mortise_step_enter(struct mortise_run *r, struct exec *x,
     if (j == NULL)
         return MORTISE_OK;
     restart_replay(j);
-    return mortise_call_is_aside(x->call) ? set_check_scope(r, x, err)
-                                          : MORTISE_OK;
+    return mortise_call_is_check_or_helper(x->call) ? set_check_scope(r, x, err)
+                                                    : MORTISE_OK;
 }
 
 bool mortise_step_has_unasked(const struct exec *x)
@@ -1152,8 +1159,8 @@ static struct step *find_soonest_request(const struct mortise_run *r,
     return best;
 }
 
-int mortise_step_arm(struct mortise_run *r, struct exec *x,
-                     struct mortise_err *err)
+int mortise_step_arm_deadline(struct mortise_run *r, struct exec *x,
+                              struct mortise_err *err)
 {
     struct step *s = find_soonest_request(r, x);
 
@@ -1163,16 +1170,16 @@ int mortise_step_arm(struct mortise_run *r, struct exec *x,
     mortise_exec_set_near(r, x,
                           s->kind == MORTISE_STEP_TIMER &&
                               get_step_wait_ms(r, s) <= NEAR_MS);
-    mortise_exec_renew(x);
+    mortise_exec_renew_handle(x);
     return s->lasts_ms != 0
-               ? mortise_exec_arm_in(r, x, get_step_wait_ms(r, s), err)
-               : mortise_exec_arm(r, x, s->deadline_ms, err);
+               ? mortise_exec_arm_timer_after(r, x, get_step_wait_ms(r, s), err)
+               : mortise_exec_arm_timer_at(r, x, s->deadline_ms, err);
 }
 
 int mortise_step_suspend(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LET_GO);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_LET_GO);
     const struct journal *j = x->journal;
     bool pending = false, settled = false;
     int rv;
@@ -1192,11 +1199,12 @@ int mortise_step_suspend(struct mortise_run *r, struct exec *x,
         return MORTISE_ENOTFOUND;
     e.how = settled;
     rv = mortise_run_record(r, &e, err);
-    return rv == MORTISE_OK && !settled ? mortise_step_arm(r, x, err) : rv;
+    return rv == MORTISE_OK && !settled ? mortise_step_arm_deadline(r, x, err)
+                                        : rv;
 }
 
-int mortise_step_expired(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err)
+int mortise_step_expire_due(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err)
 {
     struct step *s;
     int rv = MORTISE_OK;
@@ -1204,22 +1212,23 @@ int mortise_step_expired(struct mortise_run *r, struct exec *x,
     assert(x->state == X_SUSPENDED);
     while (rv == MORTISE_OK && (s = find_soonest_request(r, x)) != NULL &&
            get_step_wait_ms(r, s) == 0) {
-        struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
+        struct mortise_entry e =
+            mortise_exec_make_entry(r, x, MORTISE_E_SETTLE);
 
         e.how = MORTISE_SETTLE_EXPIRED;
         e.id = s->request;
         rv = mortise_run_record(r, &e, err);
     }
     return rv == MORTISE_OK && x->state == X_SUSPENDED
-               ? mortise_step_arm(r, x, err)
+               ? mortise_step_arm_deadline(r, x, err)
                : rv;
 }
 
 int mortise_step_check_answer(struct mortise_run *r, const struct step *s,
                               const json_t *value, struct mortise_err *err)
 {
-    const struct mortise_schema_world world = {.patterns =
-                                                   MORTISE_PATTERNS_FOREIGN};
+    const struct mortise_schema_options world = {.patterns =
+                                                     MORTISE_PATTERNS_FOREIGN};
     json_t *json = json_object_get(s->payload, "schema");
     struct mortise_schema *schema = NULL;
     struct mortise_arena a;
@@ -1229,23 +1238,23 @@ int mortise_step_check_answer(struct mortise_run *r, const struct step *s,
     if (rv != MORTISE_OK || json == NULL)
         return rv;
     mortise_arena_init(&a, r->mem);
-    rv = mortise_schema_compile_in(&schema, &a, json, &world, where,
-                                   sizeof where, err);
+    rv = mortise_schema_compile_with(&schema, &a, json, &world, where,
+                                     sizeof where, err);
     if (rv == MORTISE_OK)
-        rv = mortise_schema_check_within(schema, value, r->graph->expr_cost,
-                                         err);
+        rv = mortise_schema_check_with_limit(schema, value, r->graph->expr_cost,
+                                             err);
     mortise_schema_finish(schema);
     mortise_arena_finish(&a);
     return rv != MORTISE_OK ? mortise_err_prefix(err, rv, "answer") : rv;
 }
 
-int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
-                          json_t *value, const char *actor,
-                          struct mortise_err *err)
+int mortise_step_record_answer(struct mortise_run *r, struct exec *x,
+                               struct step *s, json_t *value, const char *actor,
+                               struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
-    int rv =
-        x->state == X_SUSPENDED ? mortise_exec_disarm(r, x, err) : MORTISE_OK;
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_SETTLE);
+    int rv = x->state == X_SUSPENDED ? mortise_exec_disarm_timer(r, x, err)
+                                     : MORTISE_OK;
 
     assert(mortise_step_is_request(s) && s->kind != MORTISE_STEP_TIMER);
     e.how = MORTISE_SETTLE_ANSWERED;
@@ -1257,8 +1266,9 @@ int mortise_step_answered(struct mortise_run *r, struct exec *x, struct step *s,
     if (rv != MORTISE_OK || s->ask == 0 || x->state != X_RUNNING)
         return rv;
     /* its asker stayed: its timeout starts again */
-    if (mortise_exec_timeout_ms(x) != 0 && !x->timer)
-        rv = mortise_exec_arm_in(r, x, mortise_exec_timeout_ms(x), err);
+    if (mortise_exec_get_timeout_ms(x) != 0 && !x->timer)
+        rv = mortise_exec_arm_timer_after(r, x, mortise_exec_get_timeout_ms(x),
+                                          err);
     return rv == MORTISE_OK ? wait_for_this_commit(r, x, s, err) : rv;
 }
 
@@ -1272,8 +1282,9 @@ static const char *get_awaited_handle(const struct step *s)
                : NULL;
 }
 
-void mortise_run_awaited(const struct mortise_run *r,
-                         void (*fn)(void *ud, const char *handle), void *ud)
+void mortise_run_for_each_awaited(const struct mortise_run *r,
+                                  void (*fn)(void *ud, const char *handle),
+                                  void *ud)
 {
     for (size_t i = 1; r->n_awaited > 0 && i < r->n_execs; i++) {
         const struct journal *j = r->execs[i]->journal;
@@ -1284,8 +1295,8 @@ void mortise_run_awaited(const struct mortise_run *r,
     }
 }
 
-int mortise_step_child_ended(struct mortise_run *r, const char *handle,
-                             json_t *end, struct mortise_err *err)
+int mortise_step_handle_child_end(struct mortise_run *r, const char *handle,
+                                  json_t *end, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -1298,7 +1309,8 @@ int mortise_step_child_ended(struct mortise_run *r, const char *handle,
             const char *waits = get_awaited_handle(j->steps[k]);
 
             if (waits != NULL && strcmp(waits, handle) == 0)
-                rv = mortise_step_answered(r, x, j->steps[k], end, "", err);
+                rv =
+                    mortise_step_record_answer(r, x, j->steps[k], end, "", err);
         }
     }
     return rv;
@@ -1320,8 +1332,9 @@ static bool is_held_for(const struct step *s, const struct mortise_yield_in *in)
            s->exec != 0;
 }
 
-int mortise_step_yield(struct mortise_run *r, const struct mortise_yield_in *in,
-                       struct mortise_err *err)
+int mortise_step_handle_yield(struct mortise_run *r,
+                              const struct mortise_yield_in *in,
+                              struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -1331,7 +1344,7 @@ int mortise_step_yield(struct mortise_run *r, const struct mortise_yield_in *in,
 
         if (j == NULL || x->state != X_RUNNING ||
             x->call != MORTISE_RUN_EXECUTE ||
-            (in->call != 0 && mortise_exec_handle(x) != in->call))
+            (in->call != 0 && mortise_exec_get_handle(x) != in->call))
             continue;
         for (size_t k = 0; rv == MORTISE_OK && k < j->n; k++)
             if (is_held_for(j->steps[k], in))
@@ -1346,7 +1359,7 @@ int mortise_step_yield(struct mortise_run *r, const struct mortise_yield_in *in,
 
 bool mortise_run_is_replaying(const struct mortise_run *r, uint64_t call)
 {
-    struct exec *x = mortise_exec_at(r, call);
+    struct exec *x = mortise_exec_find_by_handle(r, call);
     struct journal *j = x != NULL ? get_call_journal(x) : NULL;
     const struct step *s = j != NULL ? find_next_answer(j) : NULL;
 

@@ -23,7 +23,7 @@ bool mortise_step_is_of_check(struct step_id id)
     return id.key[0] != '\0' && id.ordinal != MORTISE_STEP_UNORDERED;
 }
 
-const char *mortise_step_called(struct step_id id)
+const char *mortise_step_get_asker_key(struct step_id id)
 {
     const char *colon;
 
@@ -33,9 +33,9 @@ const char *mortise_step_called(struct step_id id)
     return colon != NULL ? colon + 1 : "";
 }
 
-int mortise_step_put_name(json_t *to, struct step_id id)
+int mortise_step_add_name(json_t *to, struct step_id id)
 {
-    const char *name = mortise_step_called(id);
+    const char *name = mortise_step_get_asker_key(id);
     json_t *step = name[0] != '\0' ? json_string(name)
                                    : json_integer((json_int_t)id.ordinal);
 
@@ -56,11 +56,11 @@ static bool is_valid_step_name(struct step_id id)
 
 struct step *mortise_step_find(const struct journal *j, struct step_id id)
 {
-    struct mortise_hashed *e =
+    struct mortise_table_entry *e =
         j != NULL ? mortise_table_find(&j->by_name, hash_step_name(id)) : NULL;
 
     for (; e != NULL; e = mortise_table_find_next(e)) {
-        struct step *s = MORTISE_OF(e, struct step, by_name);
+        struct step *s = MORTISE_CONTAINER_OF(e, struct step, by_name);
 
         if (s->ordinal == id.ordinal && strcmp(s->key, id.key) == 0)
             return s;
@@ -96,8 +96,9 @@ static void free_step(struct mortise_run *r, struct step *s)
     mortise_release(r->mem, s, s->size);
 }
 
-int mortise_step_journal(struct mortise_run *r, struct exec *x, bool of_check,
-                         struct journal **out, struct mortise_err *err)
+int mortise_step_get_journal(struct mortise_run *r, struct exec *x,
+                             bool of_check, struct journal **out,
+                             struct mortise_err *err)
 {
     struct journal **at = of_check ? &x->checks : &x->journal, *j;
 
@@ -112,7 +113,7 @@ int mortise_step_journal(struct mortise_run *r, struct exec *x, bool of_check,
     return MORTISE_OK;
 }
 
-int mortise_step_put(struct mortise_run *r, struct journal *j,
+int mortise_step_add(struct mortise_run *r, struct journal *j,
                      struct step_id id, const char *method,
                      const uint8_t *digest, struct step **out,
                      struct mortise_err *err)
@@ -120,7 +121,7 @@ int mortise_step_put(struct mortise_run *r, struct journal *j,
     struct step *old = mortise_step_find(j, id), *s, **grown;
 
     *out = NULL;
-    grown = mortise_grow(r->mem, j->steps, j->n, &j->cap, sizeof *grown);
+    grown = mortise_array_grow(r->mem, j->steps, j->n, &j->cap, sizeof *grown);
     if (grown == NULL)
         return mortise_nomem(err);
     j->steps = grown;
@@ -197,7 +198,7 @@ static int withdraw_step_request(struct mortise_run *r, struct exec *x,
     if (s->kind == MORTISE_STEP_QUESTION) {
         assert(r->n_questions > 0);
         r->n_questions--;
-        rv = mortise_event_decision(r, x, &e, err);
+        rv = mortise_event_announce_decision(r, x, &e, err);
     }
     return rv == MORTISE_OK ? close_step_request(r, s, err) : rv;
 }
@@ -211,12 +212,12 @@ static uint64_t hash_effect_key(const uint8_t key[MORTISE_DIGEST])
     return h;
 }
 
-json_t *mortise_step_effect_answer(const struct exec *x,
-                                   const uint8_t key[MORTISE_DIGEST])
+json_t *mortise_step_find_effect_answer(const struct exec *x,
+                                        const uint8_t key[MORTISE_DIGEST])
 {
     char name[MORTISE_DIGEST_HEX];
 
-    mortise_hex(name, key, MORTISE_DIGEST);
+    mortise_hex_encode(name, key, MORTISE_DIGEST);
     return json_object_get(x->effects, name);
 }
 
@@ -227,18 +228,18 @@ static int store_completed_effect(struct exec *x, const struct step *s,
     char name[MORTISE_DIGEST_HEX];
 
     assert(s->has_effect && s->state == STEP_ANSWERED);
-    if (mortise_step_effect_answer(x, s->effect) != NULL)
+    if (mortise_step_find_effect_answer(x, s->effect) != NULL)
         return MORTISE_OK; /* answered from an earlier attempt */
     if (x->effects == NULL)
         x->effects = json_object();
-    mortise_hex(name, s->effect, MORTISE_DIGEST);
+    mortise_hex_encode(name, s->effect, MORTISE_DIGEST);
     return json_object_set(x->effects, name, s->answer) == 0
                ? MORTISE_OK
                : mortise_nomem(err);
 }
 
-int mortise_step_clear(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err)
+int mortise_step_clear_journal(struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err)
 {
     struct journal *j = x->journal;
     int rv = MORTISE_OK;
@@ -254,7 +255,7 @@ int mortise_step_clear(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK)
         free_journal(r, &x->journal);
     free_journal(r, &x->checks);
-    mortise_usage_forget(x);
+    mortise_usage_clear_repeated(x);
     return rv;
 }
 
@@ -298,8 +299,8 @@ int mortise_step_withdraw_requests(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-bool mortise_step_is_like(const struct step *s, const char *method,
-                          const uint8_t digest[MORTISE_DIGEST])
+bool mortise_step_is_same_ask(const struct step *s, const char *method,
+                              const uint8_t digest[MORTISE_DIGEST])
 {
     return strcmp(s->method, method) == 0 &&
            memcmp(s->digest, digest, sizeof s->digest) == 0;
@@ -311,19 +312,19 @@ bool mortise_step_is_like(const struct step *s, const char *method,
 static uint64_t count_equal_effects(struct journal *j, struct step *s)
 {
     uint64_t hash = hash_effect_key(s->digest);
-    struct mortise_hashed *e = mortise_table_find(&j->effects, hash);
+    struct mortise_table_entry *e = mortise_table_find(&j->effects, hash);
 
-    assert(s->has_effect && s->n_like_it == 0); /* counted only once */
+    assert(s->has_effect && s->n_equal_effects == 0); /* counted only once */
     if (s->key[0] != '\0' && s->kind != MORTISE_STEP_TOOL)
         return 0;
     for (; e != NULL; e = mortise_table_find_next(e)) {
-        struct step *first = MORTISE_OF(e, struct step, like_it);
+        struct step *first = MORTISE_CONTAINER_OF(e, struct step, effect_links);
 
-        if (mortise_step_is_like(first, s->method, s->digest))
-            return first->n_like_it++;
+        if (mortise_step_is_same_ask(first, s->method, s->digest))
+            return first->n_equal_effects++;
     }
-    s->n_like_it = 1;
-    mortise_table_add(&j->effects, &s->like_it, hash);
+    s->n_equal_effects = 1;
+    mortise_table_add(&j->effects, &s->effect_links, hash);
     return 0;
 }
 
@@ -338,13 +339,13 @@ void mortise_step_become_effect(const struct mortise_run *r,
         return;
     s->has_effect = true;
     occurrence = count_equal_effects(x->journal, s);
-    mortise_exec_effect_hasher(&h, r, x);
-    mortise_hasher_str(&h, mortise_exec_node(r, x)->plugin);
-    mortise_hasher_str(&h, mortise_exec_node(r, x)->operation);
-    mortise_hasher_str(&h, s->method);
-    mortise_hasher_field(&h, s->digest, sizeof s->digest);
-    mortise_hasher_str(&h, s->kind != MORTISE_STEP_TOOL ? s->key : "");
-    mortise_hasher_u64(&h, occurrence);
+    mortise_exec_begin_effect_hash(&h, r, x);
+    mortise_hasher_add_str(&h, mortise_exec_node(r, x)->plugin);
+    mortise_hasher_add_str(&h, mortise_exec_node(r, x)->operation);
+    mortise_hasher_add_str(&h, s->method);
+    mortise_hasher_add_field(&h, s->digest, sizeof s->digest);
+    mortise_hasher_add_str(&h, s->kind != MORTISE_STEP_TOOL ? s->key : "");
+    mortise_hasher_add_u64(&h, occurrence);
     mortise_hasher_final(&h, s->effect);
 }
 
@@ -370,24 +371,25 @@ void mortise_step_clear_doubts(const struct exec *x)
         j->steps[i]->cleared |= j->steps[i]->state == STEP_OPEN;
 }
 
-const struct step *mortise_step_in_doubt(const struct mortise_run *r,
-                                         const struct exec *x)
+const struct step *mortise_step_find_in_doubt(const struct mortise_run *r,
+                                              const struct exec *x)
 {
     return find_open_effect(x, r->synced);
 }
 
-bool mortise_step_is_open(const struct exec *x)
+bool mortise_step_has_open_effect(const struct exec *x)
 {
     return find_open_effect(x, UINT64_MAX) != NULL;
 }
 
-bool mortise_step_is_kept(const struct exec *x)
+bool mortise_step_has_kept_journal(const struct exec *x)
 {
-    return !x->effect_open && x->told_apart &&
-           json_object_get(x->told, "step") != NULL && mortise_step_is_open(x);
+    return !x->effect_open && x->evidence_has_entry &&
+           json_object_get(x->told, "step") != NULL &&
+           mortise_step_has_open_effect(x);
 }
 
-bool mortise_step_was_awaited(const struct exec *x)
+bool mortise_step_has_answered_request(const struct exec *x)
 {
     const struct journal *j = x->journal;
 
@@ -399,7 +401,7 @@ bool mortise_step_was_awaited(const struct exec *x)
     return false;
 }
 
-struct step *mortise_step_requested(const struct exec *x, const char *id)
+struct step *mortise_step_find_by_request(const struct exec *x, const char *id)
 {
     const struct journal *j = x->journal;
 
@@ -425,19 +427,21 @@ static int find_entry_step(struct mortise_run *r, struct exec *x,
 {
     struct step_id id = {e->ordinal, e->key};
     struct journal *j;
-    int rv = mortise_step_journal(r, x, mortise_step_is_of_check(id), &j, err);
+    int rv =
+        mortise_step_get_journal(r, x, mortise_step_is_of_check(id), &j, err);
     bool is_like;
 
     if (rv != MORTISE_OK)
         return rv;
     *out = mortise_step_find(j, id);
-    is_like = *out != NULL && mortise_step_is_like(*out, e->method, e->digest);
+    is_like =
+        *out != NULL && mortise_step_is_same_ask(*out, e->method, e->digest);
     if (e->generation != x->generation || e->method[0] == '\0' ||
         !is_valid_step_name(id) || (*out == NULL && j->n >= STEPS_MAX) ||
         (*out != NULL && (*out)->state != STEP_IN_FLIGHT && !is_like))
         return mortise_entry_corrupt(err, e);
     if (!is_like)
-        rv = mortise_step_put(r, j, id, e->method, e->digest, out, err);
+        rv = mortise_step_add(r, j, id, e->method, e->digest, out, err);
     if (rv == MORTISE_OK && (*out)->state == STEP_IN_FLIGHT)
         j->recorded++;
     return rv;
@@ -460,7 +464,7 @@ static int apply_request(struct mortise_run *r, struct exec *x, struct step *s,
     s->state = STEP_PENDING;
     if (s->kind == MORTISE_STEP_QUESTION) {
         r->n_questions++;
-        rv = mortise_event_interrupt(r, x, s->request, s->payload, err);
+        rv = mortise_event_announce_request(r, x, s->request, s->payload, err);
     }
     if (rv != MORTISE_OK)
         return rv;
@@ -473,7 +477,7 @@ static int apply_request(struct mortise_run *r, struct exec *x, struct step *s,
         s->kind == MORTISE_STEP_TIMER ? NULL : s->payload, err);
 }
 
-enum mortise_phase mortise_step_phase(const struct mortise_entry *e)
+enum mortise_phase mortise_step_get_phase(const struct mortise_entry *e)
 {
     return e->how == MORTISE_STEP_EFFECT ? MORTISE_PHASE_BEFORE
                                          : MORTISE_PHASE_INTERRUPT;
@@ -559,19 +563,19 @@ int mortise_apply_answer(struct mortise_run *r, struct exec *x,
         mortise_step_become_effect(r, x, s);
     }
     if (e->how & ANSWER_SPENT)
-        rv = mortise_usage_of_step(r, x, e, err);
-    if (e->how & ANSWER_HEARD)
+        rv = mortise_usage_add_step(r, x, e, err);
+    if (e->how & ANSWER_TOOK_MESSAGES)
         mortise_inbox_remove(
             r, x, json_array_size(json_object_get(e->value, "told")));
     if (rv == MORTISE_OK && e->how & ANSWER_MODEL) {
         if (!mortise_step_is_of_check(id))
             x->journal->has_reply = true;
-        rv = mortise_prompt_answered(r, x, e, err);
+        rv = mortise_prompt_announce_answer(r, x, e, err);
     }
     if (rv == MORTISE_OK && e->how & ANSWER_TOOL)
-        rv = mortise_prompt_untooled(r, x, e, err);
+        rv = mortise_prompt_announce_untooled(r, x, e, err);
     if (rv == MORTISE_OK)
-        rv = mortise_child_changed(r, x, s, e, err);
+        rv = mortise_child_announce_change(r, x, s, e, err);
     if (rv != MORTISE_OK)
         return rv;
     return set_step_answer(
@@ -604,16 +608,16 @@ int mortise_apply_settle_step(struct mortise_run *r, struct exec *x,
                               const struct mortise_entry *e,
                               struct mortise_err *err)
 {
-    struct step *s = mortise_step_requested(x, e->id);
+    struct step *s = mortise_step_find_by_request(x, e->id);
     int rv = MORTISE_OK;
 
     if (s == NULL ||
         (e->how != MORTISE_SETTLE_ANSWERED && e->how != MORTISE_SETTLE_EXPIRED))
         return mortise_entry_corrupt(err, e);
     if (s->kind == MORTISE_STEP_QUESTION)
-        rv = mortise_event_decision(r, x, e, err);
+        rv = mortise_event_announce_decision(r, x, e, err);
     else if (s->kind == MORTISE_STEP_CHILD)
-        rv = mortise_child_over(r, x, s, e, err);
+        rv = mortise_child_announce_end(r, x, s, e, err);
     if (rv == MORTISE_OK)
         rv = close_step_request(r, s, err);
     if (rv != MORTISE_OK)
@@ -622,7 +626,7 @@ int mortise_apply_settle_step(struct mortise_run *r, struct exec *x,
     r->n_questions -= s->kind == MORTISE_STEP_QUESTION;
     rv = answer_request_step(r, x, s, e, err);
     return rv == MORTISE_OK && x->state == X_SUSPENDED
-               ? mortise_exec_ready(r, x, err)
+               ? mortise_exec_make_ready(r, x, err)
                : rv;
 }
 
@@ -632,9 +636,9 @@ int mortise_apply_let_go(struct mortise_run *r, struct exec *x,
     if (x->journal == NULL)
         return mortise_entry_corrupt(err, e);
     mortise_exec_set_effect_open(x, false); /* it suspended by itself */
-    mortise_doubt_forget(x);
+    mortise_doubt_remove_evidence(x);
     if (e->how != 0)
-        return mortise_exec_ready(r, x, err);
+        return mortise_exec_make_ready(r, x, err);
     mortise_exec_set_state(r, x, X_SUSPENDED);
     return MORTISE_OK;
 }
@@ -666,7 +670,7 @@ void mortise_step_set_tool_exec(struct step *s, const struct exec *tool)
     s->exec = tool->index;
 }
 
-struct step *mortise_step_served(const struct exec *tool)
+struct step *mortise_step_find_served(const struct exec *tool)
 {
     const struct exec *owner = tool->frame->top->scope->owner;
     struct journal *j = owner->journal;
@@ -692,14 +696,14 @@ int mortise_step_end_tool(struct mortise_run *r, struct exec *x, struct step *s,
     return rv;
 }
 
-void mortise_step_take_back_tool(struct exec *x, struct step *s)
+void mortise_step_reopen_tool(struct exec *x, struct step *s)
 {
     assert(s->state == STEP_OPEN && x->journal->recorded > 0);
     s->state = STEP_IN_FLIGHT;
     x->journal->recorded--;
 }
 
-json_t *mortise_step_name(const struct step *s)
+json_t *mortise_step_make_name(const struct step *s)
 {
     return s->key[0] != '\0' ? json_string(s->key) : json_integer(s->ordinal);
 }
@@ -737,9 +741,9 @@ static int note_resolved_step(struct exec *x, const struct step *s,
     char key[MORTISE_DIGEST_HEX];
 
     assert(s->has_effect);
-    if (!mortise_utf8_valid(s->method, strlen(s->method)))
+    if (!mortise_utf8_is_valid(s->method, strlen(s->method)))
         return mortise_entry_corrupt(err, e);
-    mortise_hex(key, s->effect, MORTISE_DIGEST);
+    mortise_hex_encode(key, s->effect, MORTISE_DIGEST);
     if (x->resolved == NULL)
         x->resolved = json_object();
     return json_object_set_new(
@@ -749,9 +753,10 @@ static int note_resolved_step(struct exec *x, const struct step *s,
                : mortise_nomem(err);
 }
 
-int mortise_step_resolved(struct mortise_run *r, struct exec *x,
-                          const json_t *name, const struct mortise_entry *e,
-                          struct mortise_err *err)
+int mortise_step_apply_resolution(struct mortise_run *r, struct exec *x,
+                                  const json_t *name,
+                                  const struct mortise_entry *e,
+                                  struct mortise_err *err)
 {
     struct step *s = find_step_by_json_name(x, name);
     int rv;
@@ -788,7 +793,7 @@ static struct step *find_newest_effect(const struct exec *x, const char *key)
             j->steps[i]->state == STEP_PENDING)
             return NULL;
     s = j->steps[j->answers.list[j->answers.n - 1]];
-    mortise_hex(its, s->effect, MORTISE_DIGEST);
+    mortise_hex_encode(its, s->effect, MORTISE_DIGEST);
     return s->has_effect && strcmp(its, key) == 0 ? s : NULL;
 }
 
@@ -821,7 +826,7 @@ int mortise_apply_correct(struct mortise_run *r, struct exec *x,
         (s == NULL && json_object_get(x->effects, key) == NULL))
         return mortise_entry_corrupt(err, e);
     settled.how = MORTISE_SETTLE_HAPPENED;
-    rv = mortise_event_decision(r, x, &settled, err);
+    rv = mortise_event_announce_decision(r, x, &settled, err);
     if (rv != MORTISE_OK)
         return rv;
     if (s != NULL)

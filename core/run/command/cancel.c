@@ -23,8 +23,9 @@ int mortise_command_check_cancel(struct mortise_run *r,
     if (rv != MORTISE_OK)
         return rv;
     if (r->status < MORTISE_RUN_COMPLETED ||
-        (c->flags & MORTISE_CMD_SHUTDOWN) != 0 || mortise_command_restarts(h) ||
-        mortise_command_has(h, MORTISE_CMD_RESUME))
+        (c->flags & MORTISE_CMD_SHUTDOWN) != 0 ||
+        mortise_command_has_restart(h) ||
+        mortise_command_has_kind(h, MORTISE_CMD_RESUME))
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ESTATE,
                         "run %s has already ended: it is %s", r->id,
@@ -48,7 +49,7 @@ int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err)
                 mortise_fail_undo_intent(r, x, err); /* it was not called yet */
         if (rv != MORTISE_OK)
             break;
-        if (!mortise_exec_is_over(x) && x->state != X_RUNNING &&
+        if (!mortise_exec_has_ended(x) && x->state != X_RUNNING &&
             x->state != X_STOPPING)
             rv = mortise_stop_exec(r, x, MORTISE_E_STOPPED, err);
     }
@@ -65,11 +66,11 @@ int mortise_command_obey_cancel(struct mortise_run *r,
 
     assert(h->actor != NULL);
     if (r->status >= MORTISE_RUN_COMPLETED ||
-        (r->cancelling && !mortise_doubt_is_any_reopened(r) &&
-         (r->given_up || !mortise_final_is_at_work(r))))
+        (r->cancelling && !mortise_doubt_has_any_reopened(r) &&
+         (r->given_up || !mortise_final_is_active(r))))
         return MORTISE_OK;
     e.value = c->reason != NULL
-                  ? mortise_json_strn(c->reason, strlen(c->reason))
+                  ? mortise_json_make_string(c->reason, strlen(c->reason))
                   : NULL;
     rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
@@ -78,7 +79,7 @@ int mortise_command_obey_cancel(struct mortise_run *r,
 
         if (mortise_exec_must_stop(r, x) &&
             (x->state == X_RUNNING || x->state == X_STOPPING))
-            rv = mortise_exec_cancel(r, x, STOP_RUN, err);
+            rv = mortise_exec_cancel_call(r, x, STOP_RUN, err);
     }
     return rv != MORTISE_OK ? rv : mortise_command_stop_idle(r, err);
 }

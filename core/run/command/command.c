@@ -40,12 +40,13 @@ find_command(const struct mortise_command_list *h, uint32_t kind)
     return NULL;
 }
 
-bool mortise_command_has(const struct mortise_command_list *h, uint32_t kind)
+bool mortise_command_has_kind(const struct mortise_command_list *h,
+                              uint32_t kind)
 {
     return find_command(h, kind) != NULL;
 }
 
-bool mortise_command_restarts(const struct mortise_command_list *h)
+bool mortise_command_has_restart(const struct mortise_command_list *h)
 {
     for (size_t i = 0; i < h->n; i++) {
         if (get_command_row(&h->list[i])->restarts)
@@ -55,7 +56,7 @@ bool mortise_command_restarts(const struct mortise_command_list *h)
 }
 
 static bool has_command_way(const struct mortise_command_list *h,
-                            enum mortise_command_way way)
+                            enum mortise_command_call_policy way)
 {
     for (size_t i = 0; i < h->n; i++) {
         if (get_command_row(&h->list[i])->way == way)
@@ -134,17 +135,17 @@ static int start_live_run(struct mortise_run *r, struct mortise_err *err)
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
-        mortise_budget_cut_off(r, x);
+        mortise_budget_settle_cut_off(r, x);
         if (x->state == X_INTENT) {
-            rv = mortise_exec_ready(r, x, err);
+            rv = mortise_exec_make_ready(r, x, err);
         } else if (x->state == X_BACKOFF && !x->timer) {
-            mortise_exec_renew(x);
-            rv = mortise_exec_arm_in(r, x, pause_left_ms(r, x), err);
+            mortise_exec_renew_handle(x);
+            rv = mortise_exec_arm_timer_after(r, x, pause_left_ms(r, x), err);
         } else if (x->state == X_ASKED && x->deadline_ms != 0 && !x->timer) {
-            mortise_exec_renew(x);
-            rv = mortise_exec_arm(r, x, x->deadline_ms, err);
+            mortise_exec_renew_handle(x);
+            rv = mortise_exec_arm_timer_at(r, x, x->deadline_ms, err);
         } else if (x->state == X_SUSPENDED) {
-            rv = mortise_step_arm(r, x, err);
+            rv = mortise_step_arm_deadline(r, x, err);
         }
     }
     return rv;
@@ -169,7 +170,7 @@ static int continue_after_list(struct mortise_run *r,
 {
     int rv = MORTISE_OK;
 
-    if (has_command_way(h, MORTISE_COMMAND_PAUSES))
+    if (has_command_way(h, MORTISE_COMMAND_PAUSES_RUN))
         return MORTISE_OK;
     if (r->live) /* retry failed deliveries */
         return mortise_outbox_retry(r, err);
@@ -178,7 +179,7 @@ static int continue_after_list(struct mortise_run *r,
         return MORTISE_OK;
     }
     if (r->paused != MORTISE_PAUSE_OVER &&
-        has_command_way(h, MORTISE_COMMAND_MOVES))
+        has_command_way(h, MORTISE_COMMAND_CANCELS_CALLS))
         rv = mortise_pause_record(r, MORTISE_PAUSE_OVER, NULL, h->actor, err);
     return rv != MORTISE_OK || r->paused != MORTISE_PAUSE_OVER
                ? rv
@@ -187,11 +188,11 @@ static int continue_after_list(struct mortise_run *r,
 
 /* ---- applying ----------------------------------------------------------- */
 
-bool mortise_command_replaces(const struct mortise_command_list *h,
-                              const struct mortise_node *n)
+bool mortise_command_replaces_plugin(const struct mortise_command_list *h,
+                                     const struct mortise_node *n)
 {
     for (size_t i = 0; i < h->n_pins; i++) {
-        if (mortise_pins_is_of(h->pins[i].plugin, n))
+        if (mortise_pins_is_of_node(h->pins[i].plugin, n))
             return true;
     }
     return false;
@@ -208,13 +209,13 @@ static int record_new_pins(struct mortise_run *r,
 
     if (h->n_pins == 0)
         return MORTISE_OK;
-    rv = mortise_run_record_value(r, &e, mortise_pins_json(h->pins, h->n_pins),
-                                  err);
+    rv = mortise_run_record_value(
+        r, &e, mortise_pins_make_entry_json(h->pins, h->n_pins), err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
         if (x->state == X_ASKED && x->ask == MORTISE_ASK_APPROVAL &&
-            mortise_command_replaces(h, mortise_exec_node(r, x)))
+            mortise_command_replaces_plugin(h, mortise_exec_node(r, x)))
             rv = mortise_request_withdraw(r, x, err);
     }
     return rv;
@@ -239,7 +240,7 @@ static int apply_command_list(struct mortise_run *r,
             rv = get_command_row(&h->list[i])->obey(r, h, &h->list[i], err);
     }
     if (rv == MORTISE_OK)
-        rv = mortise_decide_follow(r, h, err);
+        rv = mortise_decide_apply_decisions(r, h, err);
     if (rv == MORTISE_OK)
         rv = record_new_pins(r, h, err);
     for (row = mortise_run_commands; rv == MORTISE_OK && row->kind != 0;
@@ -380,9 +381,9 @@ void mortise_command_drop_held(struct mortise_run *r)
 /* Only a pause waits for effects. */
 static bool waits_for_effects(const struct mortise_command_list *h)
 {
-    return has_command_way(h, MORTISE_COMMAND_PAUSES) &&
-           !has_command_way(h, MORTISE_COMMAND_MOVES) &&
-           !has_command_way(h, MORTISE_COMMAND_ENDS);
+    return has_command_way(h, MORTISE_COMMAND_PAUSES_RUN) &&
+           !has_command_way(h, MORTISE_COMMAND_CANCELS_CALLS) &&
+           !has_command_way(h, MORTISE_COMMAND_ENDS_RUN);
 }
 
 /* Cancel the call; one with an effect only after the patience. */
@@ -390,19 +391,19 @@ static int stop_call_for_list(struct mortise_run *r, struct exec *x,
                               struct mortise_err *err)
 {
     uint64_t until = r->steady_ms + r->held->said.patience_ms;
-    uint64_t end = mortise_call_end_ms(x);
+    uint64_t end = mortise_call_get_timeout_end(x);
     int rv;
 
     assert(x->state == X_RUNNING);
     if (!waits_for_effects(&r->held->said) || x->call > MORTISE_RUN_RECONCILE ||
         mortise_exec_node(r, x)->effect < MORTISE_WRITE)
-        return mortise_exec_cancel(r, x, STOP_COMMAND, err);
+        return mortise_exec_cancel_call(r, x, STOP_COMMAND, err);
     if (end != 0 && end <= until)
         return MORTISE_OK;
-    rv = mortise_exec_disarm(r, x, err);
-    return rv != MORTISE_OK
-               ? rv
-               : mortise_exec_arm_in(r, x, r->held->said.patience_ms, err);
+    rv = mortise_exec_disarm_timer(r, x, err);
+    return rv != MORTISE_OK ? rv
+                            : mortise_exec_arm_timer_after(
+                                  r, x, r->held->said.patience_ms, err);
 }
 
 static int hold_until_quiet(struct mortise_run *r,
@@ -458,13 +459,13 @@ int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,
         return mortise_fail(
             err, MORTISE_ECONFLICT,
             "another command is being applied to run %s; try again", r->id);
-    if (mortise_run_knows_order(r, h->order))
+    if (mortise_run_has_order(r, h->order))
         return answer_repeated_order(r, h, err);
     rv = check_command_list(r, h, err);
     if (rv != MORTISE_OK)
         return rv;
-    if ((has_command_way(h, MORTISE_COMMAND_MOVES) ||
-         has_command_way(h, MORTISE_COMMAND_PAUSES)) &&
+    if ((has_command_way(h, MORTISE_COMMAND_CANCELS_CALLS) ||
+         has_command_way(h, MORTISE_COMMAND_PAUSES_RUN)) &&
         has_calls_in_flight(r))
         return hold_until_quiet(r, h, err);
     return apply_command_list(r, h, err);

@@ -15,10 +15,10 @@
 /* ---- decide.c ---- */
 /* The subject of a decision (run_commands.h): the request of an approval or an
  * answer; the execution with an effect in doubt. */
-const void *mortise_decide_request(const struct mortise_run *r,
-                                   const struct mortise_run_command *c);
-const void *mortise_decide_doubt(const struct mortise_run *r,
-                                 const struct mortise_run_command *c);
+const void *mortise_decide_find_request(const struct mortise_run *r,
+                                        const struct mortise_run_command *c);
+const void *mortise_decide_find_doubt(const struct mortise_run *r,
+                                      const struct mortise_run_command *c);
 
 /* Would a decision of the list have no effect, because the command `what`
  * abandons the execution that it is about?  Then MORTISE_EINVAL. */
@@ -30,9 +30,9 @@ int mortise_decide_check_used(const struct mortise_run *r,
 void mortise_decide_reset(struct mortise_run *r);
 /* Apply what follows from the list's decisions, which are all recorded, in
  * their order. */
-int mortise_decide_follow(struct mortise_run *r,
-                          const struct mortise_command_list *h,
-                          struct mortise_err *err);
+int mortise_decide_apply_decisions(struct mortise_run *r,
+                                   const struct mortise_command_list *h,
+                                   struct mortise_err *err);
 
 /* ---- goto.c ---- */
 /* Fail if an effect is between intent and answer, since the frontier cannot
@@ -47,7 +47,7 @@ int mortise_goto_check_no_doubt(const struct mortise_run *r, bool back,
 int mortise_command_stop_idle(struct mortise_run *r, struct mortise_err *err);
 
 /* ---- pause.c ---- */
-const char *mortise_pause_cause(const struct mortise_run_command *c);
+const char *mortise_pause_get_cause(const struct mortise_run_command *c);
 /* Record that the run is paused, or (MORTISE_PAUSE_OVER) resumed; `reason` may
  * be NULL. */
 int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
@@ -61,14 +61,15 @@ int mortise_command_tree_changed(struct mortise_run *r,
                                  struct mortise_err *err);
 
 /* ---- command.c ---- */
-/* mortise_command_has(): does the list contain a command of this kind?
- * mortise_command_restarts(): does it contain a command that continues an ended
+/* mortise_command_has_kind(): does the list contain a command of this kind?
+ * mortise_command_has_restart(): does it contain a command that continues an ended
  * run? */
-bool mortise_command_has(const struct mortise_command_list *h, uint32_t kind);
-bool mortise_command_restarts(const struct mortise_command_list *h);
+bool mortise_command_has_kind(const struct mortise_command_list *h,
+                              uint32_t kind);
+bool mortise_command_has_restart(const struct mortise_command_list *h);
 /* Does the list replace the plugin that n calls? */
-bool mortise_command_replaces(const struct mortise_command_list *h,
-                              const struct mortise_node *n);
+bool mortise_command_replaces_plugin(const struct mortise_command_list *h,
+                                     const struct mortise_node *n);
 /* Validate a list of commands and apply it, or hold it until the calls in
  * flight have stopped. */
 int mortise_command_step(struct mortise_run *r, const struct mortise_input *in,

@@ -22,7 +22,7 @@ static struct exec *find_requester(const struct mortise_run *r, const char *id,
         if ((x->state == X_ASKED || x->state == X_HELD) &&
             x->loss == LOSS_NONE && strcmp(x->request, id) == 0)
             return x;
-        *s = mortise_step_requested(x, id);
+        *s = mortise_step_find_by_request(x, id);
         if (*s != NULL)
             return x;
     }
@@ -95,12 +95,12 @@ static struct exec *find_correctable(const struct mortise_run *r,
     return NULL;
 }
 
-const char *mortise_run_resolved(const struct mortise_run *r,
-                                 const struct mortise_run_command *c)
+const char *mortise_run_get_resolved_method(const struct mortise_run *r,
+                                            const struct mortise_run_command *c)
 {
     bool done = c->kind == MORTISE_CMD_RESOLVE && c->value != NULL &&
                 c->decision != NULL && strcmp(c->decision, "done") == 0;
-    const struct exec *x = done ? mortise_decide_doubt(r, c) : NULL;
+    const struct exec *x = done ? mortise_decide_find_doubt(r, c) : NULL;
     const char *method = NULL;
 
     if (done && x == NULL && c->id != NULL) {
@@ -132,7 +132,7 @@ static int check_edited_args(struct mortise_run *r, struct exec *x,
                              const struct mortise_run_command *c,
                              struct mortise_err *err)
 {
-    return c->value != NULL ? mortise_arguments_judge(x->frame->graph,
+    return c->value != NULL ? mortise_arguments_check(x->frame->graph,
                                                       mortise_exec_node(r, x),
                                                       c->value, r->mem, err)
                             : MORTISE_OK;
@@ -169,7 +169,8 @@ int mortise_command_check_approve_tool(struct mortise_run *r,
                             s != NULL ? mortise_step_kind_name(s)
                                       : mortise_ask_name(x->ask));
     n = mortise_exec_node(r, x);
-    if (strcmp(c->decision, "approve") == 0 && mortise_command_replaces(h, n))
+    if (strcmp(c->decision, "approve") == 0 &&
+        mortise_command_replaces_plugin(h, n))
         return mortise_fail(
             err, MORTISE_EMISMATCH,
             "request '%s' approves a call of %s/%s with its old definition, "
@@ -288,8 +289,8 @@ static int check_step_result(const struct exec *x, const char *method,
                              struct mortise_err *err)
 {
     const struct mortise_node *n = &x->frame->graph->nodes[x->node];
-    const struct mortise_schema *s = mortise_doubt_step_result(n, method);
-    int rv = s != NULL ? mortise_schema_check_within(
+    const struct mortise_schema *s = mortise_doubt_get_result_schema(n, method);
+    int rv = s != NULL ? mortise_schema_check_with_limit(
                              s, json_object_get(c->value, "result"),
                              x->frame->graph->expr_cost, err)
                        : MORTISE_OK;
@@ -320,7 +321,8 @@ static int check_correction(const struct mortise_run *r, const struct exec *x,
         return mortise_fail(
             err, MORTISE_EINVAL,
             "the decision 'done' needs a 'value': the result of the effect");
-    if (x->state == X_FAILED && !mortise_command_has(h, MORTISE_CMD_RESUME))
+    if (x->state == X_FAILED &&
+        !mortise_command_has_kind(h, MORTISE_CMD_RESUME))
         return mortise_fail(
             err, MORTISE_EINVAL,
             "node '%s' has failed, so its result can be corrected only in the "
@@ -369,12 +371,12 @@ int mortise_command_check_resolve(struct mortise_run *r,
     method = json_string_value(json_object_get(x->payload, "method"));
     return json_object_get(x->payload, "step") != NULL
                ? check_step_result(x, method != NULL ? method : "", c, err)
-               : mortise_judge_output(x->frame->graph, mortise_exec_node(r, x),
-                                      c->value, err);
+               : mortise_judge_check_output(
+                     x->frame->graph, mortise_exec_node(r, x), c->value, err);
 }
 
-const void *mortise_decide_request(const struct mortise_run *r,
-                                   const struct mortise_run_command *c)
+const void *mortise_decide_find_request(const struct mortise_run *r,
+                                        const struct mortise_run_command *c)
 {
     struct step *s;
     struct exec *x = c->id != NULL ? find_requester(r, c->id, &s) : NULL;
@@ -385,8 +387,8 @@ const void *mortise_decide_request(const struct mortise_run *r,
     return x != NULL && s != NULL ? (const void *)s : x;
 }
 
-const void *mortise_decide_doubt(const struct mortise_run *r,
-                                 const struct mortise_run_command *c)
+const void *mortise_decide_find_doubt(const struct mortise_run *r,
+                                      const struct mortise_run_command *c)
 {
     return c->id != NULL ? find_doubt(r, c->id) : NULL;
 }
@@ -544,7 +546,7 @@ int mortise_command_obey_answer(struct mortise_run *r,
     }
     assert(x != NULL); /* checked: it has a request */
     if (s != NULL) {
-        rv = mortise_step_answered(r, x, s, c->value, h->actor, err);
+        rv = mortise_step_record_answer(r, x, s, c->value, h->actor, err);
         return rv == MORTISE_OK ? add_unfollowed(r, err) : rv;
     }
     passes = x->ask == MORTISE_ASK_BEFORE || x->ask == MORTISE_ASK_AFTER;
@@ -563,7 +565,7 @@ static int end_resolved_loser(struct mortise_run *r, struct exec *x,
     assert(x->loss != LOSS_NONE);
     return !failed && mortise_doubt_must_settle(r, x)
                ? MORTISE_OK
-               : mortise_stop_lost(r, x, err);
+               : mortise_stop_end_loser(r, x, err);
 }
 
 static int settle_as_failed(struct mortise_run *r, struct exec *x,
@@ -593,7 +595,7 @@ static int correct_step_result(struct mortise_run *r,
     struct mortise_entry e;
 
     assert(x != NULL); /* checked */
-    e = mortise_exec_entry(r, x, MORTISE_E_CORRECT);
+    e = mortise_exec_make_entry(r, x, MORTISE_E_CORRECT);
     e.id = c->id;
     e.value = c->value;
     e.actor = actor;
@@ -639,9 +641,9 @@ static int follow_resolved(struct mortise_run *r, struct exec *x,
                            struct mortise_err *err)
 {
     if (strcmp(c->decision, "retry") == 0)
-        return mortise_doubt_denied_by_person(r, x, err);
+        return mortise_doubt_handle_denied(r, x, err);
     if (strcmp(c->decision, "fail") == 0)
-        return mortise_start_refused(r, x, err);
+        return mortise_start_fail_refused(r, x, err);
     return mortise_pipeline_enter(r, x, c->value, DONE_RESOLVED, err);
 }
 
@@ -652,15 +654,15 @@ static int follow_decision(struct mortise_run *r, struct exec *x,
     if (c->kind == MORTISE_CMD_RESOLVE)
         return follow_resolved(r, x, c, err);
     if (x->refusal != NULL)
-        return mortise_start_refused(r, x, err);
+        return mortise_start_fail_refused(r, x, err);
     return x->ask == MORTISE_ASK_HUMAN
                ? mortise_exec_kind(r, x)->decided(r, x, err)
                : MORTISE_OK;
 }
 
-int mortise_decide_follow(struct mortise_run *r,
-                          const struct mortise_command_list *h,
-                          struct mortise_err *err)
+int mortise_decide_apply_decisions(struct mortise_run *r,
+                                   const struct mortise_command_list *h,
+                                   struct mortise_err *err)
 {
     size_t k = 0;
     int rv = MORTISE_OK;

@@ -15,8 +15,8 @@ static bool is_effect_in_flight(const struct mortise_run *r,
 {
     return (x->state == X_RUNNING || x->state == X_STOPPING) &&
            x->call == MORTISE_RUN_EXECUTE &&
-           (mortise_doubt_is_open(r, x) ||
-            (mortise_step_is_open(x) &&
+           (mortise_doubt_has_open_effect(r, x) ||
+            (mortise_step_has_open_effect(x) &&
              !mortise_doubt_may_be_repeated(mortise_exec_node(r, x))));
 }
 
@@ -25,7 +25,7 @@ static bool is_cancellable(const struct mortise_run *r, const struct exec *x)
 {
     return r->live && (x->state == X_INTENT ||
                        ((x->state == X_RUNNING || x->state == X_STOPPING) &&
-                        !mortise_doubt_is_open(r, x)));
+                        !mortise_doubt_has_open_effect(r, x)));
 }
 
 static int fail_open_doubt(const struct mortise_run *r, const struct exec *x,
@@ -47,8 +47,9 @@ static int fail_open_doubt(const struct mortise_run *r, const struct exec *x,
 /* Has x, which is active, an effect between intent and answer? */
 static bool has_open_effect(const struct mortise_run *r, const struct exec *x)
 {
-    return x->was.state != 0 || ((x->effect_open || mortise_step_is_open(x)) &&
-                                 !is_cancellable(r, x));
+    return x->was.state != 0 ||
+           ((x->effect_open || mortise_step_has_open_effect(x)) &&
+            !is_cancellable(r, x));
 }
 
 /* x has ended in doubt. */
@@ -82,9 +83,10 @@ int mortise_goto_check_no_doubt(const struct mortise_run *r, bool back,
                                 "the effect of node '%s' is in flight; wait "
                                 "for it, or `mortise pause %s` first",
                                 mortise_exec_node(r, x)->id, r->id);
-        if (!mortise_exec_is_over(x) && has_open_effect(r, x))
+        if (!mortise_exec_has_ended(x) && has_open_effect(r, x))
             return fail_open_doubt(r, x, err);
-        if (mortise_doubt_is_kept(r, x) && (back || mortise_doubt_may_go_on(x)))
+        if (mortise_doubt_has_ended_open(r, x) &&
+            (back || mortise_doubt_can_resume(x)))
             return fail_kept_doubt(r, x, err);
     }
     return MORTISE_OK;
@@ -110,17 +112,17 @@ int mortise_command_check_goto(struct mortise_run *r,
 
     if (rv != MORTISE_OK)
         return rv;
-    if (r->cancelling && mortise_final_is_at_work(r))
+    if (r->cancelling && mortise_final_is_active(r))
         return mortise_fail(
             err, MORTISE_ESTATE,
             "run %s is being cancelled, and its finalisers still run; use goto "
             "after the run has ended; a second cancel ends it at once",
             r->id);
-    if (c->node == NULL || mortise_graph_node(r->graph, c->node) == NULL)
+    if (c->node == NULL || mortise_graph_find_node(r->graph, c->node) == NULL)
         return mortise_fail(err, MORTISE_EUNKNOWN_NODE,
                             "graph '%s' has no node '%s'", r->graph->name,
                             c->node != NULL ? c->node : "");
-    return is_node_in_map(r->graph, mortise_graph_node(r->graph, c->node))
+    return is_node_in_map(r->graph, mortise_graph_find_node(r->graph, c->node))
                ? mortise_fail(
                      err, MORTISE_EINVAL,
                      "node '%s' runs once for each element of a map's list; "
@@ -134,7 +136,7 @@ int mortise_command_obey_goto(struct mortise_run *r,
                               const struct mortise_run_command *c,
                               struct mortise_err *err)
 {
-    const struct mortise_node *n = mortise_graph_node(r->graph, c->node);
+    const struct mortise_node *n = mortise_graph_find_node(r->graph, c->node);
     struct mortise_entry e = {
         .type = MORTISE_E_GOTO,
         .how = (c->flags & MORTISE_CMD_FORCE) != 0,
@@ -147,6 +149,6 @@ int mortise_command_obey_goto(struct mortise_run *r,
     if (rv != MORTISE_OK)
         return rv;
     e.node = n->index;
-    e.visit = mortise_frame_visits(r->frames[0], n->index) + 1;
+    e.visit = mortise_frame_count_visits(r->frames[0], n->index) + 1;
     return mortise_run_record(r, &e, err);
 }

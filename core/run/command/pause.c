@@ -15,7 +15,7 @@ int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
 
     assert(r->paused != how); /* an entry is a change */
     if (reason != NULL) {
-        e.value = mortise_json_strn(reason, strlen(reason));
+        e.value = mortise_json_make_string(reason, strlen(reason));
         if (e.value == NULL)
             return mortise_nomem(err);
     }
@@ -24,7 +24,7 @@ int mortise_pause_record(struct mortise_run *r, enum mortise_pause how,
     return rv;
 }
 
-const char *mortise_pause_cause(const struct mortise_run_command *c)
+const char *mortise_pause_get_cause(const struct mortise_run_command *c)
 {
     return (c->flags & MORTISE_CMD_SHUTDOWN) != 0 ? "the engine was stopped"
                                                   : "the run was paused";
@@ -35,7 +35,7 @@ int mortise_command_check_pause(struct mortise_run *r,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
-    if (mortise_command_has(h, MORTISE_CMD_RESUME))
+    if (mortise_command_has_kind(h, MORTISE_CMD_RESUME))
         return mortise_fail(err, MORTISE_EINVAL,
                             "pause and resume in one call contradict each "
                             "other");
@@ -58,7 +58,7 @@ static int leave_finalizers(struct mortise_run *r, bool shutdown,
     if (!shutdown)
         return MORTISE_OK;
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
-        rv = mortise_exec_disarm(r, r->execs[i], err);
+        rv = mortise_exec_disarm_timer(r, r->execs[i], err);
     r->live = false;
     return rv;
 }
@@ -80,7 +80,7 @@ int mortise_command_obey_pause(struct mortise_run *r,
         r->paused == MORTISE_PAUSE_OPERATOR)
         return MORTISE_OK;
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
-        rv = mortise_exec_disarm(r, r->execs[i], err);
+        rv = mortise_exec_disarm_timer(r, r->execs[i], err);
     assert(r->n_running == 0); /* the list was held until the calls ended */
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
         rv = mortise_doubt_ask_before_pause(r, r->execs[i], err);

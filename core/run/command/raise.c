@@ -17,11 +17,11 @@ int mortise_command_check_limit(struct mortise_run *r,
                                 const struct mortise_run_command *c,
                                 struct mortise_err *err)
 {
-    if (mortise_run_is_over(r) && !mortise_command_restarts(h))
+    if (mortise_run_is_closed(r) && !mortise_command_has_restart(h))
         return mortise_fail(err, MORTISE_ESTATE,
                             "run %s is %s, so no limit applies to it", r->id,
                             mortise_run_status_name(r->status));
-    return mortise_limit_check(r, c->value, err);
+    return mortise_limit_check_raise(r, c->value, err);
 }
 
 int mortise_command_obey_limit(struct mortise_run *r,
@@ -48,7 +48,7 @@ static struct scope *find_budget_scope(const struct mortise_run *r,
         return r->frames[0]->scope;
     for (struct scope *in = r->graphs; in != NULL; in = in->next) {
         if (in->owner != NULL && in->owner->child == in->root &&
-            strcmp(mortise_budget_path(r, in, own), path) == 0)
+            strcmp(mortise_budget_print_path(r, in, own), path) == 0)
             return in;
     }
     return NULL;
@@ -70,11 +70,11 @@ static int parse_budget_limit(enum mortise_spend what, const json_t *value,
     int rv = MORTISE_OK;
 
     if (text == NULL) {
-        is = mortise_spend_read(what, value, out);
+        is = mortise_spend_decode(what, value, out);
     } else if (text[0] == '+' && is_ascii_digit(text[1]) &&
                is_ascii_digit(text[strlen(text) - 1])) {
         rv = mortise_json_parse(&number, text + 1, strlen(text + 1), NULL);
-        is = rv == MORTISE_OK && mortise_spend_read(what, number, out) &&
+        is = rv == MORTISE_OK && mortise_spend_decode(what, number, out) &&
              *out > 0;
         *out += is ? now : 0;
     }
@@ -133,12 +133,12 @@ static int parse_budget_member(const struct purse *p, const char *name,
             err, MORTISE_EINVAL,
             "the budget's %s is already %s; it can only be raised", name,
             mortise_budget_print_amount(text, *k, p->most[*k]));
-    if (*out < mortise_budget_used_of(p, (int)*k))
+    if (*out < mortise_budget_get_used(p, (int)*k))
         return mortise_fail(
             err, MORTISE_EINVAL,
             "the budget's %s cannot be lower than the used amount, %s", name,
             mortise_budget_print_amount(text, *k,
-                                        mortise_budget_used_of(p, (int)*k)));
+                                        mortise_budget_get_used(p, (int)*k)));
     return MORTISE_OK;
 }
 
@@ -164,7 +164,7 @@ static int parse_budget_command(const struct scope *in, const json_t *body,
         if (rv == MORTISE_OK)
             rv = parse_budget_member(in->purse, key, value, &k, &limit, err);
         if (rv == MORTISE_OK &&
-            json_object_set_new(*out, key, mortise_spend_json(k, limit)) != 0)
+            json_object_set_new(*out, key, mortise_spend_encode(k, limit)) != 0)
             rv = mortise_nomem(err);
     }
     if (rv != MORTISE_OK)
@@ -203,13 +203,14 @@ int mortise_command_check_budget(struct mortise_run *r,
     int rv;
 
     (void)h;
-    if (mortise_run_is_over(r))
+    if (mortise_run_is_closed(r))
         return mortise_fail(err, MORTISE_ESTATE,
                             "run %s is %s, so it spends nothing more", r->id,
                             mortise_run_status_name(r->status));
     rv = find_scope_and_limits(r, c, &in, &limits, err);
     json_decref(limits);
-    if (rv == MORTISE_OK && in->owner == NULL && mortise_tree_is_foreign(r))
+    if (rv == MORTISE_OK && in->owner == NULL &&
+        mortise_tree_is_foreign_unused(r))
         rv = mortise_fail(
             err, MORTISE_ESTATE,
             "run %s uses the budget of the root run of its tree, and has not "
@@ -229,7 +230,7 @@ static bool is_asking_for_budget(const struct mortise_run *r,
         x->loss != LOSS_NONE)
         return false;
     graph = json_string_value(json_object_get(x->payload, "graph"));
-    return strcmp(mortise_budget_path(r, in, path),
+    return strcmp(mortise_budget_print_path(r, in, path),
                   graph != NULL ? graph : "") == 0;
 }
 
@@ -253,8 +254,8 @@ static void get_needed_amounts(const struct mortise_run *r,
     enum mortise_spend k = (enum mortise_spend)get_asked_spend(x);
     uint64_t asked;
 
-    mortise_budget_need(r, x, need);
-    if (as_asked && said != NULL && mortise_spend_read(k, said, &asked) &&
+    mortise_budget_get_need(r, x, need);
+    if (as_asked && said != NULL && mortise_spend_decode(k, said, &asked) &&
         need[k] < asked)
         need[k] = asked;
 }
@@ -265,7 +266,8 @@ static int pass_budget_requests(struct mortise_run *r, const struct scope *in,
                                 bool as_asked, const char *actor,
                                 struct mortise_err *err)
 {
-    struct purse left = in->owner == NULL ? mortise_tree_budget(r) : *in->purse;
+    struct purse left =
+        in->owner == NULL ? mortise_tree_get_purse(r) : *in->purse;
     int rv = MORTISE_OK;
 
     assert(r->live || r->n_running == 0);
@@ -276,7 +278,7 @@ static int pass_budget_requests(struct mortise_run *r, const struct scope *in,
         if (!is_asking_for_budget(r, x, in))
             continue;
         get_needed_amounts(r, x, as_asked, need);
-        if (!mortise_budget_leaves_room(&left, need, get_asked_spend(x)))
+        if (!mortise_budget_can_fit(&left, need, get_asked_spend(x)))
             continue;
         for (int k = 0; k < MORTISE_N_SPENDS; k++)
             left.spent[k] += need[k];
@@ -302,9 +304,9 @@ int mortise_command_obey_budget(struct mortise_run *r,
     rv = mortise_run_record(r, &e, err);
     json_decref(e.value);
     if (rv == MORTISE_OK && in->owner == NULL)
-        mortise_tree_raised(r);
+        mortise_tree_set_raised(r);
     if (rv == MORTISE_OK)
-        rv = mortise_clock_again(r, in, err);
+        rv = mortise_clock_rearm(r, in, err);
     return rv == MORTISE_OK ? pass_budget_requests(r, in, false, h->actor, err)
                             : rv;
 }
@@ -313,7 +315,7 @@ int mortise_command_tree_changed(struct mortise_run *r, struct mortise_err *err)
 {
     struct scope *in = r->frames[0]->scope;
 
-    mortise_budget_moved(r);
+    mortise_budget_set_released(r);
     if (!r->live || r->cancelling || r->held != NULL ||
         r->tree.origin == NULL || in->purse == NULL)
         return MORTISE_OK;

@@ -16,7 +16,7 @@ static bool is_doubt_resolved(const struct mortise_run *r,
         const struct mortise_run_command *c = &h->list[i];
 
         if (c->kind == MORTISE_CMD_RESOLVE &&
-            (x->loss == LOSS_NONE || mortise_decide_doubt(r, c) == x))
+            (x->loss == LOSS_NONE || mortise_decide_find_doubt(r, c) == x))
             return true;
     }
     return false;
@@ -30,10 +30,10 @@ static bool has_stopping_execs(const struct mortise_run *r, bool but_doubts)
         const struct exec *x = r->execs[i];
 
         if (x->loss != LOSS_NONE && x->was.state == 0 &&
-            mortise_race_may_return(x) && !mortise_exec_is_over(x) &&
+            mortise_race_has_undoable_loss(x) && !mortise_exec_has_ended(x) &&
             !(but_doubts &&
-              (mortise_doubt_is_asked(x) || x->state == X_INSIDE ||
-               mortise_tools_are_at_work(x))))
+              (mortise_doubt_is_settling(x) || x->state == X_INNER_GRAPH ||
+               mortise_tools_are_active(x))))
             return true;
     }
     return false;
@@ -114,9 +114,9 @@ int mortise_command_obey_resume(struct mortise_run *r,
     (void)c;
     if (mortise_run_has_kept_doubt(r))
         return mortise_run_record(r, &back, err);
-    if (mortise_run_is_over(r) || r->cancelling)
+    if (mortise_run_is_closed(r) || r->cancelling)
         return MORTISE_OK;
-    retries = !has_stopping_execs(r, false) && !mortise_final_is_at_work(r) &&
+    retries = !has_stopping_execs(r, false) && !mortise_final_is_active(r) &&
               !must_fail_by_decision(r, stayed);
     if (!retries && !paused)
         return MORTISE_OK;
@@ -125,7 +125,7 @@ int mortise_command_obey_resume(struct mortise_run *r,
         rv = mortise_pause_record(r, MORTISE_PAUSE_OVER, NULL, h->actor, err);
     if (rv == MORTISE_OK)
         rv = mortise_run_record(r, &e, err);
-    if (rv == MORTISE_OK && ended && mortise_doubt_is_any_kept(r))
+    if (rv == MORTISE_OK && ended && mortise_doubt_has_any_ended_open(r))
         rv = mortise_run_record(r, &back, err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
         struct exec *x = r->execs[i];

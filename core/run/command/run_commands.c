@@ -49,7 +49,7 @@ const struct mortise_command_row *mortise_command_row(uint32_t kind)
     }
 }
 
-const struct mortise_command_row *mortise_command_named(const char *name)
+const struct mortise_command_row *mortise_command_find_by_name(const char *name)
 {
     const struct mortise_command_row *row = mortise_run_commands;
 

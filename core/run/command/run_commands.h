@@ -10,19 +10,19 @@
 #include "core/run/run.h"
 
 /* How a command treats calls in flight, and the run after it. */
-enum mortise_command_way {
+enum mortise_command_call_policy {
     /* Calls continue. */
-    MORTISE_COMMAND_SAYS = 0,
+    MORTISE_COMMAND_KEEPS_CALLS = 0,
     /* The command changes the state that executions see: calls are cancelled,
      * and the list waits for their ends.  The run continues after it, even if
      * it was paused. */
-    MORTISE_COMMAND_MOVES,
+    MORTISE_COMMAND_CANCELS_CALLS,
     /* The list waits too, but effects may finish.  The run is paused after it,
      * and needs no plugin. */
-    MORTISE_COMMAND_PAUSES,
+    MORTISE_COMMAND_PAUSES_RUN,
     /* The command cancels the calls itself.  Nothing is started after it, and
      * it needs no plugin. */
-    MORTISE_COMMAND_ENDS
+    MORTISE_COMMAND_ENDS_RUN
 };
 
 /* `c` is one of the list `h`. [loop] */
@@ -39,7 +39,7 @@ struct mortise_command_row {
     const char *members;
     uint32_t flags;    /* the MORTISE_CMD_... flags that it uses */
     const char *value; /* name of its value in errors; NULL: none */
-    enum mortise_command_way way;
+    enum mortise_command_call_policy way;
     bool restarts; /* an ended run continues, with its plugins */
     /* For a decision: the request that it is about, as an opaque identity;
      * NULL: none is pending.  A list may have many decisions with different
@@ -65,7 +65,8 @@ extern const struct mortise_command_row mortise_run_commands[];
 /* The row of this kind, or the last one (kind 0), whose check fails. */
 const struct mortise_command_row *mortise_command_row(uint32_t kind);
 /* By the name on the socket. */
-const struct mortise_command_row *mortise_command_named(const char *name);
+const struct mortise_command_row *
+mortise_command_find_by_name(const char *name);
 
 /* Does the command use this member of command_members.def? */
 bool mortise_command_has_member(const struct mortise_command_row *row,
@@ -73,7 +74,7 @@ bool mortise_command_has_member(const struct mortise_command_row *row,
 
 /* Convert a command of the C API.  `out` borrows the strings, and its value, if
  * any, is a new reference.  Call it where numbers are read as in C
- * (mortise_enter()). */
+ * (mortise_loop_enter()). */
 int mortise_command_read(struct mortise_run_command *out,
                          const struct mortise_command *c,
                          struct mortise_err *err);

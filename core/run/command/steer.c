@@ -6,9 +6,9 @@
 
 #include "core/run/command/command.h"
 
-int mortise_run_may_steer(const struct mortise_run *r,
-                          const struct mortise_graph *to,
-                          struct mortise_err *err)
+int mortise_run_check_steer(const struct mortise_run *r,
+                            const struct mortise_graph *to,
+                            struct mortise_err *err)
 {
     if (mortise_run_has_ended(r->status) || r->cancelling)
         return mortise_fail(err, MORTISE_ESTATE,
@@ -46,7 +46,7 @@ int mortise_command_check_steer(struct mortise_run *r,
                                 struct mortise_err *err)
 {
     (void)c;
-    if (mortise_command_has(h, MORTISE_CMD_GOTO))
+    if (mortise_command_has_kind(h, MORTISE_CMD_GOTO))
         return mortise_fail(err, MORTISE_EINVAL,
                             "steering and goto cannot be in the same call");
     if (has_list_decision(h))
@@ -57,7 +57,7 @@ int mortise_command_check_steer(struct mortise_run *r,
         return mortise_fail(err, MORTISE_EINVAL,
                             "only an engine can steer a run, because it "
                             "compiles the new graph");
-    return mortise_run_may_steer(r, h->steering->graph, err);
+    return mortise_run_check_steer(r, h->steering->graph, err);
 }
 
 int mortise_command_obey_steer(struct mortise_run *r,
@@ -73,7 +73,7 @@ int mortise_command_obey_steer(struct mortise_run *r,
     (void)c;
     memcpy(e.digest, s->graph->digest, sizeof e.digest);
     for (size_t i = 0; rv == MORTISE_OK && i < s->n_pins; i++)
-        rv = mortise_pins_use(r, &s->pins[i], err);
+        rv = mortise_pins_record_used(r, &s->pins[i], err);
     mortise_run_add_next_graph(r, s->graph);
     return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }

@@ -35,15 +35,16 @@ static int check_message_schema(const struct mortise_run *r,
     struct mortise_err why;
     json_t *value = NULL;
     uint64_t limit = r->graph->expr_cost;
-    int rv = mortise_schema_check_within(n->message_schema, text, limit, &why);
+    int rv =
+        mortise_schema_check_with_limit(n->message_schema, text, limit, &why);
 
     if (rv == MORTISE_EINVAL) {
         int parsed = mortise_json_parse(&value, json_string_value(text),
                                         json_string_length(text), NULL);
 
         if (parsed == MORTISE_OK)
-            rv = mortise_schema_check_within(n->message_schema, value, limit,
-                                             &why);
+            rv = mortise_schema_check_with_limit(n->message_schema, value,
+                                                 limit, &why);
         else if (parsed == MORTISE_ENOMEM)
             rv = mortise_nomem(&why);
     }
@@ -82,8 +83,8 @@ static int check_receivers(const struct mortise_run *r, const char *id,
     int rv = MORTISE_OK;
 
     if (id != NULL)
-        return check_message_inside(r, mortise_graph_node(r->graph, id), text,
-                                    err);
+        return check_message_inside(r, mortise_graph_find_node(r->graph, id),
+                                    text, err);
     for (uint32_t i = 0; rv == MORTISE_OK && i < r->graph->n_nodes; i++)
         rv = check_message_inside(r, &r->graph->nodes[i], text, err);
     return rv;
@@ -101,7 +102,7 @@ static int check_has_receiver(const struct mortise_run *r, const char *id,
                    : mortise_fail(err, MORTISE_EINVAL,
                                   "no node of the graph uses a model, so no "
                                   "model would receive the message");
-    n = mortise_graph_node(r->graph, id);
+    n = mortise_graph_find_node(r->graph, id);
     if (n == NULL)
         return mortise_fail(err, MORTISE_EINVAL,
                             "the graph has no node '%.64s'", id);
@@ -122,7 +123,7 @@ int mortise_command_check_tell(struct mortise_run *r,
     int rv;
 
     (void)h;
-    if (mortise_run_is_over(r))
+    if (mortise_run_is_closed(r))
         return mortise_fail(err, MORTISE_ESTATE,
                             "run %s has already ended: it is %s", r->id,
                             mortise_run_status_name(r->status));

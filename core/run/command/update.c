@@ -16,7 +16,7 @@ static int make_update_patch(struct mortise_run *r, struct patch *p,
     mortise_patch_init(p, r, r->graph);
     p->plain = MORTISE_REDUCE_LAST;
     p->whole = (c->flags & MORTISE_CMD_MERGE) == 0;
-    return mortise_patch_make(p, c->value, err);
+    return mortise_patch_parse(p, c->value, err);
 }
 
 /* Compute the new state: the reducers must accept the writes, the changed
@@ -26,7 +26,7 @@ static int try_update(struct mortise_run *r, struct patch *u,
 {
     uint64_t size;
     json_t *state;
-    int rv = mortise_view_total(r, r->frames[0], false, &state, err);
+    int rv = mortise_view_fold_all(r, r->frames[0], false, &state, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < u->n; i++) {
         struct mortise_path path;
@@ -40,10 +40,10 @@ static int try_update(struct mortise_run *r, struct patch *u,
         if (rv == MORTISE_OK)
             rv = mortise_fold_write(&state, &w, r->graph->expr_cost, err);
         if (rv == MORTISE_OK)
-            rv = mortise_judge_field_of(r->graph, state, &path, err);
+            rv = mortise_judge_check_fields(r->graph, state, &path, err);
     }
     if (rv == MORTISE_OK)
-        rv = mortise_size_within(r->graph, state, &size, err);
+        rv = mortise_size_check_state(r->graph, state, &size, err);
     json_decref(state);
     return rv != MORTISE_OK ? mortise_err_prefix(err, rv, "update") : rv;
 }
@@ -74,8 +74,8 @@ int mortise_command_check_update(struct mortise_run *r,
     if (rv == MORTISE_OK)
         rv = try_update(r, &u, err);
     if (rv == MORTISE_OK && has_reducer_write(&u) &&
-        (mortise_command_has(h, MORTISE_CMD_ANSWER) ||
-         mortise_command_has(h, MORTISE_CMD_RESOLVE)))
+        (mortise_command_has_kind(h, MORTISE_CMD_ANSWER) ||
+         mortise_command_has_kind(h, MORTISE_CMD_RESOLVE)))
         rv = mortise_fail(
             err, MORTISE_EINVAL,
             "an update of a path with a reducer cannot be in the same call as "
@@ -111,14 +111,14 @@ static int record_update(struct mortise_run *r,
 static int record_decided_arguments(struct mortise_run *r, struct exec *x,
                                     struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_CHECKED);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_CHECKED);
     struct mortise_err why;
     int rv;
 
     if (mortise_exec_node(r, x)->op == NULL || x->body_is_given ||
-        mortise_guard_wants_input(r, x)) /* not evaluated yet */
+        mortise_guard_must_check_input(r, x)) /* not evaluated yet */
         return MORTISE_OK;
-    rv = mortise_arguments_find(r, x, &why, err);
+    rv = mortise_arguments_eval_with_view(r, x, &why, err);
     if (rv == MORTISE_EINVAL) /* reported when x continues */
         return MORTISE_OK;
     return rv == MORTISE_OK
@@ -130,10 +130,10 @@ static int record_decided_arguments(struct mortise_run *r, struct exec *x,
 static int prepare_exec_for_update(struct mortise_run *r, struct exec *x,
                                    struct mortise_err *err)
 {
-    int rv = x->decided ? MORTISE_OK : mortise_exec_disarm(r, x, err);
+    int rv = x->decided ? MORTISE_OK : mortise_exec_disarm_timer(r, x, err);
 
     assert(x->state != X_RUNNING && x->state != X_STOPPING);
-    if (rv != MORTISE_OK || mortise_exec_is_over(x))
+    if (rv != MORTISE_OK || mortise_exec_has_ended(x))
         return rv;
     if (x->state == X_ASKED && x->ask != MORTISE_ASK_BEFORE)
         return mortise_request_withdraw(r, x, err);
@@ -146,10 +146,11 @@ static int prepare_exec_for_update(struct mortise_run *r, struct exec *x,
 static int stop_tools_for_update(struct mortise_run *r, struct exec *x,
                                  struct mortise_err *err)
 {
-    struct mortise_entry abandon = mortise_exec_entry(r, x, MORTISE_E_ABANDON);
+    struct mortise_entry abandon =
+        mortise_exec_make_entry(r, x, MORTISE_E_ABANDON);
     int rv;
 
-    if (x->decided || !mortise_tools_are_at_work(x))
+    if (x->decided || !mortise_tools_are_active(x))
         return MORTISE_OK;
     rv = mortise_run_record(r, &abandon, err);
     return rv == MORTISE_OK ? mortise_stop_losers(r, err) : rv;

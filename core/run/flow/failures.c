@@ -1,6 +1,6 @@
 /* failures.c -- the error of a failed graph, which names every failure.
  *
- * A failure that no join or edge handled fails the graph (`surfaced`).  If
+ * A failure that no join or edge handled fails the graph (`failed_to_graph_end`).  If
  * several failures came to a join that could not start, only the least
  * continues.  The others failed the graph too, and are named with it; so are
  * the elements that failed a map.  The result depends only on the frames at the end, and
@@ -47,7 +47,7 @@ static void visit_failure(struct group *g, uint32_t index)
 /* The elements that failed a map. */
 static void visit_map_failures(struct group *g, const struct fan *fan)
 {
-    for (size_t i = 0; i < fan->n_begun; i++)
+    for (size_t i = 0; i < fan->n_started_elements; i++)
         if (fan->elements[i]->failed)
             visit_failure(g, fan->elements[i]->cause);
 }
@@ -59,7 +59,8 @@ static void visit_join_failures(struct group *g,
 {
     for (uint32_t i = 0; i < node->n_in; i++) {
         uint32_t slot = mortise_frame_edge(g->f, node->in[i])->slot;
-        const struct fan *fan = mortise_join_gathered(g->r, g->f, node->in[i]);
+        const struct fan *fan =
+            mortise_join_find_gathered_map(g->r, g->f, node->in[i]);
 
         if (fan != NULL)
             visit_map_failures(g, fan);
@@ -90,7 +91,7 @@ static bool mark_frame_groups(struct mortise_run *r, const struct frame *f)
 {
     bool grew = false;
 
-    for (size_t i = 0; i < mortise_frame_n_items(f->region); i++) {
+    for (size_t i = 0; i < mortise_frame_count_items(f->region); i++) {
         struct group g = {.r = r, .f = f};
 
         visit_item_failures(&g, i);
@@ -107,11 +108,11 @@ static void mark_named_failures(struct mortise_run *r, const struct frame *top)
 {
     bool grew = true;
 
-    mortise_view_walk(r);
+    mortise_view_begin_walk(r);
     for (size_t i = 1; i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
-        if (is_unhandled_failure(x, top) && x->surfaced)
+        if (is_unhandled_failure(x, top) && x->failed_to_graph_end)
             mortise_view_set_reached(r, x);
     }
     while (grew) {
@@ -135,18 +136,18 @@ static json_t *make_failures_message(const struct mortise_run *r,
     mortise_buf_init(&b, r->mem);
     mortise_buf_puts(
         &b,
-        mortise_json_text_of(
+        mortise_json_get_text(
             json_object_get(json_array_get(failed, 0), "error"), "message"));
     for (size_t i = 1; i < n && i < MAX_IN_MESSAGE; i++) {
         const json_t *one = json_array_get(failed, i);
 
         mortise_buf_printf(
-            &b, "; %s: %s", mortise_json_text_of(one, "path"),
-            mortise_json_text_of(json_object_get(one, "error"), "message"));
+            &b, "; %s: %s", mortise_json_get_text(one, "path"),
+            mortise_json_get_text(json_object_get(one, "error"), "message"));
     }
     if (n > MAX_IN_MESSAGE)
         mortise_buf_printf(&b, "; and %zu more failed", n - MAX_IN_MESSAGE);
-    out = b.failed ? NULL : mortise_json_strn(b.p, b.n);
+    out = b.failed ? NULL : mortise_json_make_string(b.p, b.n);
     mortise_buf_finish(&b);
     return out;
 }
@@ -155,7 +156,7 @@ static json_t *failure_json(const struct mortise_run *r, const struct exec *x)
 {
     char path[MORTISE_EXEC_PATH];
 
-    mortise_exec_path(r, x, path);
+    mortise_exec_print_path(r, x, path);
     return json_pack("{s:s, s:s, s:O}", "node", mortise_exec_node(r, x)->id,
                      "path", path, "error", x->error);
 }
@@ -203,7 +204,8 @@ static json_t *make_graph_error(const struct mortise_run *r, json_t *failed)
     return error;
 }
 
-json_t *mortise_failures_of(struct mortise_run *r, const struct frame *top)
+json_t *mortise_failures_make_error(struct mortise_run *r,
+                                    const struct frame *top)
 {
     json_t *failed, *error;
 

@@ -55,8 +55,8 @@ struct walk {
 static int add_inner_frame(struct walk *w, struct frame *f,
                            struct mortise_err *err)
 {
-    struct frame **grown = mortise_grow(w->r->mem, w->inside, w->n_inside,
-                                        &w->cap_inside, sizeof grown[0]);
+    struct frame **grown = mortise_array_grow(w->r->mem, w->inside, w->n_inside,
+                                              &w->cap_inside, sizeof grown[0]);
 
     if (grown == NULL)
         return mortise_nomem(err);
@@ -90,7 +90,7 @@ static int visit_region(struct walk *w, const struct item *it,
                    ? add_preds(w, entry->preds, entry->n_preds, err)
                    : rv;
     }
-    for (size_t i = 0; rv == MORTISE_OK && i < it->fan->n_begun; i++)
+    for (size_t i = 0; rv == MORTISE_OK && i < it->fan->n_started_elements; i++)
         rv = add_inner_frame(w, it->fan->elements[i], err);
     return rv == MORTISE_OK
                ? add_preds(w, it->fan->preds.list, it->fan->preds.n, err)
@@ -142,7 +142,7 @@ static int visit_edge(struct walk *w, uint32_t edge, struct mortise_err *err)
         return add_preds(w, &w->f->edge_src[e->slot], 1, err);
     if (e->from == MORTISE_START)
         return MORTISE_OK;
-    it = mortise_item_from(w->f, edge, &child);
+    it = mortise_item_find_source(w->f, edge, &child);
     if (it->mark == w->r->stamp)
         return MORTISE_OK;
     it->mark = w->r->stamp;
@@ -155,7 +155,7 @@ static int walk_back(struct walk *w, uint32_t node, struct mortise_err *err)
 {
     int rv;
 
-    mortise_view_walk(w->r);
+    mortise_view_begin_walk(w->r);
     rv = mortise_indexes_add(w->r->mem, &w->todo, node, err);
     while (rv == MORTISE_OK && w->todo.n > 0) {
         const struct mortise_node *at =
@@ -191,17 +191,17 @@ static void remove_duplicates(struct indexes *preds)
 static int add_inner_commits(struct walk *w, struct mortise_err *err)
 {
     int rv = w->n_inside > 0
-                 ? mortise_view_frontier_in(w->r, w->f, w->inside, w->n_inside,
-                                            w->preds, err)
+                 ? mortise_view_add_frontier_in(w->r, w->f, w->inside,
+                                                w->n_inside, w->preds, err)
                  : MORTISE_OK;
 
     remove_duplicates(w->preds);
     return rv;
 }
 
-int mortise_final_sources(struct mortise_run *r, struct frame *f,
-                          const struct mortise_node *n, bool *busy,
-                          struct indexes *preds, struct mortise_err *err)
+int mortise_final_add_sources(struct mortise_run *r, struct frame *f,
+                              const struct mortise_node *n, bool *busy,
+                              struct indexes *preds, struct mortise_err *err)
 {
     struct walk w = {.r = r, .f = f, .preds = preds, .stopped = busy == NULL};
     int rv = walk_back(&w, n->index, err);
@@ -240,7 +240,8 @@ static bool is_waiting_settled(const struct frame *f, uint32_t node)
     const struct item *it = mortise_item_of(f, node);
 
     return f->graph->nodes[node].join.kind == MORTISE_JOIN_SETTLED &&
-           it->phase == ITEM_WAITS && !it->lost && !mortise_race_at_end(f) &&
+           it->phase == ITEM_WAITS && !it->lost &&
+           !mortise_race_has_reached_end(f) &&
            f->region->entry != node; /* (6) */
 }
 
@@ -249,14 +250,15 @@ static int add_due_finalizer(struct mortise_run *r, struct frame *f,
                              struct mortise_err *err)
 {
     struct final_due *grown =
-        mortise_grow(r->mem, to->list, to->n, &to->cap, sizeof *grown);
+        mortise_array_grow(r->mem, to->list, to->n, &to->cap, sizeof *grown);
     struct indexes preds = {.n = 0};
     int rv;
 
     if (grown == NULL)
         return mortise_nomem(err);
     to->list = grown;
-    rv = mortise_final_sources(r, f, &f->graph->nodes[node], NULL, &preds, err);
+    rv = mortise_final_add_sources(r, f, &f->graph->nodes[node], NULL, &preds,
+                                   err);
     if (rv == MORTISE_OK && preds.n > 0) /* a branch to it ran */
         to->list[to->n++] = (struct final_due){f, node, preds, false};
     else
@@ -294,8 +296,8 @@ static int check_behind(struct mortise_run *r, struct final_dues *dues,
     return rv;
 }
 
-int mortise_final_find(struct mortise_run *r, const struct frame *top,
-                       struct final_dues *out, struct mortise_err *err)
+int mortise_final_find_due(struct mortise_run *r, const struct frame *top,
+                           struct final_dues *out, struct mortise_err *err)
 {
     size_t n_frames = r->n_frames;
     int rv = MORTISE_OK;
@@ -341,63 +343,63 @@ bool mortise_final_is_allowed(const struct frame *top)
 
 /* ---- active finalizers -------------------------------------------------- */
 
-void mortise_final_begin(struct mortise_run *r, struct exec *x)
+void mortise_final_mark(struct mortise_run *r, struct exec *x)
 {
     x->final = r->finals = true;
-    x->unbound = x->state == X_RUNNING || x->state == X_INSIDE;
+    x->ran_before_stop = x->state == X_RUNNING || x->state == X_INNER_GRAPH;
 }
 
-bool mortise_final_can_become(const struct exec *x)
+bool mortise_final_can_mark(const struct exec *x)
 {
     const struct frame *f = x->frame;
 
     return x->fan == NULL && x->node < f->graph->n_nodes &&
-           x->loss == LOSS_NONE && !mortise_exec_is_over(x) &&
+           x->loss == LOSS_NONE && !mortise_exec_has_ended(x) &&
            f->region->entry != x->node &&
            f->graph->nodes[x->node].join.kind == MORTISE_JOIN_SETTLED;
 }
 
 /* Give x the time of a finalizer from now on. */
-static int limit_finalizer(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err)
+static int set_finalizer_deadline(struct mortise_run *r, struct exec *x,
+                                  struct mortise_err *err)
 {
     int rv;
 
-    x->unbound = false;
-    if (x->state == X_INSIDE) {
-        x->spent_ms = mortise_clock_active_ms(r, x->child->scope);
-        return mortise_clock_again(r, x->child->scope, err);
+    x->ran_before_stop = false;
+    if (x->state == X_INNER_GRAPH) {
+        x->spent_ms = mortise_clock_get_active_ms(r, x->child->scope);
+        return mortise_clock_rearm(r, x->child->scope, err);
     }
     if (x->state != X_RUNNING)
         return MORTISE_OK;
     x->spent_ms = r->steady_ms - x->called_ms;
-    rv = mortise_exec_disarm(r, x, err);
+    rv = mortise_exec_disarm_timer(r, x, err);
     return rv == MORTISE_OK
-               ? mortise_exec_arm_in(r, x,
-                                     mortise_call_end_ms(x) - r->steady_ms, err)
+               ? mortise_exec_arm_timer_after(
+                     r, x, mortise_call_get_timeout_end(x) - r->steady_ms, err)
                : rv;
 }
 
-int mortise_final_bind(struct mortise_run *r, struct mortise_err *err)
+int mortise_final_limit_time(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
-        if (r->execs[i]->unbound)
-            rv = limit_finalizer(r, r->execs[i], err);
+        if (r->execs[i]->ran_before_stop)
+            rv = set_finalizer_deadline(r, r->execs[i], err);
     return rv;
 }
 
-void mortise_final_cancelled(struct mortise_run *r)
+void mortise_final_mark_settled(struct mortise_run *r)
 {
     bool any = false;
 
     for (size_t i = 1; i < r->n_execs; i++) {
         struct exec *x = r->execs[i];
 
-        if (!mortise_final_can_become(x) || mortise_exec_is_final(x))
+        if (!mortise_final_can_mark(x) || mortise_exec_is_final(x))
             continue;
-        mortise_final_begin(r, x);
+        mortise_final_mark(r, x);
         any = true;
     }
     for (size_t i = 0; any && i < r->n_frames; i++) {
@@ -409,10 +411,10 @@ void mortise_final_cancelled(struct mortise_run *r)
     }
 }
 
-bool mortise_final_is_at_work(const struct mortise_run *r)
+bool mortise_final_is_active(const struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++)
-        if (r->execs[i]->final && !mortise_exec_is_over(r->execs[i]))
+        if (r->execs[i]->final && !mortise_exec_has_ended(r->execs[i]))
             return true;
     return false;
 }
@@ -423,18 +425,18 @@ bool mortise_run_is_ending(const struct mortise_run *r)
            r->status < MORTISE_RUN_COMPLETED;
 }
 
-void mortise_final_give_up(struct mortise_run *r)
+void mortise_final_abandon(struct mortise_run *r)
 {
     r->given_up = true;
 }
 
-void mortise_final_forget(struct mortise_run *r)
+void mortise_final_clear_abandoned(struct mortise_run *r)
 {
     r->given_up = false;
 }
 
-void mortise_final_clear(struct exec *x)
+void mortise_final_unmark(struct exec *x)
 {
-    x->final = x->unbound = false;
+    x->final = x->ran_before_stop = false;
     x->spent_ms = 0;
 }

@@ -35,8 +35,8 @@
  * this scope. */
 static void copy_visit_counts(struct frame *f, const struct frame *before)
 {
-    for (size_t i = 0; before != NULL && i < mortise_frame_n_items(f->region);
-         i++) {
+    for (size_t i = 0;
+         before != NULL && i < mortise_frame_count_items(f->region); i++) {
         f->items[i].visits = before->items[i].visits;
         f->items[i].visit = before->items[i].visit;
         f->items[i].fan = before->items[i].fan;
@@ -49,10 +49,10 @@ struct frame *mortise_frame_new(struct mortise_run *r, struct frame *parent,
                                 const struct frame *before,
                                 struct mortise_err *err)
 {
-    struct frame **grown = mortise_grow(r->mem, r->frames, r->n_frames,
-                                        &r->cap_frames, sizeof grown[0]);
+    struct frame **grown = mortise_array_grow(r->mem, r->frames, r->n_frames,
+                                              &r->cap_frames, sizeof grown[0]);
     struct frame *f = mortise_arena_alloc(&r->arena, sizeof *f);
-    size_t n = mortise_frame_n_items(region);
+    size_t n = mortise_frame_count_items(region);
 
     assert((parent == NULL) == (region->kind == MORTISE_REGION_GRAPH));
     assert(before == NULL || before->region == region);
@@ -71,7 +71,7 @@ struct frame *mortise_frame_new(struct mortise_run *r, struct frame *parent,
         return NULL;
     }
     f->index = (uint32_t)r->n_frames;
-    /* mortise_frame_begin() sets the graph of a graph's own frame. */
+    /* mortise_frame_new_for_graph() sets the graph of a graph's own frame. */
     f->graph = parent != NULL ? parent->graph : NULL;
     f->region = region;
     f->parent = parent;
@@ -87,11 +87,11 @@ struct frame *mortise_frame_new(struct mortise_run *r, struct frame *parent,
     return f;
 }
 
-struct frame *mortise_frame_begin(struct mortise_run *r,
-                                  const struct mortise_graph *g,
-                                  const char *prefix,
-                                  const struct frame *before,
-                                  struct mortise_err *err)
+struct frame *mortise_frame_new_for_graph(struct mortise_run *r,
+                                          const struct mortise_graph *g,
+                                          const char *prefix,
+                                          const struct frame *before,
+                                          struct mortise_err *err)
 {
     struct scope *scope = mortise_arena_alloc(&r->arena, sizeof *scope);
 
@@ -106,7 +106,7 @@ struct frame *mortise_frame_begin(struct mortise_run *r,
     scope->suffix = "";
     scope->next = r->graphs;
     r->graphs = scope;
-    if (mortise_budget_begin(r, scope, g, err) != MORTISE_OK)
+    if (mortise_budget_create_purse(r, scope, g, err) != MORTISE_OK)
         return NULL;
     scope->root =
         mortise_frame_new(r, NULL, scope, &g->regions[0], before, err);
@@ -119,7 +119,7 @@ void mortise_frame_abandon(struct frame *f)
 {
     f->behind = true;
     for (struct exec *x = f->execs; x != NULL; x = x->sibling) {
-        if (x->final && !mortise_exec_is_over(x))
+        if (x->final && !mortise_exec_has_ended(x))
             continue; /* an active finalizer continues, with all inside it */
         if (x->child != NULL)
             mortise_frame_abandon(x->child);
@@ -138,7 +138,7 @@ static void fail_visits(const struct mortise_run *r, struct frame *from,
 {
     for (struct frame *f = from; f != to; f = f->parent) {
         f->failed = true;
-        f->cause = mortise_exec_least(r, f->cause, cause);
+        f->cause = mortise_exec_get_least(r, f->cause, cause);
     }
 }
 
@@ -148,7 +148,7 @@ static void fail_finally(const struct mortise_run *r, struct frame *from,
 {
     fail_visits(r, from, NULL, cause);
     for (struct frame *f = from; f != NULL; f = f->parent)
-        f->for_good = true;
+        f->failed_unhandled = true;
 }
 
 /* Fail x's graph; the failure is known from f outwards. */
@@ -156,9 +156,10 @@ static int fail_graph(struct mortise_run *r, struct frame *f, struct exec *x,
                       struct mortise_err *err)
 {
     fail_finally(r, f, x->index);
-    x->surfaced = true;
-    return f->graph->fail_fast ? mortise_race_halt(r, f->top, LOSS_FAIL, err)
-                               : MORTISE_OK;
+    x->failed_to_graph_end = true;
+    return f->graph->fail_fast
+               ? mortise_race_halt_graph(r, f->top, LOSS_FAIL, err)
+               : MORTISE_OK;
 }
 
 /* A failure reached the end of its path in f. */
@@ -192,8 +193,8 @@ static bool must_fail_graph(const struct mortise_run *r, const struct exec *x)
 int mortise_frame_queue_edge(struct mortise_run *r, struct frame *home,
                              uint32_t edge, struct mortise_err *err)
 {
-    struct due *grown =
-        mortise_grow(r->mem, r->work, r->n_work, &r->cap_work, sizeof *grown);
+    struct due *grown = mortise_array_grow(r->mem, r->work, r->n_work,
+                                           &r->cap_work, sizeof *grown);
 
     if (grown == NULL)
         return mortise_nomem(err);
@@ -231,7 +232,7 @@ static int set_frame_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
                           struct mortise_err *err)
 {
     const struct mortise_edge *e = mortise_frame_edge(f, edge);
-    struct frame *home = mortise_frame_around(f, e->home);
+    struct frame *home = mortise_frame_find_region(f, e->home);
 
     if (home->edges[e->slot] != EDGE_OPEN)
         return MORTISE_OK; /* a goto decided it before */
@@ -254,8 +255,8 @@ static int set_frame_edge(struct mortise_run *r, struct frame *f, uint32_t edge,
         return fail_surrounding(r, home, src, err);
     if (e->to == MORTISE_END)
         return state == EDGE_TAKEN && f->graph->end_first &&
-                       !mortise_race_at_end(f)
-                   ? mortise_race_halt(r, f->top, LOSS_END, err)
+                       !mortise_race_has_reached_end(f)
+                   ? mortise_race_halt_graph(r, f->top, LOSS_END, err)
                    : MORTISE_OK;
     return mortise_frame_queue_edge(r, home, edge, err);
 }
@@ -291,10 +292,10 @@ static int activate_node(struct mortise_run *r, struct frame *f, uint32_t node,
 
     if (x == NULL)
         return MORTISE_ENOMEM;
-    mortise_race_enter(x, f, it);
+    mortise_race_set_discard(x, f, it);
     it->exec = x->index;
     it->phase = ITEM_ACTIVE;
-    return mortise_exec_ready(r, x, err);
+    return mortise_exec_make_ready(r, x, err);
 }
 
 /* Start the next visit of the loop whose item in f is `it`. */
@@ -310,7 +311,7 @@ static int start_loop_visit(struct mortise_run *r, struct frame *f,
            loop->parent == f->region->index);
     if (next == NULL)
         return MORTISE_ENOMEM;
-    next->discard = mortise_race_discard(f, it);
+    next->discard = mortise_race_get_discard(f, it);
     it->visit = next;
     it->phase = ITEM_ACTIVE;
     return activate_node(r, next, loop->entry, preds, err);
@@ -322,19 +323,19 @@ static int start_frame_item(struct mortise_run *r, struct frame *f,
                             struct mortise_err *err)
 {
     const struct mortise_region *child;
-    struct item *it = mortise_item_to(f, node, &child);
+    struct item *it = mortise_item_find_target(f, node, &child);
 
     if (child == NULL)
         return activate_node(r, f, node, preds, err);
     if (child->kind == MORTISE_REGION_LOOP)
         return start_loop_visit(r, f, it, child, preds, err);
     it->phase = ITEM_ACTIVE;
-    return mortise_map_begin(r, it, preds, err);
+    return mortise_map_start(r, it, preds, err);
 }
 
-int mortise_frame_enter(struct mortise_run *r, struct frame *f, uint32_t node,
-                        const struct indexes *preds, size_t since,
-                        struct mortise_err *err)
+int mortise_frame_start_item(struct mortise_run *r, struct frame *f,
+                             uint32_t node, const struct indexes *preds,
+                             size_t since, struct mortise_err *err)
 {
     struct indexes both = {.n = 0};
     int rv = MORTISE_OK;
@@ -361,7 +362,7 @@ static const struct exec *get_edge_source(const struct mortise_run *r,
     const struct mortise_region *child;
 
     if (x->node == NODE_UPDATE)
-        x = r->execs[mortise_frame_innermost(f, e->from, &child)->exec];
+        x = r->execs[mortise_frame_find_newest_item(f, e->from, &child)->exec];
     return x;
 }
 
@@ -387,7 +388,7 @@ static int start_next_visit(struct mortise_run *r, struct frame *f,
     struct indexes preds = {.n = 0};
     size_t since = mortise_item_of(before, before->region->entry)->exec;
     const struct exec *from = r->execs[since];
-    int rv = mortise_view_frontier_of(r, &before, 1, since, &preds, err);
+    int rv = mortise_view_add_frontier_of(r, &before, 1, since, &preds, err);
     size_t n = preds.n;
 
     /* If nothing in the visit committed, use the predecessors of its entry. */
@@ -414,9 +415,9 @@ static int record_loop_conflict(struct mortise_run *r, const struct frame *f,
 
     /* Record only the least of several. */
     if (in->loop_error != NULL &&
-        mortise_exec_least(r, in->loop_left, x->index) != x->index)
+        mortise_exec_get_least(r, in->loop_left, x->index) != x->index)
         return MORTISE_OK;
-    mortise_exec_path(r, x, path);
+    mortise_exec_print_path(r, x, path);
     mortise_fail(&words, MORTISE_EINVAL,
                  "in visit %u, the loop of '%s' took both an edge back and an "
                  "edge out of the loop",
@@ -447,7 +448,7 @@ static int close_exits(struct mortise_run *r, struct frame *f,
 
     for (uint32_t i = loop->n_exits; rv == MORTISE_OK && i-- > 0;) {
         const struct mortise_edge *e = mortise_frame_edge(f, loop->exits[i]);
-        const struct frame *home = mortise_frame_around(f, e->home);
+        const struct frame *home = mortise_frame_find_region(f, e->home);
 
         if (home->edges[e->slot] != EDGE_OPEN)
             continue;
@@ -464,7 +465,8 @@ static int end_loop_visit(struct mortise_run *r, struct frame *f,
 {
     struct frame *home = f->parent;
     struct item *it = mortise_item_of_region(home, f->region->index);
-    bool again = f->again && !f->failed && !f->lost && !mortise_race_at_end(f);
+    bool again =
+        f->again && !f->failed && !f->lost && !mortise_race_has_reached_end(f);
     int rv = MORTISE_OK;
 
     if (again && !f->left)
@@ -486,11 +488,11 @@ static int end_frame(struct mortise_run *r, struct frame *f,
     case MORTISE_REGION_LOOP:
         return end_loop_visit(r, f, err);
     case MORTISE_REGION_MAP:
-        return mortise_map_element_over(r, f, err);
+        return mortise_map_finish_element(r, f, err);
     case MORTISE_REGION_GRAPH:
         break;
     }
-    return mortise_sub_over(r, f, err);
+    return mortise_sub_handle_graph_end(r, f, err);
 }
 
 /* ---- joins -------------------------------------------------------------- */
@@ -500,8 +502,9 @@ static int notify_race_won(struct mortise_run *r, struct frame *f,
                            const struct mortise_node *n, const struct item *it,
                            struct mortise_err *err)
 {
-    return it->n_decided < n->n_in ? mortise_race_won(r, f, n->index, err)
-                                   : MORTISE_OK;
+    return it->n_decided < n->n_in
+               ? mortise_race_mark_losers(r, f, n->index, err)
+               : MORTISE_OK;
 }
 
 /* Fail the frames of the failures that came by these edges to n. */
@@ -513,7 +516,7 @@ static int fail_branches(struct mortise_run *r, struct frame *f,
     int rv = MORTISE_OK;
 
     for (uint32_t i = 0; rv == MORTISE_OK && i < n_in; i++)
-        rv = mortise_join_failures(r, f, in[i], &failed, err);
+        rv = mortise_join_add_failures(r, f, in[i], &failed, err);
     for (size_t i = 0; rv == MORTISE_OK && i < failed.n; i++)
         if (mortise_exec_is_counted_in(r->execs[failed.list[i]], f))
             rv = fail_surrounding(r, f, failed.list[i], err);
@@ -533,19 +536,21 @@ static int fail_settled_branches(struct mortise_run *r, struct frame *f,
                : MORTISE_OK;
 }
 
-int mortise_frame_start(struct mortise_run *r, struct frame *f, uint32_t node,
-                        const struct indexes *preds, struct mortise_err *err)
+int mortise_frame_start_joined_node(struct mortise_run *r, struct frame *f,
+                                    uint32_t node, const struct indexes *preds,
+                                    struct mortise_err *err)
 {
     const struct mortise_node *n = &f->graph->nodes[node];
     const struct mortise_region *child;
-    const struct item *it = mortise_item_to(f, node, &child);
+    const struct item *it = mortise_item_find_target(f, node, &child);
     int rv = start_frame_item(r, f, node, preds, err);
 
     if (rv == MORTISE_OK)
         set_handled_failure(r, f, n->in, n->n_in, r->execs[r->n_execs - 1]);
     return rv == MORTISE_OK && it->n_failed > 0 &&
                    mortise_join_lists_failures(n)
-               ? mortise_join_collect(r, f, n, r->execs[r->n_execs - 1], err)
+               ? mortise_join_collect_failures(r, f, n,
+                                               r->execs[r->n_execs - 1], err)
                : rv;
 }
 
@@ -557,18 +562,18 @@ static int fire_join(struct mortise_run *r, struct frame *f, uint32_t node,
 {
     const struct mortise_node *n = &f->graph->nodes[node];
     const struct mortise_region *child;
-    struct item *it = mortise_item_to(f, node, &child);
+    struct item *it = mortise_item_find_target(f, node, &child);
     bool busy = false;
     int rv;
 
     r->preds.n = 0; /* a node that starts copies them */
     rv = n->join.kind == MORTISE_JOIN_SETTLED
-             ? mortise_final_sources(r, f, n, &busy, &r->preds, err)
-             : mortise_join_sources(r, f, n, &r->preds, err);
+             ? mortise_final_add_sources(r, f, n, &busy, &r->preds, err)
+             : mortise_join_add_sources(r, f, n, &r->preds, err);
     if (rv != MORTISE_OK || busy)
         return rv;
     if (r->preds.n == 0 && it->n_failed > 0) /* only failures came */
-        rv = mortise_final_sources(r, f, n, NULL, &r->preds, err);
+        rv = mortise_final_add_sources(r, f, n, NULL, &r->preds, err);
     if (rv == MORTISE_OK)
         rv = fail_settled_branches(r, f, n, it, err);
     if (rv != MORTISE_OK || f->halted) /* then final.c starts it */
@@ -576,7 +581,7 @@ static int fire_join(struct mortise_run *r, struct frame *f, uint32_t node,
     if (rv == MORTISE_OK && r->preds.n == 0) /* no branch to it ran */
         return skip_item(r, f, node, false, err);
     if (rv == MORTISE_OK)
-        rv = mortise_frame_start(r, f, node, &r->preds, err);
+        rv = mortise_frame_start_joined_node(r, f, node, &r->preds, err);
     return rv == MORTISE_OK && mortise_join_is_race(&n->join)
                ? notify_race_won(r, f, n, it, err)
                : rv;
@@ -591,7 +596,7 @@ static int skip_node(struct mortise_run *r, struct frame *f,
                      const struct mortise_node *n, const struct item *it,
                      bool failed, struct mortise_err *err)
 {
-    int rv = mortise_event_skipped(r, n, get_skip_reason(failed), err);
+    int rv = mortise_event_announce_skipped(r, n, get_skip_reason(failed), err);
 
     if (rv == MORTISE_OK && failed && n->n_out == 0)
         rv = fail_surrounding(r, f, it->cause, err);
@@ -611,8 +616,8 @@ static int announce_region_skipped(struct mortise_run *r,
     int rv = MORTISE_OK;
 
     for (uint32_t i = 0; rv == MORTISE_OK && i < region->n_nodes; i++)
-        rv = mortise_event_skipped(r, &g->nodes[region->nodes[i]],
-                                   get_skip_reason(failed), err);
+        rv = mortise_event_announce_skipped(r, &g->nodes[region->nodes[i]],
+                                            get_skip_reason(failed), err);
     for (uint32_t i = 0; rv == MORTISE_OK && i < region->n_regions; i++)
         rv = announce_region_skipped(r, g, &g->regions[region->regions[i]],
                                      failed, err);
@@ -636,7 +641,7 @@ static int skip_item(struct mortise_run *r, struct frame *f, uint32_t node,
                      bool failed, struct mortise_err *err)
 {
     const struct mortise_region *child;
-    struct item *it = mortise_item_to(f, node, &child);
+    struct item *it = mortise_item_find_target(f, node, &child);
     int rv;
 
     if (child == NULL)
@@ -653,7 +658,7 @@ int mortise_frame_decide_join(struct mortise_run *r, struct frame *f,
                               uint32_t node, const struct item *it,
                               struct mortise_err *err)
 {
-    switch (mortise_join_judge(f, &f->graph->nodes[node], it)) {
+    switch (mortise_join_decide(f, &f->graph->nodes[node], it)) {
     case JOIN_FIRE:
         return fire_join(r, f, node, err);
     case JOIN_SKIP:
@@ -673,8 +678,8 @@ static int check_settled_joins(struct mortise_run *r, struct frame *f,
     const struct mortise_region *in = f->region;
     int rv = MORTISE_OK;
 
-    for (size_t i = 0;
-         rv == MORTISE_OK && f->graph->settles && i < mortise_frame_n_items(in);
+    for (size_t i = 0; rv == MORTISE_OK && f->graph->settles &&
+                       i < mortise_frame_count_items(in);
          i++) {
         uint32_t node =
             i < in->n_nodes
@@ -692,15 +697,15 @@ static int notify_target(struct mortise_run *r, struct frame *f, uint32_t edge,
                          struct mortise_err *err)
 {
     uint32_t to = mortise_frame_edge(f, edge)->to;
-    struct join_count c = mortise_join_count(r, f, edge);
+    struct join_count c = mortise_join_count_branches(r, f, edge);
     const struct mortise_region *child;
-    struct item *it = mortise_item_to(f, to, &child);
+    struct item *it = mortise_item_find_target(f, to, &child);
     int rv;
 
     it->n_decided++;
     it->n_taken += c.taken;
     it->n_failed += c.failed;
-    it->cause = mortise_exec_least(r, it->cause, c.cause);
+    it->cause = mortise_exec_get_least(r, it->cause, c.cause);
     if (f->halted)
         return MORTISE_OK;
     if (it->phase == ITEM_WAITS) /* (1) */
@@ -765,8 +770,8 @@ static int store_start_lists(struct mortise_run *r, const struct exec *start,
     r->lists = NULL;
     for (uint32_t i = 0; rv == MORTISE_OK && i < start->n_taken; i++)
         if (mortise_edge_is_map(&edges[start->taken[i]]))
-            rv = mortise_map_keep(r, start, start->taken[i],
-                                  json_array_get(lists, k++), err);
+            rv = mortise_map_store_list(r, start, start->taken[i],
+                                        json_array_get(lists, k++), err);
     if (rv == MORTISE_OK && k != json_array_size(lists))
         rv = mortise_fail(err, MORTISE_ECORRUPT,
                           "the journal has more lists than START has maps");
@@ -774,8 +779,9 @@ static int store_start_lists(struct mortise_run *r, const struct exec *start,
     return rv;
 }
 
-int mortise_frame_follow_start(struct mortise_run *r, const struct exec *start,
-                               struct mortise_err *err)
+int mortise_frame_decide_start_edges(struct mortise_run *r,
+                                     const struct exec *start,
+                                     struct mortise_err *err)
 {
     const struct mortise_graph *g = start->frame->graph;
     int rv = store_start_lists(r, start, err);
@@ -786,15 +792,15 @@ int mortise_frame_follow_start(struct mortise_run *r, const struct exec *start,
     return rv == MORTISE_OK ? mortise_frame_process_queue(r, err) : rv;
 }
 
-int mortise_frame_map_decided(struct mortise_run *r, struct fan *fan,
-                              enum edge_state state, uint32_t src,
-                              struct mortise_err *err)
+int mortise_frame_decide_map_edge(struct mortise_run *r, struct fan *fan,
+                                  enum edge_state state, uint32_t src,
+                                  struct mortise_err *err)
 {
     return set_frame_edge(r, fan->home, fan->map->gather, state, src, err);
 }
 
-int mortise_frame_map_over(struct mortise_run *r, struct fan *fan, bool failed,
-                           struct mortise_err *err)
+int mortise_frame_finish_map(struct mortise_run *r, struct fan *fan,
+                             bool failed, struct mortise_err *err)
 {
     return close_item(r, fan->home, fan->item, failed ? ITEM_FAILED : ITEM_OVER,
                       err);
@@ -805,12 +811,13 @@ static int follow_gather(struct mortise_run *r, struct exec *x,
                          enum edge_state rest, struct mortise_err *err)
 {
     uint32_t cause = x->index;
-    enum edge_state state =
-        x->state == X_DONE ? mortise_map_outcome(r, x->fan, &cause) : rest;
-    int rv = mortise_frame_map_decided(r, x->fan, state, cause, err);
+    enum edge_state state = x->state == X_DONE
+                                ? mortise_map_get_edge_state(r, x->fan, &cause)
+                                : rest;
+    int rv = mortise_frame_decide_map_edge(r, x->fan, state, cause, err);
 
-    if (rv == MORTISE_OK && mortise_map_is_over(x->fan))
-        rv = mortise_frame_map_over(r, x->fan, state == EDGE_FAILED, err);
+    if (rv == MORTISE_OK && mortise_map_has_ended(x->fan))
+        rv = mortise_frame_finish_map(r, x->fan, state == EDGE_FAILED, err);
     return rv == MORTISE_OK ? mortise_frame_process_queue(r, err) : rv;
 }
 
@@ -838,20 +845,23 @@ static int follow_exec(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_frame_process_queue(r, err) : rv;
 }
 
-int mortise_frame_follow(struct mortise_run *r, struct exec *x,
-                         enum edge_state rest, struct mortise_err *err)
+int mortise_frame_decide_edges(struct mortise_run *r, struct exec *x,
+                               enum edge_state rest, struct mortise_err *err)
 {
     int rv = follow_exec(r, x, rest, err);
 
-    return rv == MORTISE_OK && x->final ? mortise_race_finished(r, x, err) : rv;
+    return rv == MORTISE_OK && x->final
+               ? mortise_race_handle_final_end(r, x, err)
+               : rv;
 }
 
 /* ---- queries ------------------------------------------------------------- */
 
-bool mortise_frame_skipped(const struct frame *f, uint32_t node)
+bool mortise_frame_has_skipped(const struct frame *f, uint32_t node)
 {
     const struct mortise_region *child;
-    enum item_phase phase = mortise_frame_innermost(f, node, &child)->phase;
+    enum item_phase phase =
+        mortise_frame_find_newest_item(f, node, &child)->phase;
 
     return phase == ITEM_SKIPPED || phase == ITEM_SKIPPED_FAILED;
 }
@@ -868,7 +878,7 @@ bool mortise_frame_is_alive(const struct frame *f)
                ((owner->child == f || owner->tools == f) &&
                 owner->loss != LOSS_RACE &&
                 (mortise_exec_item(owner)->phase == ITEM_ACTIVE ||
-                 (owner->taken_up && owner->state == X_INSIDE)) &&
+                 (owner->asked_again && owner->state == X_INNER_GRAPH)) &&
                 mortise_frame_is_alive(owner->frame));
     it = mortise_item_of_region(f->parent, f->region->index);
     return it->phase == ITEM_ACTIVE &&

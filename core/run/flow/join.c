@@ -1,7 +1,7 @@
 /* join.c -- joins: the decision from the branches that were decided so far.
  *
  * An edge to a join is a branch.  So is each element of a map that ends there:
- * the map's edge stands for its elements and counts them (mortise_join_count).
+ * the map's edge stands for its elements and counts them (mortise_join_count_branches).
  * A branch came, is dead, or failed; on_branch_error tells the effect of a
  * failed one.  The rules are the same for edges and elements:
  *
@@ -35,8 +35,9 @@ static bool is_failed_element(const struct frame *element)
     return element->over && element->failed && !element->late;
 }
 
-const struct fan *mortise_join_gathered(const struct mortise_run *r,
-                                        const struct frame *f, uint32_t edge)
+const struct fan *mortise_join_find_gathered_map(const struct mortise_run *r,
+                                                 const struct frame *f,
+                                                 uint32_t edge)
 {
     const struct mortise_edge *e = mortise_frame_edge(f, edge);
     const struct mortise_region *child;
@@ -45,7 +46,7 @@ const struct fan *mortise_join_gathered(const struct mortise_run *r,
 
     if (e->kind != MORTISE_EDGE_GATHER || f->edges[e->slot] == EDGE_OPEN)
         return NULL;
-    it = mortise_item_from(f, edge, &child);
+    it = mortise_item_find_source(f, edge, &child);
     if (child != NULL && child->kind == MORTISE_REGION_MAP)
         fan = it->fan != NULL && it->fan->home == f ? it->fan : NULL;
     else if (f->edges[e->slot] == EDGE_TAKEN) /* a map inside a loop */
@@ -60,25 +61,26 @@ static struct join_count count_map(const struct mortise_run *r,
                                    const struct mortise_node *n,
                                    const struct fan *fan)
 {
-    struct join_count c = {.taken = (uint32_t)fan->n_came};
+    struct join_count c = {.taken = (uint32_t)fan->n_reached_join};
 
-    for (size_t i = 0; i < fan->n_begun; i++) {
+    for (size_t i = 0; i < fan->n_started_elements; i++) {
         if (!is_failed_element(fan->elements[i]))
             continue;
         c.failed++;
-        c.cause = mortise_exec_least(r, c.cause, fan->elements[i]->cause);
+        c.cause = mortise_exec_get_least(r, c.cause, fan->elements[i]->cause);
     }
     /* Elsewhere the map is one branch, which comes even with an empty list. */
     if (!mortise_join_is_race(&n->join))
-        c.taken = fan->n_came > 0 || c.failed == 0;
+        c.taken = fan->n_reached_join > 0 || c.failed == 0;
     return c;
 }
 
-struct join_count mortise_join_count(const struct mortise_run *r,
-                                     const struct frame *f, uint32_t edge)
+struct join_count mortise_join_count_branches(const struct mortise_run *r,
+                                              const struct frame *f,
+                                              uint32_t edge)
 {
     const struct mortise_edge *e = mortise_frame_edge(f, edge);
-    const struct fan *fan = mortise_join_gathered(r, f, edge);
+    const struct fan *fan = mortise_join_find_gathered_map(r, f, edge);
     enum edge_state state = (enum edge_state)f->edges[e->slot];
     struct join_count c = {.taken = state == EDGE_TAKEN,
                            .failed = state == EDGE_FAILED};
@@ -137,8 +139,8 @@ uint32_t mortise_join_get_quorum(const struct mortise_node *n)
     return n->join.kind == MORTISE_JOIN_ANY ? 1 : n->join.quorum;
 }
 
-uint32_t mortise_join_n_maps(const struct frame *f,
-                             const struct mortise_node *n)
+uint32_t mortise_join_count_maps(const struct frame *f,
+                                 const struct mortise_node *n)
 {
     uint32_t k = 0;
 
@@ -149,13 +151,13 @@ uint32_t mortise_join_n_maps(const struct frame *f,
     return k;
 }
 
-struct fan *mortise_join_map(const struct frame *f,
-                             const struct mortise_node *n, uint32_t k)
+struct fan *mortise_join_get_map(const struct frame *f,
+                                 const struct mortise_node *n, uint32_t k)
 {
     uint32_t edge = n->in[n->n_in - 1 - k];
     const struct mortise_region *child;
     assert(k < n->n_in);
-    const struct item *it = mortise_item_from(f, edge, &child);
+    const struct item *it = mortise_item_find_source(f, edge, &child);
 
     return f->edges[mortise_frame_edge(f, edge)->slot] == EDGE_OPEN &&
                    child != NULL && child->kind == MORTISE_REGION_MAP &&
@@ -171,7 +173,7 @@ static bool can_reach_quorum(const struct frame *f,
                              const struct item *it)
 {
     uint32_t n_maps =
-        mortise_join_is_race(&n->join) ? mortise_join_n_maps(f, n) : 0;
+        mortise_join_is_race(&n->join) ? mortise_join_count_maps(f, n) : 0;
 
     assert(it->n_decided <= n->n_in);
     for (uint32_t k = 0; k < n_maps; k++)
@@ -182,13 +184,13 @@ static bool can_reach_quorum(const struct frame *f,
            mortise_join_get_quorum(n);
 }
 
-bool mortise_join_may_start(const struct frame *f, const struct mortise_node *n,
+bool mortise_join_can_start(const struct frame *f, const struct mortise_node *n,
                             const struct item *it)
 {
     size_t n_failed = it->n_failed;
 
-    for (uint32_t k = 0; k < mortise_join_n_maps(f, n); k++) {
-        const struct fan *fan = mortise_join_map(f, n, k);
+    for (uint32_t k = 0; k < mortise_join_count_maps(f, n); k++) {
+        const struct fan *fan = mortise_join_get_map(f, n, k);
 
         n_failed += fan != NULL ? fan->n_failed : 0;
     }
@@ -199,7 +201,7 @@ static enum join_verdict judge_race_join(const struct frame *f,
                                          const struct mortise_node *n,
                                          const struct item *it)
 {
-    bool may = mortise_join_may_start(f, n, it);
+    bool may = mortise_join_can_start(f, n, it);
 
     if (may && it->n_taken >= mortise_join_get_quorum(n))
         return JOIN_FIRE;
@@ -220,9 +222,9 @@ bool mortise_join_counts_late_failure(const struct mortise_node *n,
 }
 
 /* `it` is the item of node n in f, or of the region that n is the entry of. */
-enum join_verdict mortise_join_judge(const struct frame *f,
-                                     const struct mortise_node *n,
-                                     const struct item *it)
+enum join_verdict mortise_join_decide(const struct frame *f,
+                                      const struct mortise_node *n,
+                                      const struct item *it)
 {
     enum join_verdict v;
 
@@ -233,7 +235,8 @@ enum join_verdict mortise_join_judge(const struct frame *f,
     else
         v = judge_race_join(f, n, it);
 
-    return v == JOIN_FIRE && (f->lost || it->lost || mortise_race_at_end(f))
+    return v == JOIN_FIRE &&
+                   (f->lost || it->lost || mortise_race_has_reached_end(f))
                ? JOIN_SKIP
                : v;
 }
@@ -247,7 +250,7 @@ static int add_collected_failure(const struct mortise_run *r, json_t *list,
 {
     const struct exec *by = r->execs[cause];
     json_t *one = json_pack("{s:s, s:o}", "node", mortise_exec_node(r, by)->id,
-                            "error", mortise_env_error(r, by, by->error));
+                            "error", mortise_env_make_error(r, by, by->error));
 
     if (one != NULL && index >= 0 &&
         json_object_set_new(one, "index", json_integer(index)) != 0)
@@ -261,16 +264,16 @@ static int add_failed_elements(const struct mortise_run *r, json_t *list,
 {
     int rv = MORTISE_OK;
 
-    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++)
+    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_started_elements; i++)
         if (is_failed_element(fan->elements[i]))
             rv = add_collected_failure(r, list, fan->elements[i]->cause,
                                        (json_int_t)i, err);
     return rv;
 }
 
-int mortise_join_collect(struct mortise_run *r, const struct frame *f,
-                         const struct mortise_node *n, struct exec *x,
-                         struct mortise_err *err)
+int mortise_join_collect_failures(struct mortise_run *r, const struct frame *f,
+                                  const struct mortise_node *n, struct exec *x,
+                                  struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -278,7 +281,7 @@ int mortise_join_collect(struct mortise_run *r, const struct frame *f,
     if (x->caught == NULL)
         return mortise_nomem(err);
     for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_in; i++) {
-        const struct fan *fan = mortise_join_gathered(r, f, n->in[i]);
+        const struct fan *fan = mortise_join_find_gathered_map(r, f, n->in[i]);
         uint32_t slot = mortise_frame_edge(f, n->in[i])->slot;
 
         if (fan != NULL)
@@ -290,11 +293,11 @@ int mortise_join_collect(struct mortise_run *r, const struct frame *f,
     return rv;
 }
 
-int mortise_join_failures(const struct mortise_run *r, const struct frame *f,
-                          uint32_t edge, struct indexes *out,
-                          struct mortise_err *err)
+int mortise_join_add_failures(const struct mortise_run *r,
+                              const struct frame *f, uint32_t edge,
+                              struct indexes *out, struct mortise_err *err)
 {
-    const struct fan *fan = mortise_join_gathered(r, f, edge);
+    const struct fan *fan = mortise_join_find_gathered_map(r, f, edge);
     uint32_t slot = mortise_frame_edge(f, edge)->slot;
     int rv = MORTISE_OK;
 
@@ -302,20 +305,20 @@ int mortise_join_failures(const struct mortise_run *r, const struct frame *f,
         return f->edges[slot] == EDGE_FAILED
                    ? mortise_indexes_add(r->mem, out, f->edge_src[slot], err)
                    : MORTISE_OK;
-    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++)
+    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_started_elements; i++)
         if (is_failed_element(fan->elements[i]))
             rv = mortise_indexes_add(r->mem, out, fan->elements[i]->cause, err);
     return rv;
 }
 
-int mortise_join_sources(const struct mortise_run *r, const struct frame *f,
-                         const struct mortise_node *n, struct indexes *preds,
-                         struct mortise_err *err)
+int mortise_join_add_sources(const struct mortise_run *r, const struct frame *f,
+                             const struct mortise_node *n,
+                             struct indexes *preds, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_in; i++) {
-        const struct fan *fan = mortise_join_gathered(r, f, n->in[i]);
+        const struct fan *fan = mortise_join_find_gathered_map(r, f, n->in[i]);
         uint32_t slot = mortise_frame_edge(f, n->in[i])->slot;
         bool taken = f->edges[slot] == EDGE_TAKEN;
         uint32_t src =

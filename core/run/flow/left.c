@@ -86,8 +86,8 @@ static bool can_have_name(const struct mortise_run *r, const struct exec *x,
     return strncmp(name, id, n) == 0 && name[n] == '#';
 }
 
-bool mortise_run_has_left(const struct mortise_run *r, const char *path,
-                          uint64_t written)
+bool mortise_run_has_abandoned(const struct mortise_run *r, const char *path,
+                               uint64_t written)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash != NULL ? slash + 1 : path;
@@ -98,7 +98,7 @@ bool mortise_run_has_left(const struct mortise_run *r, const char *path,
     for (size_t i = r->n_execs; i-- > 1;) { /* newest first */
         if (!can_have_name(r, r->execs[i], name))
             continue;
-        mortise_exec_path(r, r->execs[i], own);
+        mortise_exec_print_path(r, r->execs[i], own);
         if (strcmp(own, path) == 0)
             return is_left_finally(r->execs[i]);
     }

@@ -33,15 +33,16 @@
 
 /* ---- lists -------------------------------------------------------------- */
 
-int mortise_map_keep(struct mortise_run *r, const struct exec *x, uint32_t edge,
-                     json_t *value, struct mortise_err *err)
+int mortise_map_store_list(struct mortise_run *r, const struct exec *x,
+                           uint32_t edge, json_t *value,
+                           struct mortise_err *err)
 {
     const json_t *most;
     json_t *list;
     const struct mortise_region *child;
-    struct frame *home = mortise_frame_home(x->frame, edge);
+    struct frame *home = mortise_frame_find_home(x->frame, edge);
     struct item *it =
-        mortise_item_to(home, home->graph->edges[edge].to, &child);
+        mortise_item_find_target(home, home->graph->edges[edge].to, &child);
     struct fan *fan = mortise_arena_alloc(&r->arena, sizeof *fan);
 
     most = json_object_get(value, "max_parallel");
@@ -75,7 +76,7 @@ int mortise_map_keep(struct mortise_run *r, const struct exec *x, uint32_t edge,
     return MORTISE_OK;
 }
 
-void mortise_map_finish(struct mortise_run *r)
+void mortise_map_free_all(struct mortise_run *r)
 {
     for (struct fan *fan = r->fans; fan != NULL; fan = fan->next)
         json_decref(fan->list);
@@ -87,7 +88,7 @@ void mortise_map_finish(struct mortise_run *r)
 static const struct frame *get_older_element(const struct fan *fan, size_t i)
 {
     for (fan = fan->older; fan != NULL; fan = fan->older) {
-        if (i < fan->n_begun)
+        if (i < fan->n_started_elements)
             return fan->elements[i];
     }
     return NULL;
@@ -121,7 +122,7 @@ static struct scope *make_element_scope(struct mortise_run *r, struct fan *fan,
 static int start_element(struct mortise_run *r, struct fan *fan,
                          struct mortise_err *err)
 {
-    size_t i = fan->n_begun;
+    size_t i = fan->n_started_elements;
     struct scope *scope = make_element_scope(r, fan, i);
     struct frame *f;
 
@@ -135,10 +136,10 @@ static int start_element(struct mortise_run *r, struct fan *fan,
     scope->root = f;
     f->late = fan->enough; /* losers: finish */
     f->discard = f->late ? fan->home->index + 1
-                         : mortise_race_discard(fan->home, fan->item);
-    fan->elements[fan->n_begun++] = f;
-    return mortise_frame_enter(r, f, fan->map->entry, &fan->preds, fan->made,
-                               err);
+                         : mortise_race_get_discard(fan->home, fan->item);
+    fan->elements[fan->n_started_elements++] = f;
+    return mortise_frame_start_item(r, f, fan->map->entry, &fan->preds,
+                                    fan->made, err);
 }
 
 /* Did the map, or the frame around it, lose a race? */
@@ -157,13 +158,15 @@ static size_t count_due_elements(const struct fan *fan)
 {
     if (has_map_lost(fan) || (fan->enough && !get_map_join(fan)->join.finish))
         return 0;
-    return fan->n_waiting +
-           (mortise_race_at_end(fan->home) ? 0 : fan->n - fan->n_begun);
+    return fan->n_waiting + (mortise_race_has_reached_end(fan->home)
+                                 ? 0
+                                 : fan->n - fan->n_started_elements);
 }
 
-bool mortise_map_is_over(const struct fan *fan)
+bool mortise_map_has_ended(const struct fan *fan)
 {
-    return fan->n_over == fan->n_begun && count_due_elements(fan) == 0;
+    return fan->n_over == fan->n_started_elements &&
+           count_due_elements(fan) == 0;
 }
 
 /* Retry the first waiting element. */
@@ -175,12 +178,12 @@ static int reopen_element(struct mortise_run *r, struct fan *fan,
     assert(fan->n_waiting > 0 && fan->n_failed > 0 && fan->n_over > 0);
     while (!fan->elements[i]->waits)
         i++;
-    assert(i < fan->n_begun && fan->elements[i]->over);
+    assert(i < fan->n_started_elements && fan->elements[i]->over);
     fan->elements[i]->waits = fan->elements[i]->over = false;
     fan->n_waiting--;
     fan->n_failed--; /* it waited because it had failed */
     fan->n_over--;
-    return mortise_frame_reopen(r, fan->elements[i], err);
+    return mortise_frame_retry_failures(r, fan->elements[i], err);
 }
 
 /* Waiting elements come before new ones. */
@@ -190,7 +193,7 @@ static int start_due_elements(struct mortise_run *r, struct fan *fan,
     int rv = MORTISE_OK;
 
     while (rv == MORTISE_OK && count_due_elements(fan) > 0 &&
-           fan->n_begun - fan->n_over < fan->max_parallel)
+           fan->n_started_elements - fan->n_over < fan->max_parallel)
         rv = fan->n_waiting > 0 ? reopen_element(r, fan, err)
                                 : start_element(r, fan, err);
     return rv;
@@ -225,9 +228,9 @@ static uint32_t get_map_cause(const struct mortise_run *r,
 {
     uint32_t cause = 0;
 
-    for (size_t i = 0; i < fan->n_begun; i++)
+    for (size_t i = 0; i < fan->n_started_elements; i++)
         if (fan->elements[i]->failed)
-            cause = mortise_exec_least(r, cause, fan->elements[i]->cause);
+            cause = mortise_exec_get_least(r, cause, fan->elements[i]->cause);
     return cause;
 }
 
@@ -236,30 +239,30 @@ static int start_gather(struct mortise_run *r, struct fan *fan,
 {
     struct indexes preds = {.n = 0};
     struct frame **who =
-        mortise_alloc(r->mem, fan->n_begun * sizeof who[0] + 1);
+        mortise_alloc(r->mem, fan->n_started_elements * sizeof who[0] + 1);
     struct exec *x = NULL;
     size_t n_who = 0;
     int rv;
 
     if (who == NULL)
         return mortise_nomem(err);
-    for (size_t i = 0; i < fan->n_begun; i++)
+    for (size_t i = 0; i < fan->n_started_elements; i++)
         if (!fan->elements[i]->late)
             who[n_who++] = fan->elements[i];
-    rv = mortise_view_frontier_of(r, who, n_who, fan->made, &preds, err);
-    mortise_release(r->mem, who, fan->n_begun * sizeof who[0] + 1);
+    rv = mortise_view_add_frontier_of(r, who, n_who, fan->made, &preds, err);
+    mortise_release(r->mem, who, fan->n_started_elements * sizeof who[0] + 1);
     if (rv == MORTISE_OK)
         x = mortise_exec_new(r, fan->home, fan->map->entry, fan->number,
                              preds.n > 0 ? &preds : &fan->preds, err);
     mortise_indexes_finish(r->mem, &preds);
     if (x == NULL)
         return MORTISE_ENOMEM;
-    assert(fan->gather == NULL || mortise_exec_is_over(fan->gather));
+    assert(fan->gather == NULL || mortise_exec_has_ended(fan->gather));
     x->fan = fan;
-    mortise_exec_is_no_step(x);
-    mortise_race_enter(x, fan->home, fan->item);
+    mortise_exec_set_no_step(x);
+    mortise_race_set_discard(x, fan->home, fan->item);
     fan->gather = x;
-    return mortise_exec_ready(r, x, err);
+    return mortise_exec_make_ready(r, x, err);
 }
 
 /* ---- a race among elements (5) ------------------------------------------ */
@@ -282,8 +285,8 @@ static const struct item *get_join_item(const struct fan *fan, struct frame **f)
 {
     const struct mortise_region *child;
 
-    *f = mortise_frame_home(fan->home, fan->map->gather);
-    return mortise_item_to(*f, fan->map->join, &child);
+    *f = mortise_frame_find_home(fan->home, fan->map->gather);
+    return mortise_item_find_target(*f, fan->map->join, &child);
 }
 
 static int win_map_race(struct mortise_run *r, struct fan *fan,
@@ -292,13 +295,13 @@ static int win_map_race(struct mortise_run *r, struct fan *fan,
     bool finish = get_map_join(fan)->join.finish;
     int rv = MORTISE_OK;
 
-    assert(!fan->enough && fan->n_came > 0);
+    assert(!fan->enough && fan->n_reached_join > 0);
     fan->enough = true;
-    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++) {
+    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_started_elements; i++) {
         if (fan->elements[i]->over)
             continue;
         fan->elements[i]->late = true;
-        rv = mortise_race_lose_element(r, fan->elements[i], fan->home, finish,
+        rv = mortise_race_stop_element(r, fan->elements[i], fan->home, finish,
                                        err);
     }
     return rv == MORTISE_OK ? start_gather(r, fan, err) : rv;
@@ -307,15 +310,16 @@ static int win_map_race(struct mortise_run *r, struct fan *fan,
 /* The number of elements of a map (NULL: none) that came to the join. */
 static size_t count_arrived(const struct fan *fan)
 {
-    return fan == NULL || must_fail_map(fan) || has_map_lost(fan) ? 0
-                                                                  : fan->n_came;
+    return fan == NULL || must_fail_map(fan) || has_map_lost(fan)
+               ? 0
+               : fan->n_reached_join;
 }
 
 /* Enough came: end the race of this map if some of its elements did. */
 static int win_map_if_arrived(struct mortise_run *r, struct fan *fan,
                               struct mortise_err *err)
 {
-    return count_arrived(fan) > 0 && !fan->enough && !mortise_map_is_over(fan)
+    return count_arrived(fan) > 0 && !fan->enough && !mortise_map_has_ended(fan)
                ? win_map_race(r, fan, err)
                : MORTISE_OK;
 }
@@ -326,19 +330,19 @@ int mortise_map_check_race(struct mortise_run *r, struct frame *f,
 {
     const struct mortise_node *n = &f->graph->nodes[node];
     uint32_t n_maps =
-        mortise_join_is_race(&n->join) ? mortise_join_n_maps(f, n) : 0;
+        mortise_join_is_race(&n->join) ? mortise_join_count_maps(f, n) : 0;
     /* A map in a loop, with its join outside, is not found from the join. */
     bool apart = own != NULL && own->home != f;
     size_t came = it->n_taken + (apart ? count_arrived(own) : 0);
     int rv = MORTISE_OK;
 
     for (uint32_t k = 0; k < n_maps; k++)
-        came += count_arrived(mortise_join_map(f, n, k));
+        came += count_arrived(mortise_join_get_map(f, n, k));
     if (n_maps == 0 || came < mortise_join_get_quorum(n) ||
-        !mortise_join_may_start(f, n, it))
+        !mortise_join_can_start(f, n, it))
         return MORTISE_OK;
     for (uint32_t k = 0; rv == MORTISE_OK && k < n_maps; k++)
-        rv = win_map_if_arrived(r, mortise_join_map(f, n, k), err);
+        rv = win_map_if_arrived(r, mortise_join_get_map(f, n, k), err);
     return rv == MORTISE_OK && apart ? win_map_if_arrived(r, own, err) : rv;
 }
 
@@ -349,18 +353,19 @@ static int count_arrival(struct mortise_run *r, struct fan *fan,
     struct frame *f;
     const struct item *it = get_join_item(fan, &f);
 
-    fan->n_came++;
+    fan->n_reached_join++;
     return is_counted_by_join(fan) && it->phase == ITEM_WAITS
                ? mortise_map_check_race(r, f, fan->map->join, it, fan, err)
                : MORTISE_OK;
 }
 
-enum edge_state mortise_map_outcome(const struct mortise_run *r,
-                                    const struct fan *fan, uint32_t *cause)
+enum edge_state mortise_map_get_edge_state(const struct mortise_run *r,
+                                           const struct fan *fan,
+                                           uint32_t *cause)
 {
     bool lists = mortise_join_lists_failures(get_map_join(fan));
 
-    if (fan->n_came > 0 ||
+    if (fan->n_reached_join > 0 ||
         (!is_counted_by_join(fan) && (lists || fan->n_failed == 0)))
         return EDGE_TAKEN;
     if (fan->n_failed == 0)
@@ -374,10 +379,10 @@ enum edge_state mortise_map_outcome(const struct mortise_run *r,
 static int end_map(struct mortise_run *r, struct fan *fan,
                    enum edge_state state, uint32_t src, struct mortise_err *err)
 {
-    int rv = mortise_frame_map_decided(r, fan, state, src, err);
+    int rv = mortise_frame_decide_map_edge(r, fan, state, src, err);
 
     return rv == MORTISE_OK
-               ? mortise_frame_map_over(r, fan, state == EDGE_FAILED, err)
+               ? mortise_frame_finish_map(r, fan, state == EDGE_FAILED, err)
                : rv;
 }
 
@@ -385,28 +390,29 @@ static int end_map(struct mortise_run *r, struct fan *fan,
 static int end_won_map(struct mortise_run *r, struct fan *fan,
                        struct mortise_err *err)
 {
-    return mortise_exec_is_over(fan->gather)
-               ? mortise_frame_map_over(r, fan, fan->gather->state == X_FAILED,
-                                        err)
+    return mortise_exec_has_ended(fan->gather)
+               ? mortise_frame_finish_map(r, fan,
+                                          fan->gather->state == X_FAILED, err)
                : MORTISE_OK;
 }
 
 static int end_finished_map(struct mortise_run *r, struct fan *fan,
                             struct mortise_err *err)
 {
-    assert(mortise_map_is_over(fan));
+    assert(mortise_map_has_ended(fan));
     if (fan->enough)
         return end_won_map(r, fan, err);
     if (has_map_lost(fan))
         return end_map(r, fan, EDGE_DEAD, 0, err);
     if (must_fail_map(fan))
         return end_map(r, fan, EDGE_FAILED, get_map_cause(r, fan), err);
-    if (mortise_race_at_end(fan->home)) /* some elements never started */
+    if (mortise_race_has_reached_end(
+            fan->home)) /* some elements never started */
         return end_map(r, fan, EDGE_DEAD, 0, err);
     return start_gather(r, fan, err);
 }
 
-int mortise_map_begin(struct mortise_run *r, struct item *it,
+int mortise_map_start(struct mortise_run *r, struct item *it,
                       const struct indexes *preds, struct mortise_err *err)
 {
     struct fan *fan = it->fan;
@@ -423,14 +429,14 @@ int mortise_map_begin(struct mortise_run *r, struct item *it,
     fan->made = r->n_execs;
     for (size_t i = 0; i < preds->n; i++) {
         fan->preds.list[i] = preds->list[i];
-        mortise_view_share(r->execs[preds->list[i]]); /* (1) */
+        mortise_view_set_shared(r->execs[preds->list[i]]); /* (1) */
     }
     rv = start_due_elements(r, fan, err);
     return rv == MORTISE_OK && fan->n == 0 ? end_finished_map(r, fan, err) : rv;
 }
 
-int mortise_map_element_over(struct mortise_run *r, struct frame *f,
-                             struct mortise_err *err)
+int mortise_map_finish_element(struct mortise_run *r, struct frame *f,
+                               struct mortise_err *err)
 {
     struct fan *fan = f->scope->fan;
     int rv = MORTISE_OK;
@@ -439,12 +445,13 @@ int mortise_map_element_over(struct mortise_run *r, struct frame *f,
     f->over = true;
     fan->n_over++;
     fan->n_failed += f->failed;
-    assert(fan->n_failed <= fan->n_over && fan->n_over <= fan->n_begun);
+    assert(fan->n_failed <= fan->n_over &&
+           fan->n_over <= fan->n_started_elements);
     if (!f->failed && f->yields != NULL && !f->late)
         rv = count_arrival(r, fan, err);
     if (rv == MORTISE_OK)
         rv = start_due_elements(r, fan, err);
-    return rv == MORTISE_OK && mortise_map_is_over(fan)
+    return rv == MORTISE_OK && mortise_map_has_ended(fan)
                ? end_finished_map(r, fan, err)
                : rv;
 }

@@ -32,7 +32,7 @@
 
 #include "core/run/flow/flow.h"
 
-const char *mortise_race_words(enum loss why)
+const char *mortise_race_get_message(enum loss why)
 {
     static const char *const words[] = {
         "the run was stopped",
@@ -47,19 +47,19 @@ const char *mortise_race_words(enum loss why)
     return words[why];
 }
 
-bool mortise_race_may_return(const struct exec *x)
+bool mortise_race_has_undoable_loss(const struct exec *x)
 {
     return x->loss == LOSS_FAIL || x->loss == LOSS_TIME ||
            x->loss == LOSS_BUDGET || x->loss == LOSS_OUTER ||
            x->loss == LOSS_CANCEL;
 }
 
-bool mortise_race_may_come_back(const struct exec *x)
+bool mortise_race_can_resume(const struct exec *x)
 {
     if (x->loss == LOSS_CANCEL) /* it came back for its doubt */
         return true;
     for (; x != NULL; x = x->frame->top->scope->owner) {
-        if (x->loss != LOSS_NONE && !mortise_race_may_return(x))
+        if (x->loss != LOSS_NONE && !mortise_race_has_undoable_loss(x))
             return false;
     }
     return true;
@@ -70,23 +70,23 @@ bool mortise_race_may_come_back(const struct exec *x)
 static int lose_all_in_frame(struct mortise_run *r, struct frame *f,
                              enum loss why, struct mortise_err *err);
 
-void mortise_race_mark(struct exec *x, enum loss why)
+void mortise_race_set_loss(struct exec *x, enum loss why)
 {
     x->loss = why;
 }
 
-int mortise_race_lose(struct mortise_run *r, struct exec *x, enum loss why,
-                      struct mortise_err *err)
+int mortise_race_stop_exec(struct mortise_run *r, struct exec *x, enum loss why,
+                           struct mortise_err *err)
 {
     assert(why != LOSS_NONE);
-    if (mortise_exec_is_over(x) || x->loss != LOSS_NONE)
+    if (mortise_exec_has_ended(x) || x->loss != LOSS_NONE)
         return MORTISE_OK;
     if (mortise_indexes_add(r->mem, &r->losers, x->index, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
-    mortise_race_mark(x, why);
+    mortise_race_set_loss(x, why);
     mortise_spawned_mark_left(r);
-    if (x->state != X_INSIDE)
-        return mortise_tools_lose(r, x, err);
+    if (x->state != X_INNER_GRAPH)
+        return mortise_tools_stop(r, x, err);
     assert(x->child->scope->owner == x);
     /* If END halted it, its executions have lost already. */
     if (x->child->scope->halt != LOSS_END)
@@ -107,26 +107,26 @@ static int lose_all_in_frame(struct mortise_run *r, struct frame *f,
     f->halted = why != LOSS_RACE;
     for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
          x = x->sibling)
-        if (f->halted && mortise_final_can_become(x) &&
+        if (f->halted && mortise_final_can_mark(x) &&
             mortise_final_is_allowed(f->top))
-            mortise_final_begin(r, x);
+            mortise_final_mark(r, x);
         else
-            rv = mortise_race_lose(r, x, why, err);
+            rv = mortise_race_stop_exec(r, x, why, err);
     for (struct frame *kid = f->kids; rv == MORTISE_OK && kid != NULL;
          kid = kid->sibling)
         rv = lose_all_in_frame(r, kid, why, err);
     return rv;
 }
 
-uint32_t mortise_race_discard(const struct frame *f, const struct item *it)
+uint32_t mortise_race_get_discard(const struct frame *f, const struct item *it)
 {
     return it->discard ? f->index + 1 : f->discard;
 }
 
-void mortise_race_enter(struct exec *x, const struct frame *f,
-                        const struct item *it)
+void mortise_race_set_discard(struct exec *x, const struct frame *f,
+                              const struct item *it)
 {
-    x->discard = mortise_race_discard(f, it);
+    x->discard = mortise_race_get_discard(f, it);
 }
 
 /* An inner frame has a greater index. */
@@ -137,7 +137,7 @@ static uint32_t get_inner_discard(uint32_t a, uint32_t b)
 
 static void discard_active_exec(struct exec *x, const struct frame *in)
 {
-    if (!mortise_exec_is_over(x))
+    if (!mortise_exec_has_ended(x))
         x->discard = get_inner_discard(x->discard, in->index + 1);
 }
 
@@ -152,7 +152,7 @@ static void discard_frame(struct frame *f, const struct frame *in)
         discard_frame(kid, in);
 }
 
-int mortise_race_lose_element(struct mortise_run *r, struct frame *f,
+int mortise_race_stop_element(struct mortise_run *r, struct frame *f,
                               const struct frame *in, bool finish,
                               struct mortise_err *err)
 {
@@ -179,13 +179,13 @@ static int mark_map_lost(struct race *c, struct fan *fan,
     int rv = MORTISE_OK;
 
     fan->lost |= !c->finish;
-    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_begun; i++)
-        rv = mortise_race_lose_element(c->r, fan->elements[i], c->f, c->finish,
+    for (size_t i = 0; rv == MORTISE_OK && i < fan->n_started_elements; i++)
+        rv = mortise_race_stop_element(c->r, fan->elements[i], c->f, c->finish,
                                        err);
     if (fan->gather != NULL && c->finish)
         discard_active_exec(fan->gather, c->f);
     else if (fan->gather != NULL && rv == MORTISE_OK)
-        rv = mortise_race_lose(c->r, fan->gather, LOSS_RACE, err);
+        rv = mortise_race_stop_exec(c->r, fan->gather, LOSS_RACE, err);
     return rv;
 }
 
@@ -200,7 +200,8 @@ static int mark_item_lost(struct race *c, struct item *it,
     if (child == NULL && c->finish)
         discard_active_exec(c->r->execs[it->exec], c->f);
     else if (child == NULL)
-        return mortise_race_lose(c->r, c->r->execs[it->exec], LOSS_RACE, err);
+        return mortise_race_stop_exec(c->r, c->r->execs[it->exec], LOSS_RACE,
+                                      err);
     else if (child->kind == MORTISE_REGION_MAP)
         return mark_map_lost(c, it->fan, err);
     else if (c->finish)
@@ -215,7 +216,7 @@ static int visit_losing_source(struct race *c, uint32_t edge,
                                struct mortise_err *err)
 {
     const struct mortise_region *child;
-    struct item *it = mortise_item_from(c->f, edge, &child);
+    struct item *it = mortise_item_find_source(c->f, edge, &child);
     uint32_t from = c->f->graph->edges[edge].from;
     const struct mortise_node *n =
         &c->f->graph->nodes[child == NULL ? from : child->entry];
@@ -223,8 +224,8 @@ static int visit_losing_source(struct race *c, uint32_t edge,
 
     if (it->mark == c->r->stamp ||
         (it->phase != ITEM_WAITS && it->phase != ITEM_ACTIVE) ||
-        !mortise_postdom_leads(child == NULL ? n->postdom : child->postdom,
-                               c->goal))
+        !mortise_postdom_must_pass(child == NULL ? n->postdom : child->postdom,
+                                   c->goal))
         return MORTISE_OK;
     it->mark = c->r->stamp;
     rv = mark_item_lost(c, it, child, err);
@@ -233,17 +234,17 @@ static int visit_losing_source(struct race *c, uint32_t edge,
                : rv;
 }
 
-int mortise_race_won(struct mortise_run *r, struct frame *f, uint32_t node,
-                     struct mortise_err *err)
+int mortise_race_mark_losers(struct mortise_run *r, struct frame *f,
+                             uint32_t node, struct mortise_err *err)
 {
     const struct mortise_graph *g = f->graph;
     const struct mortise_region *child;
     struct race c = {.r = r, .f = f, .finish = g->nodes[node].join.finish};
     int rv = MORTISE_OK;
 
-    mortise_item_to(f, node, &child);
+    mortise_item_find_target(f, node, &child);
     c.goal = child == NULL ? g->nodes[node].postdom : child->postdom;
-    mortise_view_walk(r);
+    mortise_view_begin_walk(r);
     rv = mortise_indexes_add(r->mem, &c.todo, node, err);
     while (rv == MORTISE_OK && c.todo.n > 0) {
         const struct mortise_node *at = &g->nodes[c.todo.list[--c.todo.n]];
@@ -259,8 +260,8 @@ int mortise_race_won(struct mortise_run *r, struct frame *f, uint32_t node,
     return rv;
 }
 
-int mortise_race_halt(struct mortise_run *r, struct frame *f, enum loss why,
-                      struct mortise_err *err)
+int mortise_race_halt_graph(struct mortise_run *r, struct frame *f,
+                            enum loss why, struct mortise_err *err)
 {
     int rv;
 
@@ -269,7 +270,7 @@ int mortise_race_halt(struct mortise_run *r, struct frame *f, enum loss why,
         return MORTISE_OK;
     f->scope->halt = why;
     rv = lose_all_in_frame(r, f, why, err);
-    return rv == MORTISE_OK ? mortise_race_end_if_quiet(r, f, err) : rv;
+    return rv == MORTISE_OK ? mortise_race_end_idle_graph(r, f, err) : rv;
 }
 
 /* ---- finalizers (final.c) ------------------------------------------------ */
@@ -279,24 +280,24 @@ static int start_due_finals(struct mortise_run *r, const struct frame *top,
                             bool *started, struct mortise_err *err)
 {
     struct final_dues dues;
-    int rv = mortise_final_find(r, top, &dues, err);
+    int rv = mortise_final_find_due(r, top, &dues, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < dues.n; i++) {
         const struct final_due *d = &dues.list[i];
 
         if (d->behind)
             continue;
-        rv = mortise_frame_start(r, d->f, d->node, &d->preds, err);
+        rv = mortise_frame_start_joined_node(r, d->f, d->node, &d->preds, err);
         if (rv == MORTISE_OK)
-            mortise_final_begin(r, r->execs[r->n_execs - 1]);
+            mortise_final_mark(r, r->execs[r->n_execs - 1]);
         *started = true;
     }
     mortise_final_dues_finish(r, &dues);
     return rv;
 }
 
-int mortise_race_end_if_quiet(struct mortise_run *r, struct frame *f,
-                              struct mortise_err *err)
+int mortise_race_end_idle_graph(struct mortise_run *r, struct frame *f,
+                                struct mortise_err *err)
 {
     bool started = false;
     int rv = MORTISE_OK;
@@ -305,16 +306,20 @@ int mortise_race_end_if_quiet(struct mortise_run *r, struct frame *f,
         return MORTISE_OK;
     if (mortise_final_is_allowed(f) && !f->behind && !r->cancelling)
         rv = start_due_finals(r, f, &started, err);
-    return rv != MORTISE_OK || started ? rv : mortise_sub_over(r, f, err);
+    return rv != MORTISE_OK || started
+               ? rv
+               : mortise_sub_handle_graph_end(r, f, err);
 }
 
-int mortise_race_cancelled(struct mortise_run *r, struct mortise_err *err)
+int mortise_race_start_cancel_finals(struct mortise_run *r,
+                                     struct mortise_err *err)
 {
     bool started = false;
     int rv = MORTISE_OK;
 
     if (!r->cancelling || r->after != 0 || r->given_up ||
-        !mortise_run_is_quiet(r) || r->frames[0]->scope->halt == LOSS_END)
+        !mortise_run_has_nothing_to_do(r) ||
+        r->frames[0]->scope->halt == LOSS_END)
         return MORTISE_OK;
     for (size_t i = r->n_frames; rv == MORTISE_OK && !started && i-- > 0;) {
         struct frame *f = r->frames[i]; /* inner frames are newer */
@@ -327,9 +332,9 @@ int mortise_race_cancelled(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
-int mortise_race_finished(struct mortise_run *r, const struct exec *x,
-                          struct mortise_err *err)
+int mortise_race_handle_final_end(struct mortise_run *r, const struct exec *x,
+                                  struct mortise_err *err)
 {
-    return r->cancelling ? mortise_race_cancelled(r, err)
-                         : mortise_race_end_if_quiet(r, x->frame->top, err);
+    return r->cancelling ? mortise_race_start_cancel_finals(r, err)
+                         : mortise_race_end_idle_graph(r, x->frame->top, err);
 }

@@ -45,8 +45,8 @@ static int compare_node_yaml(const struct mortise_graph *a,
                              const struct mortise_node *m, bool shell,
                              bool *same, struct mortise_err *err)
 {
-    json_t *one = mortise_yaml_json(get_node_yaml(a, n), true);
-    json_t *two = mortise_yaml_json(get_node_yaml(b, m), true);
+    json_t *one = mortise_yaml_to_json(get_node_yaml(a, n), true);
+    json_t *two = mortise_yaml_to_json(get_node_yaml(b, m), true);
     int rv = one != NULL && two != NULL ? MORTISE_OK : mortise_nomem(err);
 
     if (rv == MORTISE_OK && shell) {
@@ -162,13 +162,14 @@ static struct frame *get_inner_frame(const struct mortise_run *r,
     const struct item *it = mortise_item_of(f, node);
     const struct exec *x = r->execs[it->exec];
 
-    return it->phase == ITEM_ACTIVE && x->state == X_INSIDE &&
+    return it->phase == ITEM_ACTIVE && x->state == X_INNER_GRAPH &&
                    mortise_frame_is_alive(x->child)
                ? x->child
                : NULL;
 }
 
-const char *mortise_run_begun(const struct mortise_run *r, const char *path)
+const char *mortise_run_get_node_progress(const struct mortise_run *r,
+                                          const char *path)
 {
     const struct frame *f = r->frames[0];
     const struct mortise_node *n;
@@ -181,7 +182,7 @@ const char *mortise_run_begun(const struct mortise_run *r, const char *path)
             return NULL;
         memcpy(id, path, k);
         id[k] = '\0';
-        n = mortise_graph_node(f->graph, id);
+        n = mortise_graph_find_node(f->graph, id);
         if (n == NULL || path[k] == '\0')
             return n != NULL ? get_begun_words(r, f, n->index) : NULL;
         path += k + 1;
@@ -254,7 +255,7 @@ static int check_frame_fits(const struct mortise_run *r, const struct frame *f,
         return mortise_fail(err, MORTISE_EINVAL,
                             "only task graphs can be steered, but this one has "
                             "loops, maps, or guarded or discovered edges");
-    if (f->halted || f->lost || mortise_race_at_end(f))
+    if (f->halted || f->lost || mortise_race_has_reached_end(f))
         return mortise_fail(
             err, MORTISE_ESTATE,
             "the graph of run %s is being stopped and starts no more nodes",
@@ -264,8 +265,8 @@ static int check_frame_fits(const struct mortise_run *r, const struct frame *f,
         const char *why = get_begun_words(r, f, i);
 
         if (why != NULL)
-            rv = check_begun_node(r, f, n, to, mortise_graph_node(to, n->id),
-                                  why, err);
+            rv = check_begun_node(r, f, n, to,
+                                  mortise_graph_find_node(to, n->id), why, err);
     }
     return rv;
 }
@@ -302,7 +303,7 @@ static int find_inner_graph(struct moving *m, const struct frame *f,
 
     if (outer->to == NULL)
         return MORTISE_OK;
-    other = outer->is_other ? mortise_graph_node(outer->to, n->id)
+    other = outer->is_other ? mortise_graph_find_node(outer->to, n->id)
                             : &outer->to->nodes[owner->node];
     assert(other != NULL); /* active, so it exists (1) */
     if (outer->is_other)
@@ -376,7 +377,7 @@ static int rebuilt_init(struct moving *m, struct rebuilt *b, struct frame *f,
         return mortise_nomem(err);
     for (uint32_t i = 0; i < to->n_nodes; i++) {
         const struct mortise_node *n_old =
-            mortise_graph_node(f->graph, to->nodes[i].id);
+            mortise_graph_find_node(f->graph, to->nodes[i].id);
 
         b->node_of[i] = n_old != NULL ? n_old->index : NO_OLD_INDEX;
     }
@@ -411,7 +412,7 @@ static void move_items(struct mortise_run *r, struct rebuilt *b)
 
     for (uint32_t i = 0; i < from->n_nodes; i++)
         if (must_wait_again(r, b->f, i, b->to,
-                            mortise_graph_node(b->to, from->nodes[i].id)))
+                            mortise_graph_find_node(b->to, from->nodes[i].id)))
             withdraw_ready(r, mortise_item_of(b->f, i));
     for (uint32_t i = 0; i < b->to->n_nodes; i++)
         if (b->node_of[i] != NO_OLD_INDEX)
@@ -420,7 +421,7 @@ static void move_items(struct mortise_run *r, struct rebuilt *b)
     for (struct exec *x = b->f->execs; x != NULL; x = x->sibling) {
         const struct mortise_node *n =
             x->node < from->n_nodes
-                ? mortise_graph_node(b->to, from->nodes[x->node].id)
+                ? mortise_graph_find_node(b->to, from->nodes[x->node].id)
                 : NULL;
 
         if (n != NULL)
@@ -529,7 +530,7 @@ static void count_decided_edges(struct mortise_run *r, struct rebuilt *b)
         if (state == EDGE_OPEN || e->to == MORTISE_END)
             continue;
         if (state == EDGE_TAKEN)
-            mortise_view_share(r->execs[src]);
+            mortise_view_set_shared(r->execs[src]);
         it = &b->items[b->to->nodes[e->to].slot];
         if (it->phase != ITEM_WAITS)
             continue;
@@ -537,7 +538,7 @@ static void count_decided_edges(struct mortise_run *r, struct rebuilt *b)
         it->n_taken += state == EDGE_TAKEN;
         it->n_failed += state == EDGE_FAILED;
         if (state == EDGE_FAILED)
-            it->cause = mortise_exec_least(r, it->cause, src);
+            it->cause = mortise_exec_get_least(r, it->cause, src);
     }
 }
 
@@ -562,7 +563,7 @@ static int renumber_taken_edges(struct mortise_run *r, const struct rebuilt *b,
         if (takes)
             e.edges[e.n_edges++] = n->out[i];
     }
-    return mortise_exec_keep_taken(r, x, &e, err);
+    return mortise_exec_store_taken(r, x, &e, err);
 }
 
 static int install_rebuilt(struct mortise_run *r, struct rebuilt *b,
@@ -670,10 +671,10 @@ static int set_run_graph(struct mortise_run *r, struct mortise_graph *to,
     *was = (struct former){r->formers, r->graph};
     r->formers = was;
     r->graph = mortise_graph_ref(to);
-    return mortise_exec_share_out(r, err);
+    return mortise_exec_rebuild_users(r, err);
 }
 
-struct mortise_graph *mortise_regraph_next(const struct mortise_run *r)
+struct mortise_graph *mortise_regraph_get_next(const struct mortise_run *r)
 {
     struct mortise_graph *g = r->newest;
 
@@ -684,7 +685,7 @@ struct mortise_graph *mortise_regraph_next(const struct mortise_run *r)
     return g;
 }
 
-bool mortise_regraph_may_replace(const struct mortise_run *r)
+bool mortise_regraph_can_replace(const struct mortise_run *r)
 {
     return r->n_frames == 1 && r->n_execs == 1; /* START */
 }
@@ -694,9 +695,9 @@ int mortise_regraph_replace(struct mortise_run *r, struct mortise_graph *to,
 {
     struct frame *f = r->frames[0];
     const struct mortise_region *all = &to->regions[0];
-    size_t n = mortise_frame_n_items(all);
+    size_t n = mortise_frame_count_items(all);
 
-    assert(mortise_regraph_may_replace(r) && r->n_work == 0);
+    assert(mortise_regraph_can_replace(r) && r->n_work == 0);
     f->items = mortise_arena_alloc(&r->arena, n * sizeof f->items[0]);
     f->edges = mortise_arena_alloc(&r->arena, all->n_edges);
     f->edge_src =

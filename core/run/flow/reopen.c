@@ -18,11 +18,11 @@ static struct item *get_started_item(const struct frame *f,
     const struct mortise_region *child;
 
     return e->to != MORTISE_END && !e->back && !e->yields
-               ? mortise_item_to(f, e->to, &child)
+               ? mortise_item_find_target(f, e->to, &child)
                : NULL;
 }
 
-void mortise_frame_move_sources(struct mortise_run *r, const struct exec *u)
+void mortise_frame_replace_sources(struct mortise_run *r, const struct exec *u)
 {
     for (size_t i = 0; i < r->n_frames; i++) {
         struct frame *f = r->frames[i];
@@ -71,7 +71,7 @@ static int open_item_edges(struct mortise_run *r, struct frame *f,
 static void recount_edges(struct frame *f)
 {
     f->n_open = 0;
-    for (size_t i = 0; i < mortise_frame_n_items(f->region); i++) {
+    for (size_t i = 0; i < mortise_frame_count_items(f->region); i++) {
         struct item *it = &f->items[i];
 
         it->n_decided = it->n_taken = it->n_failed = it->cause = 0;
@@ -92,15 +92,15 @@ static int reset_frame(struct mortise_run *r, struct frame *f, uint32_t node,
                        struct mortise_err *err)
 {
     const struct mortise_region *child;
-    struct item *it = mortise_item_to(f, node, &child);
+    struct item *it = mortise_item_find_target(f, node, &child);
     int rv;
 
     memset(f->edges, EDGE_DEAD, f->region->n_edges);
-    for (size_t i = 0; i < mortise_frame_n_items(f->region); i++) {
+    for (size_t i = 0; i < mortise_frame_count_items(f->region); i++) {
         f->items[i].phase = ITEM_SKIPPED;
         f->items[i].lost = f->items[i].discard = false;
     }
-    f->again = f->left = f->failed = f->for_good = false;
+    f->again = f->left = f->failed = f->failed_unhandled = false;
     f->lost = f->halted = false;
     f->discard = 0;
     it->phase = ITEM_WAITS;
@@ -108,7 +108,7 @@ static int reset_frame(struct mortise_run *r, struct frame *f, uint32_t node,
     while (rv == MORTISE_OK && r->n_work > 0) {
         uint32_t to = mortise_frame_edge(f, r->work[--r->n_work].edge)->to;
 
-        it = mortise_item_to(f, to, &child);
+        it = mortise_item_find_target(f, to, &child);
         if (it->phase == ITEM_WAITS)
             continue;
         it->phase = ITEM_WAITS;
@@ -129,7 +129,7 @@ static int enter_target(struct mortise_run *r, struct frame *f, uint32_t node,
 
     for (;;) {
         rv = reset_frame(r, f, node, err);
-        it = mortise_item_to(f, node, &child);
+        it = mortise_item_find_target(f, node, &child);
         if (rv != MORTISE_OK || child == NULL)
             break;
         f = mortise_frame_new(r, f, f->scope, child, it->visit, err);
@@ -155,7 +155,7 @@ int mortise_frame_goto(struct mortise_run *r, struct frame *f, uint32_t node,
                        struct mortise_err *err)
 {
     struct indexes preds = {.n = 0};
-    int rv = mortise_view_frontier(r, f, &preds, err);
+    int rv = mortise_view_add_frontier(r, f, &preds, err);
 
     mortise_frame_abandon(f);
     mortise_spawned_mark_left(r);
@@ -189,13 +189,13 @@ static bool must_reopen_edge(const struct mortise_run *r, const struct frame *f,
                              uint32_t edge, const struct item *it)
 {
     const struct mortise_edge *e = mortise_frame_edge(f, edge);
-    const struct fan *fan = mortise_join_gathered(r, f, edge);
+    const struct fan *fan = mortise_join_find_gathered_map(r, f, edge);
 
     if (it != NULL && is_join_settled(r, f, e, it))
         return false;
     return f->edges[e->slot] == EDGE_FAILED ||
            (fan != NULL && it != NULL && fan->home == f &&
-            mortise_join_count(r, f, edge).failed > 0);
+            mortise_join_count_branches(r, f, edge).failed > 0);
 }
 
 static void reopen_edges(const struct mortise_run *r, struct frame *f)
@@ -207,7 +207,7 @@ static void reopen_edges(const struct mortise_run *r, struct frame *f)
 
         if (f->edges[k] == EDGE_OPEN || !must_reopen_edge(r, f, edge, it))
             continue;
-        c = mortise_join_count(r, f, edge);
+        c = mortise_join_count_branches(r, f, edge);
         f->edges[k] = EDGE_OPEN;
         if (it == NULL)
             continue;
@@ -225,7 +225,7 @@ static bool has_open_edge(struct frame *f, const uint32_t *out, uint32_t n_out)
     for (uint32_t i = 0; i < n_out; i++) {
         const struct mortise_edge *e = mortise_frame_edge(f, out[i]);
 
-        if (mortise_frame_home(f, out[i])->edges[e->slot] == EDGE_OPEN)
+        if (mortise_frame_find_home(f, out[i])->edges[e->slot] == EDGE_OPEN)
             return true;
     }
     return n_out == 0;
@@ -239,14 +239,14 @@ static bool is_lost_inside(const struct mortise_run *r, struct frame *f,
 {
     if (loop->kind != MORTISE_REGION_LOOP)
         return false;
-    if (it->visit->for_good)
+    if (it->visit->failed_unhandled)
         return true;
     if (!mortise_exec_is_counted_in(r->execs[it->visit->cause], f))
         return false;
     for (uint32_t i = 0; i < loop->n_exits; i++) {
         const struct mortise_edge *e = mortise_frame_edge(f, loop->exits[i]);
 
-        if (mortise_frame_home(f, loop->exits[i])->edges[e->slot] ==
+        if (mortise_frame_find_home(f, loop->exits[i])->edges[e->slot] ==
             EDGE_FAILED)
             return false;
     }
@@ -351,7 +351,8 @@ static int check_all_joins(struct mortise_run *r, struct frame *f,
     const struct mortise_region *in = f->region;
     int rv = MORTISE_OK;
 
-    for (size_t i = 0; rv == MORTISE_OK && i < mortise_frame_n_items(in); i++) {
+    for (size_t i = 0; rv == MORTISE_OK && i < mortise_frame_count_items(in);
+         i++) {
         uint32_t node =
             i < in->n_nodes
                 ? in->nodes[i]
@@ -396,9 +397,9 @@ static void reopen_frame(struct mortise_run *r, struct frame *f)
         f->scope->at_end |= f->scope->halt == LOSS_END;
         f->scope->halt = LOSS_NONE;
     }
-    f->failed = f->for_good = false;
+    f->failed = f->failed_unhandled = false;
     f->cause = 0;
-    for (size_t k = 0; k < mortise_frame_n_items(f->region); k++)
+    for (size_t k = 0; k < mortise_frame_count_items(f->region); k++)
         reopen_item(r, f, k);
     if (f->parent == NULL && f->n_open > 0) /* else nothing in it is retried */
         f->scope->over = false;
@@ -412,9 +413,9 @@ static int drop_end_losers(struct mortise_run *r, const struct frame *f,
 
     for (struct exec *x = f->execs; rv == MORTISE_OK && x != NULL;
          x = x->sibling)
-        if (x->loss == LOSS_END && mortise_exec_is_over(x) &&
+        if (x->loss == LOSS_END && mortise_exec_has_ended(x) &&
             is_active_execution(x))
-            rv = mortise_frame_follow(r, x, EDGE_DEAD, err);
+            rv = mortise_frame_decide_edges(r, x, EDGE_DEAD, err);
     return rv;
 }
 
@@ -422,7 +423,8 @@ static int drop_end_losers(struct mortise_run *r, const struct frame *f,
 static int continue_halted(struct mortise_run *r, struct frame *f,
                            struct mortise_err *err)
 {
-    int rv = mortise_race_at_end(f) ? drop_end_losers(r, f, err) : MORTISE_OK;
+    int rv = mortise_race_has_reached_end(f) ? drop_end_losers(r, f, err)
+                                             : MORTISE_OK;
 
     if (rv == MORTISE_OK && mortise_frame_is_alive(f))
         rv = mortise_frame_queue_if_finished(r, f, err);
@@ -473,33 +475,35 @@ static int reopen_frames(struct mortise_run *r, const struct frame *element,
 static bool is_gather_replaced(const struct exec *x)
 {
     return x->fan != NULL && !x->fan->enough &&
-           (x->fan->n_waiting > 0 || x->fan->n_over < x->fan->n_begun);
+           (x->fan->n_waiting > 0 ||
+            x->fan->n_over < x->fan->n_started_elements);
 }
 
 /* Its item is active again: retry it. */
 static int retry_exec(struct mortise_run *r, struct exec *x,
                       struct mortise_err *err)
 {
-    bool returns = x->state == X_CANCELLED && mortise_race_may_return(x);
+    bool returns = x->state == X_CANCELLED && mortise_race_has_undoable_loss(x);
 
-    mortise_final_clear(x);
+    mortise_final_unmark(x);
 
     if ((x->state == X_FAILED && x->child_failed) ||
         (returns && x->child != NULL && !x->child_over)) {
-        mortise_race_mark(x, LOSS_NONE);
+        mortise_race_set_loss(x, LOSS_NONE);
         mortise_exec_set_error(x, NULL);
         return mortise_sub_continue(r, x, err); /* the failure is inside */
     } else if (x->state == X_FAILED && !x->handled && is_gather_replaced(x)) {
         mortise_exec_set_handled(r, x, true);
     } else if (returns || (x->state == X_FAILED && !x->handled)) {
-        mortise_race_mark(x, LOSS_NONE);
-        return mortise_generation_next(r, x, err);
+        mortise_race_set_loss(x, LOSS_NONE);
+        return mortise_generation_start_next(r, x, err);
     }
     return MORTISE_OK;
 }
 
-int mortise_frame_reopen(struct mortise_run *r, const struct frame *element,
-                         struct mortise_err *err)
+int mortise_frame_retry_failures(struct mortise_run *r,
+                                 const struct frame *element,
+                                 struct mortise_err *err)
 {
     int rv = reopen_frames(r, element, err);
 

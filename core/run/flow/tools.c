@@ -57,14 +57,14 @@ enum { MAX_NEAR_PAUSE_MS = 60000 }; /* shorter pauses keep the run in memory */
 static int open_tools_frame(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err)
 {
-    const char *prefix = mortise_sub_prefix(r, x);
+    const char *prefix = mortise_sub_make_prefix(r, x);
     struct frame *f;
     struct exec *start;
 
     if (prefix == NULL)
         return mortise_nomem(err);
-    f = mortise_frame_begin(r, mortise_exec_node(r, x)->tools, prefix, NULL,
-                            err);
+    f = mortise_frame_new_for_graph(r, mortise_exec_node(r, x)->tools, prefix,
+                                    NULL, err);
     if (f == NULL)
         return MORTISE_ENOMEM;
     f->scope->owner = x;
@@ -103,7 +103,7 @@ static struct exec *activate_tool(struct mortise_run *r, struct frame *f,
     if (y == NULL)
         return NULL;
     it->exec = y->index;
-    mortise_exec_is_no_step(y);
+    mortise_exec_set_no_step(y);
     return y;
 }
 
@@ -118,10 +118,10 @@ static json_t *make_tool_call_json(const struct mortise_run *r,
 {
     char path[MORTISE_EXEC_PATH];
 
-    mortise_exec_path(r, y, path);
+    mortise_exec_print_path(r, y, path);
     return json_pack("{s:s, s:s, s:o, s:O, s:O*}", "tool",
                      get_tool_offer(y)->tool, "call", path, "step",
-                     mortise_step_name(s), "arguments",
+                     mortise_step_make_name(s), "arguments",
                      json_object_get(value, "arguments"), "tool_use_id",
                      json_object_get(value, "tool_use_id"));
 }
@@ -151,7 +151,7 @@ static int announce_tool_call(struct mortise_run *r, const struct exec *x,
 {
     return mortise_event_announce(
         r, x, "tool_call",
-        mortise_run_is_seen(r) ? make_tool_call_json(r, y, s, value) : NULL,
+        mortise_run_has_watcher(r) ? make_tool_call_json(r, y, s, value) : NULL,
         err);
 }
 
@@ -178,7 +178,7 @@ int mortise_apply_invoke(struct mortise_run *r, struct exec *x,
     mortise_generation_set_given_body(y,
                                       json_object_get(e->value, "arguments"));
     rv = announce_tool_call(r, x, y, s, e->value, err);
-    return rv == MORTISE_OK ? mortise_exec_ready(r, y, err) : rv;
+    return rv == MORTISE_OK ? mortise_exec_make_ready(r, y, err) : rv;
 }
 
 /* ---- repeated calls (9) ------------------------------------------------- */
@@ -192,18 +192,18 @@ static int continue_tool(struct mortise_run *r, struct exec *y,
                   (y->state == X_FAILED ? y->child_failed : !y->child_over);
     int rv;
 
-    mortise_race_mark(y, LOSS_NONE);
+    mortise_race_set_loss(y, LOSS_NONE);
     if (!inside) {
-        rv = mortise_generation_next(r, y, err);
+        rv = mortise_generation_start_next(r, y, err);
         if (rv == MORTISE_OK && y->body == NULL)
             mortise_generation_set_tool_body(y, arguments);
         return rv;
     }
-    y->taken_up = true;
+    y->asked_again = true;
     mortise_exec_set_error(y, NULL);
     mortise_exec_set_ended(y, 0);
-    mortise_exec_set_state(r, y, X_INSIDE);
-    rv = mortise_frame_reopen(r, y->child, err);
+    mortise_exec_set_state(r, y, X_INNER_GRAPH);
+    rv = mortise_frame_retry_failures(r, y->child, err);
     return rv == MORTISE_OK ? mortise_sub_continue(r, y, err) : rv;
 }
 
@@ -221,7 +221,7 @@ int mortise_apply_invoke_again(struct mortise_run *r, struct exec *x,
     rv = mortise_step_begin_tool(r, x, e, true, &s, err);
     if (rv != MORTISE_OK)
         return rv;
-    y = mortise_tool_earlier(x, s->effect);
+    y = mortise_tool_find_earlier(x, s->effect);
     if (y == NULL || strcmp(mortise_exec_node(r, y)->id, e->id) != 0)
         return mortise_entry_corrupt(err, e);
     bind_tool_to_step(y, s);
@@ -234,10 +234,11 @@ int mortise_apply_invoke_again(struct mortise_run *r, struct exec *x,
 /* The first part of the text, with its length and the whole length. */
 static json_t *make_cut_text(const char *text, size_t n, size_t most, size_t of)
 {
-    size_t k = mortise_utf8_cut(text, n, most);
+    size_t k = mortise_utf8_get_prefix_size(text, n, most);
 
-    return json_pack("{s:o, s:{s:I, s:I}}", "text", mortise_json_strn(text, k),
-                     "cut", "bytes", (json_int_t)k, "of", (json_int_t)of);
+    return json_pack("{s:o, s:{s:I, s:I}}", "text",
+                     mortise_json_make_string(text, k), "cut", "bytes",
+                     (json_int_t)k, "of", (json_int_t)of);
 }
 
 /* The number of base64 bytes in these parts, or in resources inside them. */
@@ -286,7 +287,7 @@ static json_t *make_output_json(const struct mortise_run *r,
     const json_t *texts = get_mcp_text(output);
     const json_t *text = json_is_string(output) ? output : texts;
     char *made =
-        json_is_string(output) ? NULL : mortise_json_text(r->mem, output);
+        json_is_string(output) ? NULL : mortise_json_to_text(r->mem, output);
     size_t most = (size_t)offer->max_output, n;
     json_t *out;
 
@@ -309,7 +310,7 @@ static json_t *make_tool_answer(const struct mortise_run *r,
                                 const struct exec *y)
 {
     if (y->state == X_FAILED)
-        return mortise_tool_error(r, y);
+        return mortise_tool_make_error(r, y);
     return make_output_json(r, get_tool_offer(y),
                             y->state == X_DONE ? y->output : y->result);
 }
@@ -331,11 +332,11 @@ static int announce_tool_result(struct mortise_run *r, const struct exec *x,
     char path[MORTISE_EXEC_PATH];
     json_t *extra = NULL;
 
-    if (mortise_run_is_seen(r)) {
-        mortise_exec_path(r, y, path);
+    if (mortise_run_has_watcher(r)) {
+        mortise_exec_print_path(r, y, path);
         extra = json_pack("{s:s, s:s, s:o, s:I}", "tool",
                           get_tool_offer(y)->tool, "call", path, "step",
-                          mortise_step_name(s), "ms", get_tool_ms(y));
+                          mortise_step_make_name(s), "ms", get_tool_ms(y));
         if (extra == NULL || json_object_update(extra, answer) != 0) {
             json_decref(extra);
             return mortise_nomem(err);
@@ -344,22 +345,22 @@ static int announce_tool_result(struct mortise_run *r, const struct exec *x,
     return mortise_event_announce(r, x, "tool_result", extra, err);
 }
 
-int mortise_tool_over(struct mortise_run *r, struct exec *y,
-                      struct mortise_err *err)
+int mortise_tool_answer_asker(struct mortise_run *r, struct exec *y,
+                              struct mortise_err *err)
 {
     struct exec *x = y->frame->top->scope->owner;
-    struct step *s = mortise_step_served(y);
+    struct step *s = mortise_step_find_served(y);
     json_t *answer;
     int rv;
 
-    assert(y->serves != 0 && mortise_exec_is_over(y));
-    if (s == NULL || mortise_exec_is_over(x))
+    assert(y->serves != 0 && mortise_exec_has_ended(y));
+    if (s == NULL || mortise_exec_has_ended(x))
         return MORTISE_OK;
     if (y->state == X_CANCELLED && y->result == NULL) { /* (4) */
-        mortise_step_take_back_tool(x, s);
+        mortise_step_reopen_tool(x, s);
         /* Nothing else re-enters x. */
-        return x->state == X_SUSPENDED && !mortise_tools_are_at_work(x)
-                   ? mortise_exec_ready(r, x, err)
+        return x->state == X_SUSPENDED && !mortise_tools_are_active(x)
+                   ? mortise_exec_make_ready(r, x, err)
                    : MORTISE_OK;
     }
     answer = make_tool_answer(r, y);
@@ -370,7 +371,7 @@ int mortise_tool_over(struct mortise_run *r, struct exec *y,
         rv = announce_tool_result(r, x, y, s, answer, err);
     json_decref(answer);
     return rv == MORTISE_OK && x->state == X_SUSPENDED
-               ? mortise_exec_ready(r, x, err)
+               ? mortise_exec_make_ready(r, x, err)
                : rv;
 }
 
@@ -381,7 +382,7 @@ int mortise_tool_over(struct mortise_run *r, struct exec *y,
 static bool is_frame_waiting(const struct mortise_run *r, const struct frame *f)
 {
     for (const struct exec *x = f->execs; x != NULL; x = x->sibling)
-        if (!mortise_exec_is_over(x) && !mortise_tool_waits(r, x))
+        if (!mortise_exec_has_ended(x) && !mortise_tool_is_only_waiting(r, x))
             return false;
     for (const struct frame *kid = f->kids; kid != NULL; kid = kid->sibling)
         if (!kid->behind && !is_frame_waiting(r, kid))
@@ -393,11 +394,14 @@ static bool is_frame_waiting(const struct mortise_run *r, const struct frame *f)
 static bool is_waiting_for_others(const struct mortise_run *r,
                                   const struct exec *x)
 {
-    return mortise_budget_is_short(r, x) || mortise_exec_must_wait(r, x) ||
-           (mortise_limit_of(r, x) != LIMIT_NONE && !mortise_exec_is_final(x));
+    return mortise_budget_must_wait(r, x) ||
+           mortise_exec_must_await_resource(r, x) ||
+           (mortise_limit_find_exceeded(r, x) != LIMIT_NONE &&
+            !mortise_exec_is_final(x));
 }
 
-bool mortise_tool_waits(const struct mortise_run *r, const struct exec *y)
+bool mortise_tool_is_only_waiting(const struct mortise_run *r,
+                                  const struct exec *y)
 {
     switch (y->state) {
     case X_ASKED:
@@ -406,7 +410,7 @@ bool mortise_tool_waits(const struct mortise_run *r, const struct exec *y)
         return true;
     case X_BACKOFF:
         return y->pause_ms > MAX_NEAR_PAUSE_MS;
-    case X_INSIDE:
+    case X_INNER_GRAPH:
         return is_frame_waiting(r, y->child);
     case X_READY:
         return is_waiting_for_others(r, y);
@@ -421,7 +425,8 @@ bool mortise_tool_waits(const struct mortise_run *r, const struct exec *y)
     return false;
 }
 
-struct exec *mortise_tool_asker(const struct exec *x, const struct frame *f)
+struct exec *mortise_tool_find_asker(const struct exec *x,
+                                     const struct frame *f)
 {
     for (; x != NULL; x = x->frame->top->scope->owner) {
         struct exec *owner = x->frame->top->scope->owner;
@@ -438,34 +443,34 @@ int mortise_apply_abandon(struct mortise_run *r, struct exec *x,
                           const struct mortise_entry *e,
                           struct mortise_err *err)
 {
-    return x->tools != NULL ? mortise_tools_lose(r, x, err)
+    return x->tools != NULL ? mortise_tools_stop(r, x, err)
                             : mortise_entry_corrupt(err, e);
 }
 
-bool mortise_tools_are_at_work(const struct exec *x)
+bool mortise_tools_are_active(const struct exec *x)
 {
     return x->tools != NULL && x->tools->scope->n_live > 0;
 }
 
-bool mortise_tools_are_lost(const struct exec *x)
+bool mortise_tools_are_stopping(const struct exec *x)
 {
-    if (!mortise_tools_are_at_work(x))
+    if (!mortise_tools_are_active(x))
         return true;
     for (const struct exec *y = x->tools->execs; y != NULL; y = y->sibling)
-        if (!mortise_exec_is_over(y) && y->loss == LOSS_NONE)
+        if (!mortise_exec_has_ended(y) && y->loss == LOSS_NONE)
             return false;
     return true;
 }
 
-int mortise_tools_lose(struct mortise_run *r, struct exec *x,
+int mortise_tools_stop(struct mortise_run *r, struct exec *x,
                        struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
-    if (!mortise_tools_are_at_work(x))
+    if (!mortise_tools_are_active(x))
         return rv;
     for (struct exec *y = x->tools->execs; rv == MORTISE_OK && y != NULL;
          y = y->sibling)
-        rv = mortise_race_lose(r, y, LOSS_OUTER, err);
+        rv = mortise_race_stop_exec(r, y, LOSS_OUTER, err);
     return rv;
 }

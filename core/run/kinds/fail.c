@@ -12,12 +12,12 @@ static int start_fail_node(struct mortise_run *r, struct exec *x,
     int rv;
 
     mortise_buf_init(&message, r->mem);
-    rv = mortise_fail_message(r, x, NULL, &message, &why, err);
+    rv = mortise_fail_eval_message(r, x, NULL, &message, &why, err);
     if (rv == MORTISE_OK) {
         mortise_exec_set_attempt(x, x->attempt, r->time_ms);
         rv = mortise_fail_attempt(r, x, code, "permanent", message.p, err);
     } else {
-        rv = mortise_fail_refused(r, x, rv, "expression", &why, err);
+        rv = mortise_fail_if_invalid(r, x, rv, "expression", &why, err);
     }
     mortise_buf_finish(&message);
     return rv;

@@ -16,12 +16,12 @@ static int eval_guard_target(struct mortise_run *r, struct exec *x,
         return MORTISE_OK;
     }
     rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
-                          mortise_cel_uses(n->target.cel), err);
+                          mortise_cel_get_uses(n->target.cel), err);
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_expr_eval(&n->target, &env.cel, out, why);
     mortise_env_finish(&env);
-    return mortise_judge_verdict(rv, err);
+    return mortise_judge_map_result(rv, err);
 }
 
 static int start_guardrail(struct mortise_run *r, struct exec *x,
@@ -32,8 +32,8 @@ static int start_guardrail(struct mortise_run *r, struct exec *x,
     int rv = eval_guard_target(r, x, &subject, &why, err);
 
     if (rv != MORTISE_OK)
-        return mortise_fail_refused(r, x, rv, "expression", &why, err);
-    rv = mortise_guard_begin(r, x, MORTISE_GUARD_TARGET, subject, err);
+        return mortise_fail_if_invalid(r, x, rv, "expression", &why, err);
+    rv = mortise_guard_start_round(r, x, MORTISE_GUARD_TARGET, subject, err);
     json_decref(subject);
     return rv;
 }

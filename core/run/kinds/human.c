@@ -69,8 +69,8 @@ static int check_human_members(const struct mortise_run *r,
         return mortise_fail(
             err, MORTISE_EINVAL,
             "the question needs an answer: member 'answer' is missing");
-    rv = mortise_schema_check_within(human->answer_schema, answer,
-                                     r->graph->expr_cost, err);
+    rv = mortise_schema_check_with_limit(human->answer_schema, answer,
+                                         r->graph->expr_cost, err);
     return rv != MORTISE_OK ? mortise_err_prefix(err, rv, "answer") : rv;
 }
 
@@ -101,8 +101,8 @@ static json_t *normalize_answer(const struct mortise_run *r,
                                 json_t *answer)
 {
     return human->answer_schema != NULL && !json_is_null(answer)
-               ? mortise_schema_normal(human->answer_schema, answer,
-                                       r->graph->expr_cost)
+               ? mortise_schema_normalize(human->answer_schema, answer,
+                                          r->graph->expr_cost)
                : json_incref(answer);
 }
 
@@ -152,7 +152,7 @@ static int store_auto_decision(const struct mortise_run *r, struct exec *x,
 {
     json_t *made = make_auto_decision(get_human_config(r, x));
 
-    mortise_generation_decide(x, made);
+    mortise_generation_set_decision(x, made);
     json_decref(made);
     return made != NULL ? MORTISE_OK : mortise_nomem(err);
 }
@@ -191,7 +191,7 @@ static int store_settled_decision(struct mortise_run *r, struct exec *x,
         return MORTISE_OK;
     if (late && (on_timeout == MORTISE_TIMEOUT_ERROR ||
                  on_timeout == MORTISE_TIMEOUT_GOTO))
-        return mortise_generation_refuse(
+        return mortise_generation_set_refusal(
             x,
             json_pack("{s:s, s:s, s:b}", "code", "timeout", "message",
                       "no answer in time", "goto",
@@ -201,7 +201,7 @@ static int store_settled_decision(struct mortise_run *r, struct exec *x,
                 : make_person_decision(r, x, e->value, e->actor);
     if (made == NULL)
         return mortise_nomem(err);
-    mortise_generation_decide(x, made);
+    mortise_generation_set_decision(x, made);
     json_decref(made);
     return MORTISE_OK;
 }
@@ -210,7 +210,7 @@ static int apply_stored_decision(struct mortise_run *r, struct exec *x,
                                  struct mortise_err *err)
 {
     if (x->refusal != NULL)
-        return mortise_start_refused(r, x, err);
+        return mortise_start_fail_refused(r, x, err);
     return needs_decision_guard(r, x, x->decision) ? MORTISE_OK
                                                    : enter_decision(r, x, err);
 }
@@ -237,12 +237,12 @@ static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
     struct mortise_err why;
     json_t *payload;
     int rv = human->wait != NULL
-                 ? mortise_judge_duration(r, x, human->wait, "wait", &wait_ms,
-                                          &code, &why, err)
+                 ? mortise_judge_eval_duration(r, x, human->wait, "wait",
+                                               &wait_ms, &code, &why, err)
                  : MORTISE_OK;
 
     if (rv != MORTISE_OK)
-        return mortise_fail_refused(r, x, rv, code, &why, err);
+        return mortise_fail_if_invalid(r, x, rv, code, &why, err);
     payload = json_pack(
         "{s:O, s:O*, s:o*, s:o*}", "prompt", prompt, "judge", x->advice,
         "schema",
@@ -254,8 +254,8 @@ static int ask_people(struct mortise_run *r, struct exec *x, json_t *prompt,
             ? make_string_list(human->assignees, human->n_assignees)
             : NULL);
 
-    return mortise_request_ask(r, x, MORTISE_ASK_HUMAN, payload,
-                               wait_ms != 0 ? r->time_ms + wait_ms : 0, err);
+    return mortise_request_record(r, x, MORTISE_ASK_HUMAN, payload,
+                                  wait_ms != 0 ? r->time_ms + wait_ms : 0, err);
 }
 
 /* x has a decision: start its guardrails, or end with it. */
@@ -272,7 +272,8 @@ static int continue_with_decision(struct mortise_run *r, struct exec *x,
     if (subject == NULL || json_object_set(subject, "prompt", prompt) != 0)
         rv = mortise_nomem(err);
     else
-        rv = mortise_guard_begin(r, x, MORTISE_GUARD_DECISION, subject, err);
+        rv = mortise_guard_start_round(r, x, MORTISE_GUARD_DECISION, subject,
+                                       err);
     json_decref(subject);
     return rv;
 }
@@ -320,8 +321,9 @@ static const char *get_judge_defect(const struct mortise_run *r,
         return NULL;
     if (answer == NULL)
         return "the question needs an answer, but the reply has none";
-    return mortise_schema_check_within(human->answer_schema, answer,
-                                       r->graph->expr_cost, why) == MORTISE_OK
+    return mortise_schema_check_with_limit(human->answer_schema, answer,
+                                           r->graph->expr_cost,
+                                           why) == MORTISE_OK
                ? NULL
                : why->msg;
 }
@@ -347,7 +349,7 @@ static json_t *make_judge_decision(const struct mortise_run *r,
     bool approved = json_is_true(json_object_get(said, "approved"));
     json_t *answer = json_object_get(said, "answer");
     json_t *out = make_human_decision(
-        approved, mortise_json_text_of(said, "reason"), "judge");
+        approved, mortise_json_get_text(said, "reason"), "judge");
 
     if (out != NULL && approved && answer != NULL &&
         json_object_set_new(out, "answer",
@@ -369,9 +371,9 @@ static int settle_judge(struct mortise_run *r, struct exec *x,
     if (made == NULL)
         return mortise_nomem(err);
     if (words == NULL)
-        mortise_generation_decide(x, made);
+        mortise_generation_set_decision(x, made);
     else
-        mortise_generation_advised(x, made);
+        mortise_generation_set_advice(x, made);
     json_decref(made);
     mortise_exec_set_state(r, x, X_READY);
     return mortise_start_exec(r, x, err);
@@ -382,12 +384,12 @@ static int start_judge(struct mortise_run *r, struct exec *x, json_t *prompt,
 {
     json_t *criteria = NULL;
     struct mortise_err why;
-    int rv = mortise_judge_text(r, x, get_human_config(r, x)->criteria,
+    int rv = mortise_judge_eval(r, x, get_human_config(r, x)->criteria,
                                 &criteria, &why, err);
 
     rv = rv == MORTISE_OK
              ? ask_judge(r, x, prompt, criteria, err)
-             : mortise_fail_refused(r, x, rv, "expression", &why, err);
+             : mortise_fail_if_invalid(r, x, rv, "expression", &why, err);
     json_decref(criteria);
     return rv;
 }
@@ -398,10 +400,10 @@ static int start_human(struct mortise_run *r, struct exec *x,
     const struct mortise_human *human = get_human_config(r, x);
     json_t *prompt = NULL;
     struct mortise_err why;
-    int rv = mortise_judge_text(r, x, human->prompt, &prompt, &why, err);
+    int rv = mortise_judge_eval(r, x, human->prompt, &prompt, &why, err);
 
     if (rv != MORTISE_OK)
-        return mortise_fail_refused(r, x, rv, "expression", &why, err);
+        return mortise_fail_if_invalid(r, x, rv, "expression", &why, err);
     if (x->started_ms == 0)
         mortise_exec_set_attempt(x, x->attempt, r->time_ms);
     if (x->decision == NULL && (human->auto_accept || human->auto_reject))

@@ -10,11 +10,11 @@ static int start_pass(struct mortise_run *r, struct exec *x,
     struct mortise_err why;
     json_t *value = pass->value == NULL ? json_null() : NULL;
     int rv = pass->value != NULL
-                 ? mortise_judge_text(r, x, pass->value, &value, &why, err)
+                 ? mortise_judge_eval(r, x, pass->value, &value, &why, err)
                  : MORTISE_OK;
 
     if (rv != MORTISE_OK)
-        return mortise_fail_refused(r, x, rv, "expression", &why, err);
+        return mortise_fail_if_invalid(r, x, rv, "expression", &why, err);
     mortise_exec_set_attempt(x, x->attempt, r->time_ms);
     rv = mortise_pipeline_enter(r, x, value, DONE_EXECUTED, err);
     json_decref(value);

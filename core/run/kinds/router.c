@@ -24,7 +24,7 @@ static int choose_route(struct mortise_run *r, const struct exec *x,
     if (n->op != NULL)
         *id = to != NULL ? json_incref(to) : json_null();
     else if (n->by_condition)
-        return mortise_judge_verdict(
+        return mortise_judge_map_result(
             mortise_expr_eval(&n->condition, &env->cel, id, why), err);
     return MORTISE_OK;
 }

@@ -34,7 +34,7 @@ static int make_goal_input(struct mortise_run *r, struct exec *x, json_t **out,
                            struct mortise_err *why, struct mortise_err *err)
 {
     json_t *text = NULL;
-    int rv = mortise_judge_text(r, x, mortise_exec_node(r, x)->input_goal,
+    int rv = mortise_judge_eval(r, x, mortise_exec_node(r, x)->input_goal,
                                 &text, why, err);
 
     if (rv == MORTISE_OK && (*out = json_pack("{s:O}", "goal", text)) == NULL)
@@ -56,7 +56,7 @@ static int make_mapped_input(struct mortise_run *r, struct exec *x,
 
     *out = NULL;
     for (size_t i = 0; i < n->n_input_mapping; i++)
-        uses |= mortise_cel_uses(n->input_mapping[i].expr.cel);
+        uses |= mortise_cel_get_uses(n->input_mapping[i].expr.cel);
     rv = whole != NULL
              ? mortise_env_init(&env, r, x, x->view, NULL, NULL, uses, err)
              : mortise_nomem(err);
@@ -79,7 +79,7 @@ static int make_mapped_input(struct mortise_run *r, struct exec *x,
     if (rv == MORTISE_OK)
         *out = json_incref(json_object_get(whole, "input"));
     json_decref(whole);
-    return mortise_judge_verdict(rv, err);
+    return mortise_judge_map_result(rv, err);
 }
 
 static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
@@ -88,7 +88,7 @@ static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
 {
     struct mortise_beginning begin;
     const struct mortise_graph *g = mortise_exec_node(r, x)->sub;
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_CHILD);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_CHILD);
     size_t room = (g->n_start + 1) * sizeof e.edges[0];
     int rv;
 
@@ -98,7 +98,7 @@ static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
     e.edges = mortise_alloc(r->mem, room);
     if (e.edges == NULL)
         return mortise_nomem(err);
-    rv = mortise_judge_verdict(
+    rv = mortise_judge_map_result(
         mortise_total_choose_start(r, g, input, &e, &begin, why), err);
     *code = begin.code;
     if (rv == MORTISE_OK)
@@ -111,7 +111,7 @@ static int record_child(struct mortise_run *r, struct exec *x, json_t *input,
 static int record_child_again(struct mortise_run *r, struct exec *x,
                               struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_AGAIN);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_AGAIN);
 
     assert(x->child != NULL && x->child_again); /* there is a child to retry */
     e.started_ms = r->time_ms;
@@ -136,14 +136,14 @@ static int start_subgraph(struct mortise_run *r, struct exec *x,
         rv = make_mapped_input(r, x, &raw, &why, err);
     if (rv == MORTISE_OK) {
         code = "schema";
-        rv = mortise_judge_verdict(
+        rv = mortise_judge_map_result(
             mortise_total_check_input(mortise_exec_node(r, x)->sub, raw, &input,
                                       &why),
             err);
     }
     json_decref(raw);
-    if (rv == MORTISE_OK && mortise_guard_wants_input(r, x)) {
-        rv = mortise_guard_begin(r, x, MORTISE_GUARD_INPUT, input, err);
+    if (rv == MORTISE_OK && mortise_guard_must_check_input(r, x)) {
+        rv = mortise_guard_start_round(r, x, MORTISE_GUARD_INPUT, input, err);
     } else if (rv == MORTISE_OK && x->child_again &&
                json_equal(x->child->scope->input, input)) {
         rv = record_child_again(r, x, err);
@@ -154,7 +154,7 @@ static int start_subgraph(struct mortise_run *r, struct exec *x,
         rv = record_child(r, x, input, &code, &why, err);
     }
     json_decref(input);
-    return mortise_fail_refused(r, x, rv, code, &why, err);
+    return mortise_fail_if_invalid(r, x, rv, code, &why, err);
 }
 
 static const char *get_error_class(const json_t *error)
@@ -191,16 +191,16 @@ static int fail_with_child_error(struct mortise_run *r, struct exec *x,
     assert(json_is_object(error));
     if (code == NULL)
         code = "failed";
-    mortise_fail(
-        &words, MORTISE_EINVAL, "%s%s%s", path != NULL ? path : "",
-        path != NULL ? ": " : "",
-        mortise_exec_failure_words(r, x, code, message != NULL ? message : ""));
-    return mortise_fail_as(
+    mortise_fail(&words, MORTISE_EINVAL, "%s%s%s", path != NULL ? path : "",
+                 path != NULL ? ": " : "",
+                 mortise_exec_get_failure_message(
+                     r, x, code, message != NULL ? message : ""));
+    return mortise_fail_exec(
         r, x,
         &(struct failure){.code = code,
                           .class = get_failures_class(error),
                           .message = words.msg,
-                          .ending = mortise_ending_of(error)},
+                          .ending = mortise_exit_info_get(error)},
         err);
 }
 
@@ -229,8 +229,8 @@ static int end_subgraph(struct mortise_run *r, struct exec *x,
         return mortise_budget_start_goto(r, x->child->scope, err);
     if (x->child->scope->halt == LOSS_TIME)
         return mortise_fail_attempt(r, x, "timeout", "timeout",
-                                    mortise_exec_timed_out(x, words), err);
-    rv = mortise_total_outcome(r, x->child, &error, &state, err);
+                                    mortise_exec_print_timeout(x, words), err);
+    rv = mortise_total_get_result(r, x->child, &error, &state, err);
     mortise_sub_set_state(x, state);
     if (rv == MORTISE_OK && error != NULL)
         rv = fail_with_child_error(r, x, error, err);
@@ -243,6 +243,6 @@ static int end_subgraph(struct mortise_run *r, struct exec *x,
 }
 
 const struct node_kind mortise_run_kind_subgraph = {
-    .start = start_subgraph, .inside_over = end_subgraph};
-const struct node_kind mortise_run_kind_team = {.start = start_subgraph,
-                                                .inside_over = end_subgraph};
+    .start = start_subgraph, .inner_graph_ended = end_subgraph};
+const struct node_kind mortise_run_kind_team = {
+    .start = start_subgraph, .inner_graph_ended = end_subgraph};

@@ -15,8 +15,8 @@ static bool needs_operation_approval(const struct exec *x,
             mortise_operation_judge(n->op, x->body, NULL) == MORTISE_ASK);
 }
 
-bool mortise_arguments_are_approved(const struct exec *x,
-                                    const struct mortise_node *n)
+bool mortise_arguments_need_approval(const struct exec *x,
+                                     const struct mortise_node *n)
 {
     return (x->frame->graph->approve_tools && !n->of_type) || n->approve ||
            needs_operation_approval(x, n);
@@ -25,7 +25,7 @@ bool mortise_arguments_are_approved(const struct exec *x,
 /* Only approvals and effects are bound to the arguments. */
 static bool needs_digest(const struct exec *x, const struct mortise_node *n)
 {
-    return n->effect >= MORTISE_WRITE || mortise_arguments_are_approved(x, n);
+    return n->effect >= MORTISE_WRITE || mortise_arguments_need_approval(x, n);
 }
 
 /* Add `predecessors` to the arguments of a node that receives its predecessors'
@@ -38,7 +38,7 @@ static int add_predecessors(struct mortise_run *r, const struct exec *x,
 
     if (!mortise_exec_node(r, x)->is_told)
         return MORTISE_OK;
-    rv = mortise_predecessors(r, x, &list, err);
+    rv = mortise_predecessors_list_outputs(r, x, &list, err);
     if (rv != MORTISE_OK || json_array_size(list) == 0) {
         json_decref(list);
         return rv;
@@ -62,7 +62,7 @@ static int eval_arguments_template(struct mortise_run *r, struct exec *x,
 
     mortise_exec_set_attempt(x, 1, x->started_ms);
     rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
-                          mortise_tmpl_uses(args), err);
+                          mortise_tmpl_get_used_names(args), err);
     mortise_exec_set_attempt(x, attempt, x->started_ms);
     if (rv != MORTISE_OK)
         return rv;
@@ -78,7 +78,7 @@ static int eval_arguments_template(struct mortise_run *r, struct exec *x,
         mortise_generation_set_body(x, body);
     else
         json_decref(body);
-    return mortise_judge_verdict(rv, err);
+    return mortise_judge_map_result(rv, err);
 }
 
 int mortise_arguments_eval(struct mortise_run *r, struct exec *x,
@@ -100,10 +100,11 @@ int mortise_arguments_eval(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int mortise_arguments_find(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *why, struct mortise_err *err)
+int mortise_arguments_eval_with_view(struct mortise_run *r, struct exec *x,
+                                     struct mortise_err *why,
+                                     struct mortise_err *err)
 {
-    int rv = mortise_judge_verdict(mortise_view_before(r, x, why), err);
+    int rv = mortise_judge_map_result(mortise_view_make_before(r, x, why), err);
 
     return rv == MORTISE_OK ? mortise_arguments_eval(r, x, why, err) : rv;
 }
@@ -121,27 +122,27 @@ static int check_model_is_listed(const struct mortise_model_choice *of,
     for (size_t i = 0; alias != NULL && i < of->n; i++)
         if (strcmp(of->aliases[i], alias) == 0)
             return MORTISE_OK;
-    rv = mortise_judge_unlisted(of->at, "provider_id", "allowlist",
-                                given != NULL ? given : json_null(), err);
+    rv = mortise_judge_fail_unlisted(of->at, "provider_id", "allowlist",
+                                     given != NULL ? given : json_null(), err);
     if (rv != MORTISE_EINVAL)
         return rv;
     for (size_t i = 0; i < of->n; i++)
-        mortise_judge_name(err, i == 0, of->aliases[i]);
+        mortise_judge_append_name(err, i == 0, of->aliases[i]);
     return err->code = MORTISE_ENOTFOUND;
 }
 
-int mortise_arguments_judge(const struct mortise_graph *g,
+int mortise_arguments_check(const struct mortise_graph *g,
                             const struct mortise_node *n, const json_t *body,
                             const struct mortise_mem *mem,
                             struct mortise_err *err)
 {
     uint64_t limit = g->expr_cost;
-    int rv = mortise_schema_check_within(n->op->input, body, limit, err);
+    int rv = mortise_schema_check_with_limit(n->op->input, body, limit, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_schema_check_within(n->input_schema, body, limit, err);
+        rv = mortise_schema_check_with_limit(n->input_schema, body, limit, err);
     if (rv == MORTISE_OK)
-        rv = mortise_node_given_secrets(n, body, mem, err);
+        rv = mortise_node_check_given_secrets(n, body, mem, err);
     if (rv == MORTISE_OK && n->models != NULL) {
         rv = check_model_is_listed(n->models, body, err);
         if (rv == MORTISE_ENOTFOUND)

@@ -27,7 +27,7 @@ static size_t get_short_prefix(const char *text, size_t n, size_t times)
             break;
         at++;
     }
-    return at < n ? mortise_utf8_cut(text, n, at) : n;
+    return at < n ? mortise_utf8_get_prefix_size(text, n, at) : n;
 }
 
 /* The text of an output: the string itself, or its JSON (*made, to be
@@ -38,7 +38,7 @@ static const char *get_output_text(const struct mortise_run *r,
     *made = NULL;
     if (json_is_string(output))
         return json_string_value(output);
-    return *made = mortise_json_text(r->mem, output);
+    return *made = mortise_json_to_text(r->mem, output);
 }
 
 static size_t get_text_size(const json_t *output, const char *text)
@@ -76,9 +76,9 @@ json_t *mortise_brief_cut(const struct mortise_run *r, const json_t *output,
         mortise_buf_puts(&told, mark);
     if (text != NULL && !told.failed)
         out = json_pack("{s:o, s:s, s:{s:s, s:o}}", "output",
-                        mortise_json_strn(told.p, told.n), "how", "cut",
+                        mortise_json_make_string(told.p, told.n), "how", "cut",
                         "error", "code", code, "message",
-                        mortise_json_strn(message, strlen(message)));
+                        mortise_json_make_string(message, strlen(message)));
     mortise_buf_finish(&told);
     mortise_release_str(r->mem, made);
     return out;

@@ -25,11 +25,12 @@
 /* (5) */
 static bool may_look_up_cache(const struct exec *x)
 {
-    return x->journal == NULL && (x->hold == NULL || !x->hold->uncalled);
+    return x->journal == NULL &&
+           (x->hold == NULL || !x->hold->call_not_started);
 }
 
-int mortise_cache_begin(struct mortise_run *r, struct exec *x, bool *ask,
-                        struct mortise_err *err)
+int mortise_cache_check_lookup(struct mortise_run *r, struct exec *x, bool *ask,
+                               struct mortise_err *err)
 {
     *ask = false;
     if (!mortise_exec_node(r, x)->cache)
@@ -43,7 +44,8 @@ int mortise_cache_begin(struct mortise_run *r, struct exec *x, bool *ask,
     return MORTISE_OK;
 }
 
-void mortise_cache_missed(struct exec *x, const struct mortise_result_in *in)
+void mortise_cache_allow_store(struct exec *x,
+                               const struct mortise_result_in *in)
 {
     assert(x->fresh != NULL && !x->fresh->open); /* it was looked up */
     x->fresh->open = in->cache_key != NULL;
@@ -68,11 +70,11 @@ int mortise_stage_cache(struct outcome *o, struct mortise_err *err)
     struct fresh *fresh = o->x->fresh;
     struct mortise_run_cached *grown;
 
-    if (!o->from->first_hand || fresh == NULL || fresh->output == NULL)
+    if (!o->from->from_own_call || fresh == NULL || fresh->output == NULL)
         return MORTISE_OK;
     assert(mortise_exec_node(r, o->x)->cache);
-    grown = mortise_grow(r->mem, r->kept.cached, r->kept.n_cached,
-                         &r->kept.cap_cached, sizeof *grown);
+    grown = mortise_array_grow(r->mem, r->kept.cached, r->kept.n_cached,
+                               &r->kept.cap_cached, sizeof *grown);
     if (grown == NULL)
         return mortise_nomem(err);
     r->kept.cached = grown;

@@ -20,11 +20,11 @@ static void fill_call_action(struct mortise_run *r, struct exec *x,
     bool check = x->call == MORTISE_RUN_CHECK,
          own = is_node_plugin_call(x->call);
 
-    c->id = mortise_exec_handle(x);
+    c->id = mortise_exec_get_handle(x);
     c->kind = x->call;
     c->node = n;
     c->is_last = check && mortise_guard_is_last(r, x);
-    c->plugin = check ? mortise_guard_id(r, x) : own ? n->plugin : "";
+    c->plugin = check ? mortise_guard_get_id(r, x) : own ? n->plugin : "";
     c->operation = own ? n->operation : "";
     if (aside != NULL) {
         c->plugin = aside->plugin;
@@ -39,13 +39,13 @@ static void fill_call_action(struct mortise_run *r, struct exec *x,
     c->attempt = x->attempt;
     c->generation = x->generation;
     c->visit = x->visit;
-    c->timeout_ms = mortise_exec_timeout_ms(x);
-    c->resumed = mortise_step_was_awaited(x);
-    mortise_exec_path(r, x, c->path);
+    c->timeout_ms = mortise_exec_get_timeout_ms(x);
+    c->resumed = mortise_step_has_answered_request(x);
+    mortise_exec_print_path(r, x, c->path);
     if (own && n->effect >= MORTISE_WRITE) {
         if (!x->effect_open || n->op->steps) /* else the intent has the key */
-            mortise_exec_find_key(r, x);
-        mortise_hex(c->key, x->key, MORTISE_DIGEST);
+            mortise_exec_compute_key(r, x);
+        mortise_hex_encode(c->key, x->key, MORTISE_DIGEST);
     }
 }
 
@@ -68,7 +68,8 @@ int mortise_call_start_with(struct mortise_run *r, struct exec *x,
     assert(!is_node_plugin_call(kind) || n->op != NULL);
     assert(kind != MORTISE_RUN_RECONCILE || n->op->reconcile);
     assert(kind != MORTISE_RUN_LOOKUP || n->cache);
-    rv = mortise_exec_disarm(r, x, err); /* of the clock of the graph inside */
+    rv = mortise_exec_disarm_timer(r, x,
+                                   err); /* of the clock of the graph inside */
     if (rv == MORTISE_OK && !is_secondary_call(x, kind) && x->serves == 0)
         rv = mortise_event_announce_live(r, x, "node_start", err);
     a = rv == MORTISE_OK ? mortise_action_new(r, MORTISE_ACT_CALL, err) : NULL;
@@ -76,7 +77,7 @@ int mortise_call_start_with(struct mortise_run *r, struct exec *x,
         json_decref(body);
         return MORTISE_ENOMEM;
     }
-    mortise_exec_renew(x);
+    mortise_exec_renew_handle(x);
     x->call = kind;
     if (x->started_ms == 0 || (x->attempt > 1 && !is_secondary_call(x, kind) &&
                                (x->journal == NULL || x->journal->n == 0)))
@@ -84,14 +85,15 @@ int mortise_call_start_with(struct mortise_run *r, struct exec *x,
     x->called_ms = r->steady_ms;
     fill_call_action(r, x, body, &a->u.call);
     if (kind == MORTISE_RUN_EXECUTE)
-        mortise_doubt_note_failure(x, NULL);
-    if (kind == MORTISE_RUN_EXECUTE || mortise_call_is_aside(kind))
-        rv = mortise_step_enter(r, x, err);
+        mortise_doubt_set_failure(x, NULL);
+    if (kind == MORTISE_RUN_EXECUTE || mortise_call_is_check_or_helper(kind))
+        rv = mortise_step_begin_call(r, x, err);
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_set_state(r, x, X_RUNNING);
-    return mortise_exec_timeout_ms(x) != 0 && kind != MORTISE_RUN_LOOKUP
-               ? mortise_exec_arm_in(r, x, mortise_exec_timeout_ms(x), err)
+    return mortise_exec_get_timeout_ms(x) != 0 && kind != MORTISE_RUN_LOOKUP
+               ? mortise_exec_arm_timer_after(
+                     r, x, mortise_exec_get_timeout_ms(x), err)
                : MORTISE_OK;
 }
 

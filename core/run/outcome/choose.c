@@ -41,43 +41,44 @@ int mortise_apply_chosen(struct mortise_run *r, struct exec *x,
     (void)r;
     if (choice == 0)
         return mortise_entry_corrupt(err, e);
-    mortise_generation_choose(x, choice);
+    mortise_generation_set_choice(x, choice);
     return MORTISE_OK;
 }
 
 static int fail_unlisted_tool(const struct mortise_node *n, const json_t *value,
                               struct mortise_err *why)
 {
-    int rv = mortise_judge_unlisted(mortise_tmpl_yaml(n->tool)->span, "tool",
-                                    "tool_allowlist", value, why);
+    int rv = mortise_judge_fail_unlisted(mortise_tmpl_yaml(n->tool)->span,
+                                         "tool", "tool_allowlist", value, why);
 
     for (size_t i = 0; rv == MORTISE_EINVAL && i < n->n_choices; i++) {
         char tool[MORTISE_TOOL_MAX];
 
         snprintf(tool, sizeof tool, "%s/%s", n->choices[i].plugin,
                  n->choices[i].operation);
-        mortise_judge_name(why, i == 0, tool);
+        mortise_judge_append_name(why, i == 0, tool);
     }
     return rv;
 }
 
-int mortise_choose(struct mortise_run *r, struct exec *x, const char **code,
-                   struct mortise_err *why, struct mortise_err *err)
+int mortise_choose_operation(struct mortise_run *r, struct exec *x,
+                             const char **code, struct mortise_err *why,
+                             struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_CHOSEN);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_CHOSEN);
     json_t *value = NULL;
-    int rv = mortise_judge_verdict(mortise_view_before(r, x, why), err);
+    int rv = mortise_judge_map_result(mortise_view_make_before(r, x, why), err);
 
     *code = "expression";
     if (rv == MORTISE_OK)
-        rv = mortise_judge_text(r, x, n->tool, &value, why, err);
+        rv = mortise_judge_eval(r, x, n->tool, &value, why, err);
     if (rv != MORTISE_OK)
         return rv;
     if (find_choice(n, value) != 0)
         return mortise_run_record_value(r, &e, value, err);
     *code = "not_listed";
-    rv = mortise_judge_verdict(fail_unlisted_tool(n, value, why), err);
+    rv = mortise_judge_map_result(fail_unlisted_tool(n, value, why), err);
     json_decref(value);
     return rv;
 }

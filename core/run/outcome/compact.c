@@ -48,7 +48,7 @@ bool mortise_stage_compact_is_due(const struct outcome *o)
 
     if (how == NULL || how->op == NULL || !may_be_compacted(o))
         return false;
-    return how->is_said ||
+    return how->declared_by_node ||
            (mortise_brief_check_short(o->r, o->entry.value, &is_short, &err) ==
                 MORTISE_OK &&
             !is_short);
@@ -81,7 +81,7 @@ int mortise_stage_compact(struct outcome *o, struct mortise_err *err)
     rv = mortise_event_announce_live(o->r, o->x, "node_compacting", err);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_json_set_ref(&o->x->lengthy, o->output);
+    mortise_json_set_ref(&o->x->full_output, o->output);
     body = make_compaction_body(o);
     return body != NULL ? mortise_call_start_with(
                               o->r, o->x, MORTISE_RUN_COMPACT, body, err)
@@ -91,7 +91,7 @@ int mortise_stage_compact(struct outcome *o, struct mortise_err *err)
 int mortise_compact_settle(struct mortise_run *r, struct exec *x,
                            const struct aside *said, struct mortise_err *err)
 {
-    json_t *output = x->lengthy;
+    json_t *output = x->full_output;
     int rv;
 
     assert(x->call == MORTISE_RUN_COMPACT && output != NULL);
@@ -100,7 +100,7 @@ int mortise_compact_settle(struct mortise_run *r, struct exec *x,
                    : mortise_brief_cut(r, output, said->code, said->words);
     if (x->brief == NULL)
         return mortise_nomem(err);
-    x->lengthy = NULL;
+    x->full_output = NULL;
     rv = mortise_pipeline_resume(r, x, output, NULL, err);
     json_decref(output);
     mortise_json_clear_ref(&x->brief); /* unless it was recorded */
@@ -123,7 +123,7 @@ static json_t *cut_uncompacted_output(const struct outcome *o)
 int mortise_stage_compacted(struct outcome *o, struct mortise_err *err)
 {
     struct mortise_entry e =
-        mortise_exec_entry(o->r, o->x, MORTISE_E_COMPACTED);
+        mortise_exec_make_entry(o->r, o->x, MORTISE_E_COMPACTED);
     json_t *brief = o->x->brief;
     bool is_short = true;
     int rv = MORTISE_OK;
@@ -149,15 +149,15 @@ int mortise_apply_compacted(struct mortise_run *r, struct exec *x,
     if (json_object_get(e->value, "output") == NULL ||
         !json_is_string(json_object_get(e->value, "how")))
         return mortise_entry_corrupt(err, e);
-    mortise_generation_compacted(x, e->value);
+    mortise_generation_set_compacted(x, e->value);
     if (error == NULL)
         return MORTISE_OK;
-    if (mortise_run_is_seen(r)) {
+    if (mortise_run_has_watcher(r)) {
         extra = json_pack(
             "{s:s, s:o}", "code", "compaction", "message",
             json_sprintf("the output was cut for dependent nodes: %s: %s",
-                         mortise_json_text_of(error, "code"),
-                         mortise_json_text_of(error, "message")));
+                         mortise_json_get_text(error, "code"),
+                         mortise_json_get_text(error, "message")));
         if (extra == NULL)
             return mortise_nomem(err);
     }

@@ -36,9 +36,9 @@ static int make_discovery_body(struct mortise_run *r, struct exec *x,
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     json_t *query = NULL;
-    int rv =
-        mortise_lookup_text(r, x, n->discovers->query, "discovery_policy.query",
-                            &query, code, why, err);
+    int rv = mortise_lookup_eval_text(r, x, n->discovers->query,
+                                      "discovery_policy.query", &query, code,
+                                      why, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -51,11 +51,11 @@ static int make_discovery_body(struct mortise_run *r, struct exec *x,
             "discovery_policy.query of '%s' must be a text of 1 to %d bytes",
             n->id, MORTISE_DISCOVERY_QUERY_MAX);
     }
-    *body = json_pack("{s:o, s:s, s:I, s:i, s:o}", "query", query, "kind",
-                      n->discovers->kind, "max",
-                      (json_int_t)n->discovers->max_results, "tokens",
-                      MAX_RESULT_TOKENS, "candidates",
-                      mortise_graph_candidates(n->tools, n->discovers->kind));
+    *body = json_pack(
+        "{s:o, s:s, s:I, s:i, s:o}", "query", query, "kind", n->discovers->kind,
+        "max", (json_int_t)n->discovers->max_results, "tokens",
+        MAX_RESULT_TOKENS, "candidates",
+        mortise_graph_list_candidates(n->tools, n->discovers->kind));
     return *body != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
@@ -65,7 +65,7 @@ static int make_discovery_body(struct mortise_run *r, struct exec *x,
 static bool is_candidate_tool(const struct mortise_node *n,
                               const json_t *result)
 {
-    const char *id = mortise_json_text_of(result, "id");
+    const char *id = mortise_json_get_text(result, "id");
 
     for (uint32_t i = 0; n->tools != NULL && i < n->tools->n_offered; i++)
         if (mortise_graph_is_candidate(n->tools, i, n->discovers->kind) &&
@@ -76,7 +76,7 @@ static bool is_candidate_tool(const struct mortise_node *n,
 
 static bool is_skill_result(const json_t *result)
 {
-    return strcmp(mortise_json_text_of(result, "kind"), "skill") == 0;
+    return strcmp(mortise_json_get_text(result, "kind"), "skill") == 0;
 }
 
 static int check_discovery_results(const struct mortise_node *n,
@@ -99,7 +99,7 @@ static int check_discovery_results(const struct mortise_node *n,
             return mortise_fail(
                 why, MORTISE_EINVAL,
                 "discovery returned '%s', which is not a candidate of '%s'",
-                mortise_json_text_of(one, "id"), n->id);
+                mortise_json_get_text(one, "id"), n->id);
     }
     return MORTISE_OK;
 }

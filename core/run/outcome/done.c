@@ -14,9 +14,9 @@ int mortise_stage_stands(struct outcome *o, struct mortise_err *err)
 
         if (!mortise_route_needs_value(edge))
             continue;
-        first = mortise_exec_entry(o->r, o->x,
-                                   mortise_edge_is_map(edge) ? MORTISE_E_FAN
-                                                             : MORTISE_E_FOUND);
+        first = mortise_exec_make_entry(
+            o->r, o->x,
+            mortise_edge_is_map(edge) ? MORTISE_E_FAN : MORTISE_E_FOUND);
         first.edges = &o->entry.edges[i];
         first.n_edges = 1;
         first.value = json_array_get(o->grounds, k++);
@@ -36,6 +36,6 @@ int mortise_stage_done(struct outcome *o, struct mortise_err *err)
     rv = mortise_run_record(o->r, &o->entry, err);
     if (rv != MORTISE_OK || o->x->state != X_HELD)
         return rv;
-    return mortise_request_ask(o->r, o->x, MORTISE_ASK_AFTER,
-                               json_pack("{s:s}", "when", "after"), 0, err);
+    return mortise_request_record(o->r, o->x, MORTISE_ASK_AFTER,
+                                  json_pack("{s:s}", "when", "after"), 0, err);
 }

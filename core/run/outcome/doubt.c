@@ -91,9 +91,10 @@
 
 /* ---- detecting a doubt -------------------------------------------------- */
 
-enum doubt mortise_doubt_at_end(const struct mortise_run *r,
-                                const struct exec *x,
-                                const struct mortise_result_in *in, bool broke)
+enum doubt mortise_doubt_find_at_end(const struct mortise_run *r,
+                                     const struct exec *x,
+                                     const struct mortise_result_in *in,
+                                     bool broke)
 {
     bool silent = in->silent || in->status == MORTISE_S_DOUBT ||
                   (broke && in->status >= 0);
@@ -104,13 +105,14 @@ enum doubt mortise_doubt_at_end(const struct mortise_run *r,
         return DOUBT_NONE;
     if (silent && x->effect_open) /* its intent, which the plugin would close */
         return DOUBT_CALL;
-    return mortise_step_in_doubt(r, x) != NULL ? DOUBT_STEP : DOUBT_NONE;
+    return mortise_step_find_in_doubt(r, x) != NULL ? DOUBT_STEP : DOUBT_NONE;
 }
 
-bool mortise_doubt_is_open(const struct mortise_run *r, const struct exec *x)
+bool mortise_doubt_has_open_effect(const struct mortise_run *r,
+                                   const struct exec *x)
 {
     return x->fan == NULL && mortise_exec_node(r, x)->op != NULL &&
-           (x->effect_open || mortise_step_in_doubt(r, x) != NULL) &&
+           (x->effect_open || mortise_step_find_in_doubt(r, x) != NULL) &&
            !mortise_doubt_may_be_repeated(mortise_exec_node(r, x));
 }
 
@@ -118,12 +120,12 @@ bool mortise_doubt_is_open(const struct mortise_run *r, const struct exec *x)
 static bool must_settle_before_end(const struct mortise_run *r,
                                    const struct exec *x)
 {
-    return mortise_doubt_is_open(r, x) && mortise_race_may_come_back(x);
+    return mortise_doubt_has_open_effect(r, x) && mortise_race_can_resume(x);
 }
 
 /* ---- the start of a doubt ----------------------------------------------- */
 
-void mortise_doubt_note_failure(struct exec *x, json_t *failure)
+void mortise_doubt_set_failure(struct exec *x, json_t *failure)
 {
     mortise_json_clear_ref(&x->failure);
     x->failure = failure;
@@ -133,15 +135,14 @@ void mortise_doubt_note_failure(struct exec *x, json_t *failure)
 static int store_failure(struct exec *x, const char *code, const char *class,
                          const char *message, struct mortise_err *err)
 {
-    mortise_doubt_note_failure(x,
-                               json_pack("{s:s, s:s, s:s}", "code", code,
-                                         "class", class, "message", message));
+    mortise_doubt_set_failure(x, json_pack("{s:s, s:s, s:s}", "code", code,
+                                           "class", class, "message", message));
     return x->failure != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
 static const char doubt_of_cancel[] =
     "the run was cancelled while the effect was in flight";
-const char mortise_doubt_stuck[] =
+const char mortise_doubt_stuck_message[] =
     "the plugin did not return after a cancellation";
 
 /* Why x's call was cancelled, if x itself did not fail. */
@@ -151,14 +152,14 @@ static const char *get_stop_reason(const struct mortise_run *r,
     while (x->loss == LOSS_OUTER && x->frame->top->scope->owner != NULL)
         x = x->frame->top->scope->owner;
     if (x->loss != LOSS_NONE)
-        return mortise_race_words(x->loss);
+        return mortise_race_get_message(x->loss);
     if (mortise_exec_must_stop(r, x))
-        return mortise_race_words(LOSS_CANCEL);
+        return mortise_race_get_message(LOSS_CANCEL);
     if (x->stop == STOP_BUDGET)
-        return mortise_race_words(LOSS_BUDGET);
+        return mortise_race_get_message(LOSS_BUDGET);
     return r->held != NULL && r->held->cause != NULL
                ? r->held->cause
-               : mortise_race_words(LOSS_NONE);
+               : mortise_race_get_message(LOSS_NONE);
 }
 
 /* Store why the call was cancelled. */
@@ -167,12 +168,12 @@ static int store_stop_failure(const struct mortise_run *r, struct exec *x,
 {
     char words[160];
 
-    if (x->stop == STOP_STUCK)
+    if (x->stop == STOP_UNRESPONSIVE)
         return store_failure(x, "timeout.unresponsive", "permanent",
-                             mortise_doubt_stuck, err);
+                             mortise_doubt_stuck_message, err);
     if (x->stop == STOP_TIMEOUT)
         return store_failure(x, "timeout.call", "timeout",
-                             mortise_exec_timed_out(x, words), err);
+                             mortise_exec_print_timeout(x, words), err);
     snprintf(words, sizeof words,
              "%s: the call was cancelled and did not report whether its effect "
              "happened",
@@ -185,13 +186,13 @@ static int store_stop_failure(const struct mortise_run *r, struct exec *x,
 static int record_call_closed(struct mortise_run *r, struct exec *x,
                               struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LET_GO);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_LET_GO);
 
     e.how = true; /* at once */
     return mortise_run_record(r, &e, err);
 }
 
-void mortise_doubt_paused(struct exec *x)
+void mortise_doubt_set_paused(struct exec *x)
 {
     struct mortise_err err; /* without memory, the request lacks the cause */
 
@@ -206,7 +207,7 @@ void mortise_doubt_paused(struct exec *x)
 static bool must_ask_person(const struct exec *x, const struct mortise_node *n)
 {
     if (n->on_in_doubt == MORTISE_DOUBT_FAIL)
-        return x->doubted; /* else it can fail without a person */
+        return x->failed_in_doubt; /* else it can fail without a person */
     return n->on_in_doubt == MORTISE_DOUBT_ASK || !n->op->reconcile;
 }
 
@@ -218,12 +219,12 @@ static int start_settling(struct mortise_run *r, struct exec *x,
 
     assert(mortise_exec_node(r, x)->op != NULL && x->leaving == NULL);
     mortise_exec_set_stop(x, STOP_NONE);
-    json_decref(mortise_step_take_broke(x));
+    json_decref(mortise_step_take_divergence(x));
     rv = what == DOUBT_STEP ? record_call_closed(r, x, err)
-                            : mortise_exec_ready(r, x, err);
+                            : mortise_exec_make_ready(r, x, err);
     return rv == MORTISE_OK && r->held != NULL &&
                    must_ask_person(x, mortise_exec_node(r, x))
-               ? mortise_doubt_ask(r, x, err)
+               ? mortise_doubt_open_request(r, x, err)
                : rv;
 }
 
@@ -235,7 +236,7 @@ int mortise_doubt_open_at_end(struct mortise_run *r, struct exec *x,
     int rv = MORTISE_OK;
 
     assert(what != DOUBT_NONE && x->call == MORTISE_RUN_EXECUTE);
-    if (x->state == X_STOPPING || x->stop == STOP_STUCK)
+    if (x->state == X_STOPPING || x->stop == STOP_UNRESPONSIVE)
         rv = store_stop_failure(r, x, err);
     else if (what == DOUBT_CALL)
         rv = store_failure(
@@ -251,13 +252,14 @@ int mortise_doubt_open_at_end(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? start_settling(r, x, what, err) : rv;
 }
 
-const char mortise_doubt_broken[] = "determinism";
+const char mortise_doubt_diverged_code[] = "determinism";
 
 int mortise_doubt_open_diverged(struct mortise_run *r, struct exec *x,
                                 enum doubt what, const char *words,
                                 struct mortise_err *err)
 {
-    int rv = store_failure(x, mortise_doubt_broken, "permanent", words, err);
+    int rv =
+        store_failure(x, mortise_doubt_diverged_code, "permanent", words, err);
 
     return rv == MORTISE_OK ? start_settling(r, x, what, err) : rv;
 }
@@ -265,10 +267,10 @@ int mortise_doubt_open_diverged(struct mortise_run *r, struct exec *x,
 /* ---- the subject and its cause ------------------------------------------- */
 
 /* The subject of the doubt: a step, or NULL for the call (3). */
-const struct step *mortise_doubt_subject(const struct mortise_run *r,
-                                         const struct exec *x)
+const struct step *mortise_doubt_get_step(const struct mortise_run *r,
+                                          const struct exec *x)
 {
-    return x->effect_open ? NULL : mortise_step_in_doubt(r, x);
+    return x->effect_open ? NULL : mortise_step_find_in_doubt(r, x);
 }
 
 /* How x ended; the question about that end was reopened (11). */
@@ -287,7 +289,7 @@ static const char *get_end_cause(const struct exec *x)
 /* The doubt recorded in x->told, if it has the same subject s. */
 static const json_t *get_told_doubt(const struct exec *x, const struct step *s)
 {
-    json_t *name = s != NULL ? mortise_step_name(s) : NULL;
+    json_t *name = s != NULL ? mortise_step_make_name(s) : NULL;
     const json_t *told = json_object_get(x->told, "step");
     bool same = name == NULL ? told == NULL : json_equal(name, told);
 
@@ -302,7 +304,7 @@ static const char *get_nonempty_text(const json_t *from, const char *member)
     return words != NULL && words[0] != '\0' ? words : NULL;
 }
 
-const char *mortise_doubt_cause(const struct exec *x, const struct step *s)
+const char *mortise_doubt_get_cause(const struct exec *x, const struct step *s)
 {
     const json_t *seen = s != NULL && s->heard != NULL ? s->heard->seen : NULL;
     const char *words = get_nonempty_text(seen, "cause");
@@ -333,31 +335,33 @@ int mortise_apply_doubt(struct mortise_run *r, struct exec *x,
     if (!json_is_object(e->value))
         return mortise_entry_corrupt(err, e);
     if (json_object_size(e->value) == 0) {
-        mortise_doubt_forget(x);
+        mortise_doubt_remove_evidence(x);
         return MORTISE_OK;
     }
-    return mortise_doubt_tell(x, e->value, true) == 0 ? MORTISE_OK
-                                                      : mortise_nomem(err);
+    return mortise_doubt_set_evidence(x, e->value, true) == 0
+               ? MORTISE_OK
+               : mortise_nomem(err);
 }
 
 /* For the call, or for step s. */
 static json_t *make_doubt_record(const struct exec *x, const struct step *s)
 {
-    return json_pack("{s:s, s:o*, s:O*}", "cause", mortise_doubt_cause(x, s),
-                     "step", s != NULL ? mortise_step_name(s) : NULL, "answer",
+    return json_pack("{s:s, s:o*, s:O*}", "cause",
+                     mortise_doubt_get_cause(x, s), "step",
+                     s != NULL ? mortise_step_make_name(s) : NULL, "answer",
                      s != NULL ? get_heard_answer(x, s) : NULL);
 }
 
 int mortise_doubt_record_cause(struct mortise_run *r, struct exec *x,
                                struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_DOUBT);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_DOUBT);
     json_t *what;
 
-    if (!mortise_doubt_is_open(r, x))
+    if (!mortise_doubt_has_open_effect(r, x))
         return MORTISE_OK;
-    what = make_doubt_record(x, mortise_doubt_subject(r, x));
-    if (what == NULL || !x->told_apart || !json_equal(what, x->told))
+    what = make_doubt_record(x, mortise_doubt_get_step(r, x));
+    if (what == NULL || !x->evidence_has_entry || !json_equal(what, x->told))
         return mortise_run_record_value(r, &e, what, err);
     json_decref(what);
     return MORTISE_OK;
@@ -366,7 +370,7 @@ int mortise_doubt_record_cause(struct mortise_run *r, struct exec *x,
 int mortise_doubt_forget_cause(struct mortise_run *r, struct exec *x,
                                struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_DOUBT);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_DOUBT);
 
     return x->told != NULL ? mortise_run_record_value(r, &e, json_object(), err)
                            : MORTISE_OK;
@@ -375,7 +379,8 @@ int mortise_doubt_forget_cause(struct mortise_run *r, struct exec *x,
 /* ---- the request to a person --------------------------------------------- */
 
 const struct mortise_schema *
-mortise_doubt_step_result(const struct mortise_node *n, const char *method)
+mortise_doubt_get_result_schema(const struct mortise_node *n,
+                                const char *method)
 {
     return n->op != NULL && strcmp(method, "journal.begin/1") == 0
                ? n->op->step_result
@@ -386,11 +391,11 @@ static int add_open_step(json_t *list, const struct step *s)
 {
     char key[MORTISE_DIGEST_HEX];
 
-    mortise_hex(key, s->effect, MORTISE_DIGEST);
-    return json_array_append_new(list, json_pack("{s:o, s:s, s:O, s:s}", "step",
-                                                 mortise_step_name(s), "method",
-                                                 s->method, "args", s->payload,
-                                                 "idempotency_key", key));
+    mortise_hex_encode(key, s->effect, MORTISE_DIGEST);
+    return json_array_append_new(
+        list, json_pack("{s:o, s:s, s:O, s:s}", "step",
+                        mortise_step_make_name(s), "method", s->method, "args",
+                        s->payload, "idempotency_key", key));
 }
 
 /* Add the open steps that the decision about the call includes (3), so that the
@@ -398,7 +403,7 @@ static int add_open_step(json_t *list, const struct step *s)
 static int add_open_steps(json_t *payload, const struct exec *x)
 {
     const struct journal *j = x->journal;
-    json_t *list = mortise_step_is_open(x) ? json_array() : NULL;
+    json_t *list = mortise_step_has_open_effect(x) ? json_array() : NULL;
     int rv = 0;
 
     for (size_t i = 0; list != NULL && rv == 0 && i < j->n; i++)
@@ -415,7 +420,8 @@ static int add_open_steps(json_t *payload, const struct exec *x)
 static int add_step_schema(json_t *payload, const struct mortise_node *n,
                            const struct step *s)
 {
-    const struct mortise_schema *its = mortise_doubt_step_result(n, s->method);
+    const struct mortise_schema *its =
+        mortise_doubt_get_result_schema(n, s->method);
 
     return its == NULL
                ? 0
@@ -433,7 +439,7 @@ static int add_step_details(json_t *payload, const struct exec *x,
 {
     json_t *answer = get_heard_answer(x, s);
 
-    if (json_object_set_new(payload, "step", mortise_step_name(s)) != 0 ||
+    if (json_object_set_new(payload, "step", mortise_step_make_name(s)) != 0 ||
         json_object_set_new(payload, "method", json_string(s->method)) != 0 ||
         add_step_schema(payload, n, s) != 0)
         return -1;
@@ -486,29 +492,29 @@ static int add_result_schema(json_t *payload, const struct mortise_node *n)
 /* The payload is {tool, args, idempotency_key, effect, cause, over?}.  For a
  * call it adds the `open` steps and the schema of the result; for a step its
  * name, method, schema and answer. */
-int mortise_doubt_ask(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err)
+int mortise_doubt_open_request(struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    const struct step *s = mortise_doubt_subject(r, x);
+    const struct step *s = mortise_doubt_get_step(r, x);
     char tool[MORTISE_TOOL_MAX], key[MORTISE_DIGEST_HEX];
     json_t *payload;
 
     assert(s != NULL || x->body != NULL); /* the payload shows the arguments */
     if (s == NULL && n->op->steps)        /* no intent has fixed the key */
-        mortise_exec_find_key(r, x);
-    mortise_hex(key, s != NULL ? s->effect : x->key, MORTISE_DIGEST);
+        mortise_exec_compute_key(r, x);
+    mortise_hex_encode(key, s != NULL ? s->effect : x->key, MORTISE_DIGEST);
     snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
     payload = json_pack("{s:s, s:O, s:s, s:s, s:s, s:o*}", "tool", tool, "args",
                         s != NULL ? s->payload : x->body, "idempotency_key",
                         key, "effect", mortise_effect_name(n->effect), "cause",
-                        mortise_doubt_cause(x, s), "over",
+                        mortise_doubt_get_cause(x, s), "over",
                         x->was.state != 0 ? json_true() : NULL);
     if (payload != NULL && (s != NULL ? add_step_details(payload, x, n, s)
                                       : add_open_steps(payload, x) |
                                             add_result_schema(payload, n)) != 0)
         mortise_json_clear_ref(&payload);
-    return mortise_request_ask(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
+    return mortise_request_record(r, x, MORTISE_ASK_DOUBT, payload, 0, err);
 }
 
 int mortise_doubt_ask_before_pause(struct mortise_run *r, struct exec *x,
@@ -517,21 +523,22 @@ int mortise_doubt_ask_before_pause(struct mortise_run *r, struct exec *x,
     struct mortise_err why;
     int rv;
 
-    if (mortise_exec_is_over(x) || x->state == X_ASKED ||
+    if (mortise_exec_has_ended(x) || x->state == X_ASKED ||
         !must_settle_before_end(r, x))
         return MORTISE_OK;
     if (!must_ask_person(x, mortise_exec_node(r, x)))
         return mortise_doubt_record_cause(r, x, err);
-    rv = mortise_arguments_find(r, x, &why, err);
+    rv = mortise_arguments_eval_with_view(r, x, &why, err);
     if (rv == MORTISE_EINVAL) /* reported when x continues */
         return mortise_doubt_record_cause(r, x, err);
-    return rv == MORTISE_OK ? mortise_doubt_ask(r, x, err) : rv;
+    return rv == MORTISE_OK ? mortise_doubt_open_request(r, x, err) : rv;
 }
 
 /* ---- rejected results (10) ----------------------------------------------- */
 
-int mortise_doubt_note_useless(struct exec *x, const struct mortise_err *why,
-                               struct mortise_err *err)
+int mortise_doubt_set_rejected_result(struct exec *x,
+                                      const struct mortise_err *why,
+                                      struct mortise_err *err)
 {
     char words[sizeof why->msg + 64];
 
@@ -546,7 +553,7 @@ bool mortise_doubt_must_settle(const struct mortise_run *r,
                                const struct exec *x)
 {
     return must_settle_before_end(r, x) &&
-           (x->doubted ||
+           (x->failed_in_doubt ||
             mortise_exec_node(r, x)->on_in_doubt != MORTISE_DOUBT_FAIL) &&
            (x->state == X_READY || x->state == X_BACKOFF ||
             x->state == X_SUSPENDED);
@@ -566,9 +573,9 @@ static bool is_reached_by_resume(const struct exec *x)
             (owner->child == f->top && is_reached_by_resume(owner)));
 }
 
-bool mortise_doubt_is_asked(const struct exec *x)
+bool mortise_doubt_is_settling(const struct exec *x)
 {
-    return mortise_race_may_come_back(x) &&
+    return mortise_race_can_resume(x) &&
            ((x->state == X_ASKED && x->ask == MORTISE_ASK_DOUBT) ||
             (x->state == X_RUNNING && x->call == MORTISE_RUN_RECONCILE));
 }
@@ -578,55 +585,56 @@ bool mortise_doubt_is_asked(const struct exec *x)
 int mortise_doubt_record_left(struct mortise_run *r, struct exec *x,
                               struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LEFT);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_LEFT);
 
     return mortise_run_record(r, &e, err);
 }
 
-bool mortise_doubt_is_useless(const struct exec *x)
+bool mortise_doubt_has_rejected_result(const struct exec *x)
 {
     const struct mortise_node *n = &x->frame->graph->nodes[x->node];
 
     return n->op != NULL && x->result != NULL &&
-           mortise_judge_output(x->frame->graph, n, x->result, NULL) !=
+           mortise_judge_check_output(x->frame->graph, n, x->result, NULL) !=
                MORTISE_OK;
 }
 
 /* A loser that cannot return may have ended well: only an entry tells its
  * doubt. */
-bool mortise_doubt_is_kept(const struct mortise_run *r, const struct exec *x)
+bool mortise_doubt_has_ended_open(const struct mortise_run *r,
+                                  const struct exec *x)
 {
-    return mortise_exec_is_over(x) && x->node < x->frame->graph->n_nodes &&
-           mortise_doubt_is_open(r, x) &&
+    return mortise_exec_has_ended(x) && x->node < x->frame->graph->n_nodes &&
+           mortise_doubt_has_open_effect(r, x) &&
            (x->state != X_DONE || x->effect_open) &&
            (x->state != X_CANCELLED || x->cut || x->unknown ||
-            mortise_race_may_come_back(x));
+            mortise_race_can_resume(x));
 }
 
-bool mortise_doubt_may_go_on(const struct exec *x)
+bool mortise_doubt_can_resume(const struct exec *x)
 {
     return x->state == X_FAILED
                ? !x->handled
                : x->state == X_CANCELLED && is_reached_by_resume(x);
 }
 
-bool mortise_doubt_is_any_kept(const struct mortise_run *r)
+bool mortise_doubt_has_any_ended_open(const struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++)
-        if (mortise_doubt_is_kept(r, r->execs[i]))
+        if (mortise_doubt_has_ended_open(r, r->execs[i]))
             return true;
     return false;
 }
 
 bool mortise_run_has_kept_doubt(const struct mortise_run *r)
 {
-    return mortise_run_is_over(r) && mortise_doubt_is_any_kept(r);
+    return mortise_run_is_closed(r) && mortise_doubt_has_any_ended_open(r);
 }
 
-int mortise_doubt_cancelled(struct mortise_run *r, struct exec *x,
-                            struct mortise_err *err)
+int mortise_doubt_record_stopped(struct mortise_run *r, struct exec *x,
+                                 struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_STOPPED);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_STOPPED);
     int rv = MORTISE_OK;
 
     if (x->call == MORTISE_RUN_EXECUTE) /* the end of the call is unknown */
@@ -636,11 +644,11 @@ int mortise_doubt_cancelled(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }
 
-void mortise_doubt_at_failure(struct exec *x, bool in_doubt)
+void mortise_doubt_set_at_failure(struct exec *x, bool in_doubt)
 {
-    x->doubted = in_doubt;
+    x->failed_in_doubt = in_doubt;
     if (!in_doubt)
-        mortise_doubt_forget(x);
+        mortise_doubt_remove_evidence(x);
 }
 
 void mortise_doubt_set_cancelled(struct exec *x, bool by_cancel)
@@ -653,15 +661,16 @@ static int reopen_kept_doubt(struct mortise_run *r, struct exec *x,
 {
     int rv;
 
-    assert(mortise_exec_is_over(x));
+    assert(mortise_exec_has_ended(x));
     x->was.state = x->state;
     x->was.loss = x->loss;
     x->was.ended_ms = x->ended_ms;
-    x->doubted = true; /* even if on_in_doubt is `fail` */
-    mortise_race_mark(x, LOSS_NONE);
+    x->failed_in_doubt = true; /* even if on_in_doubt is `fail` */
+    mortise_race_set_loss(x, LOSS_NONE);
     mortise_exec_set_ended(x, 0);
-    rv = mortise_exec_ready(r, x, err);
-    return rv == MORTISE_OK ? mortise_race_lose(r, x, LOSS_CANCEL, err) : rv;
+    rv = mortise_exec_make_ready(r, x, err);
+    return rv == MORTISE_OK ? mortise_race_stop_exec(r, x, LOSS_CANCEL, err)
+                            : rv;
 }
 
 int mortise_doubt_reopen_kept(struct mortise_run *r, struct mortise_err *err)
@@ -669,7 +678,7 @@ int mortise_doubt_reopen_kept(struct mortise_run *r, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++)
-        if (mortise_doubt_is_kept(r, r->execs[i]))
+        if (mortise_doubt_has_ended_open(r, r->execs[i]))
             rv = reopen_kept_doubt(r, r->execs[i], err);
     return rv;
 }
@@ -678,7 +687,7 @@ void mortise_doubt_restore_end(struct mortise_run *r, struct exec *x)
 {
     assert(x->was.state != 0);
     mortise_exec_set_state(r, x, x->was.state);
-    mortise_race_mark(x, x->was.loss);
+    mortise_race_set_loss(x, x->was.loss);
     mortise_exec_set_ended(x, x->was.ended_ms);
     x->was.state = 0;
 }
@@ -690,11 +699,11 @@ void mortise_doubt_restore_all_ends(struct mortise_run *r)
             mortise_doubt_restore_end(r, r->execs[i]);
 }
 
-bool mortise_doubt_is_any_reopened(const struct mortise_run *r)
+bool mortise_doubt_has_any_reopened(const struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++)
         if (r->execs[i]->loss == LOSS_CANCEL &&
-            !mortise_exec_is_over(r->execs[i]))
+            !mortise_exec_has_ended(r->execs[i]))
             return true;
     return false;
 }
@@ -703,5 +712,5 @@ void mortise_doubt_stop_settling(struct mortise_run *r)
 {
     for (size_t i = 1; i < r->n_execs; i++)
         if (r->execs[i]->loss == LOSS_CANCEL)
-            mortise_race_mark(r->execs[i], LOSS_NONE);
+            mortise_race_set_loss(r->execs[i], LOSS_NONE);
 }

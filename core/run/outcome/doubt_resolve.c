@@ -23,16 +23,16 @@ static int fail_in_doubt(struct mortise_run *r, struct exec *x,
     char words[512];
     int rv;
 
-    if (x->doubted)
-        return mortise_doubt_ask(r, x, err);
+    if (x->failed_in_doubt)
+        return mortise_doubt_open_request(r, x, err);
     snprintf(words, sizeof words, "%.400s; the effect may have happened",
-             mortise_doubt_cause(x, mortise_doubt_subject(r, x)));
+             mortise_doubt_get_cause(x, mortise_doubt_get_step(r, x)));
     rv = mortise_doubt_record_cause(r, x, err);
     return rv == MORTISE_OK ? mortise_doubt_fail(r, x, words, err) : rv;
 }
 
-int mortise_doubt_settle(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err)
+int mortise_doubt_begin_settling(struct mortise_run *r, struct exec *x,
+                                 struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
 
@@ -41,7 +41,7 @@ int mortise_doubt_settle(struct mortise_run *r, struct exec *x,
     case MORTISE_DOUBT_RETRY:
         return mortise_start_execute(r, x, err);
     case MORTISE_DOUBT_ASK:
-        return mortise_doubt_ask(r, x, err);
+        return mortise_doubt_open_request(r, x, err);
     case MORTISE_DOUBT_FAIL:
         return fail_in_doubt(r, x, err);
     case MORTISE_DOUBT_DEFAULT:
@@ -52,36 +52,37 @@ int mortise_doubt_settle(struct mortise_run *r, struct exec *x,
         return mortise_start_execute(r, x, err);
     if (n->op->reconcile)
         return mortise_call_start(r, x, MORTISE_RUN_RECONCILE, err);
-    return mortise_doubt_ask(r, x, err);
+    return mortise_doubt_open_request(r, x, err);
 }
 
-int mortise_doubt_of_result(struct mortise_run *r, struct exec *x,
-                            const struct mortise_err *why,
-                            struct mortise_err *err)
+int mortise_doubt_begin_for_result(struct mortise_run *r, struct exec *x,
+                                   const struct mortise_err *why,
+                                   struct mortise_err *err)
 {
-    int rv = mortise_doubt_note_useless(x, why, err);
+    int rv = mortise_doubt_set_rejected_result(x, why, err);
 
     assert(x->result != NULL);
     if (rv != MORTISE_OK)
         return rv;
     /* An earlier process may have recorded the intent. */
-    mortise_exec_find_key(r, x);
+    mortise_exec_compute_key(r, x);
     return mortise_exec_node(r, x)->on_in_doubt == MORTISE_DOUBT_FAIL
-               ? mortise_doubt_ask(r, x, err) /* the node has failed already */
-               : mortise_doubt_settle(r, x, err);
+               ? mortise_doubt_open_request(
+                     r, x, err) /* the node has failed already */
+               : mortise_doubt_begin_settling(r, x, err);
 }
 
-int mortise_doubt_of_loser(struct mortise_run *r, struct exec *x,
-                           struct mortise_err *err)
+int mortise_doubt_begin_for_loser(struct mortise_run *r, struct exec *x,
+                                  struct mortise_err *err)
 {
     int rv;
 
-    assert(x->loss != LOSS_NONE && mortise_doubt_is_open(r, x));
-    if (!mortise_run_has_room(r) || mortise_exec_must_wait(r, x))
+    assert(x->loss != LOSS_NONE && mortise_doubt_has_open_effect(r, x));
+    if (!mortise_run_has_free_slot(r) || mortise_exec_must_await_resource(r, x))
         return MORTISE_OK; /* settling may call the plugin: wait for a slot */
-    rv = mortise_exec_disarm(r, x, err);
+    rv = mortise_exec_disarm_timer(r, x, err);
     if (rv == MORTISE_OK && x->state != X_READY)
-        rv = mortise_exec_ready(r, x, err);
+        rv = mortise_exec_make_ready(r, x, err);
     return rv == MORTISE_OK ? mortise_start_exec(r, x, err) : rv;
 }
 
@@ -123,8 +124,8 @@ static int fail_as_noted(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int mortise_doubt_refuted(struct mortise_run *r, struct exec *x,
-                          struct mortise_err *err)
+int mortise_doubt_handle_refuted(struct mortise_run *r, struct exec *x,
+                                 struct mortise_err *err)
 {
     const char *code = json_string_value(json_object_get(x->failure, "code"));
     bool any;
@@ -140,23 +141,23 @@ int mortise_doubt_refuted(struct mortise_run *r, struct exec *x,
     return rv == MORTISE_OK ? mortise_start_execute(r, x, err) : rv;
 }
 
-int mortise_doubt_denied_by_person(struct mortise_run *r, struct exec *x,
-                                   struct mortise_err *err)
+int mortise_doubt_handle_denied(struct mortise_run *r, struct exec *x,
+                                struct mortise_err *err)
 {
     const char *code = json_string_value(json_object_get(x->failure, "code"));
 
-    return code != NULL && strcmp(code, mortise_doubt_broken) == 0
+    return code != NULL && strcmp(code, mortise_doubt_diverged_code) == 0
                ? fail_as_noted(r, x, err)
                : MORTISE_OK;
 }
 
-int mortise_doubt_of_loser_refuted(struct mortise_run *r, struct exec *x,
-                                   struct mortise_err *err)
+int mortise_doubt_handle_loser_refuted(struct mortise_run *r, struct exec *x,
+                                       struct mortise_err *err)
 {
     bool any;
     int rv = answer_open_steps(r, x, false, &any, err);
 
     if (rv == MORTISE_OK && x->effect_open)
         rv = mortise_fail_undo_intent(r, x, err);
-    return rv == MORTISE_OK ? mortise_stop_lost(r, x, err) : rv;
+    return rv == MORTISE_OK ? mortise_stop_end_loser(r, x, err) : rv;
 }

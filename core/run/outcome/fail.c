@@ -26,7 +26,7 @@ static json_t *make_failure_error(const struct mortise_run *r,
     json_t *error = mortise_error_new(mortise_exec_node(r, x)->id, f->code,
                                       f->class, f->message);
 
-    if (error != NULL && mortise_ending_put(error, &f->ending) != 0)
+    if (error != NULL && mortise_exit_info_set(error, &f->ending) != 0)
         mortise_json_clear_ref(&error);
     return error;
 }
@@ -41,8 +41,9 @@ static json_t *make_error_with_span(const struct mortise_run *r,
     json_t *text;
 
     mortise_buf_init(&at, r->mem);
-    mortise_span_text(mortise_exec_node(r, x)->span, &at);
-    text = at.failed ? NULL : mortise_json_strn(at.n != 0 ? at.p : "", at.n);
+    mortise_span_format(mortise_exec_node(r, x)->span, &at);
+    text = at.failed ? NULL
+                     : mortise_json_make_string(at.n != 0 ? at.p : "", at.n);
     mortise_buf_finish(&at);
     if (error == NULL || json_object_set_new(error, "span", text) != 0) {
         json_decref(error);
@@ -51,8 +52,9 @@ static json_t *make_error_with_span(const struct mortise_run *r,
     return error;
 }
 
-json_t *mortise_fail_json(const struct mortise_run *r, const struct exec *x,
-                          const char *code, const char *message)
+json_t *mortise_fail_make_error(const struct mortise_run *r,
+                                const struct exec *x, const char *code,
+                                const char *message)
 {
     return make_error_with_span(r, x,
                                 &(struct failure){.code = code,
@@ -68,26 +70,28 @@ static bool is_permanent_class(const char *class)
 
 enum { MESSAGE_MAX = 4096 }; /* bytes of a message that the graph gives */
 
-int mortise_fail_message(struct mortise_run *r, struct exec *x,
-                         const json_t *error, struct mortise_buf *out,
-                         struct mortise_err *why, struct mortise_err *err)
+int mortise_fail_eval_message(struct mortise_run *r, struct exec *x,
+                              const json_t *error, struct mortise_buf *out,
+                              struct mortise_err *why, struct mortise_err *err)
 {
     const struct mortise_tmpl *tmpl = mortise_exec_node(r, x)->failing->message;
     json_t *message = NULL;
     char *made = NULL;
     const char *text;
-    int rv = mortise_judge_verdict(mortise_view_before(r, x, why), err);
+    int rv = mortise_judge_map_result(mortise_view_make_before(r, x, why), err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_judge_text_of(r, x, tmpl, error, &message, why, err);
+        rv = mortise_judge_eval_with_error(r, x, tmpl, error, &message, why,
+                                           err);
     if (rv != MORTISE_OK)
         return rv;
     text = json_string_value(message);
     if (text == NULL)
-        text = made = mortise_json_text(r->mem, message);
+        text = made = mortise_json_to_text(r->mem, message);
     if (text != NULL)
-        mortise_buf_put(out, text,
-                        mortise_utf8_cut(text, strlen(text), MESSAGE_MAX));
+        mortise_buf_put(
+            out, text,
+            mortise_utf8_get_prefix_size(text, strlen(text), MESSAGE_MAX));
     if (text == NULL || mortise_buf_cstr(out) == NULL)
         rv = mortise_nomem(err);
     mortise_release_str(r->mem, made);
@@ -123,12 +127,13 @@ static int test_retry_condition(struct mortise_run *r, struct exec *x,
     const struct mortise_expr *when = &mortise_exec_node(r, x)->retry.when;
     json_t *error = make_failure_error(r, x, f);
     struct env env;
-    int rv = error != NULL ? mortise_env_init(&env, r, x, NULL, NULL, error,
-                                              mortise_cel_uses(when->cel), err)
-                           : mortise_nomem(err);
+    int rv = error != NULL
+                 ? mortise_env_init(&env, r, x, NULL, NULL, error,
+                                    mortise_cel_get_uses(when->cel), err)
+                 : mortise_nomem(err);
 
     if (rv == MORTISE_OK) {
-        rv = mortise_judge_verdict(
+        rv = mortise_judge_map_result(
             mortise_expr_test(when, &env.cel, again, why), err);
         mortise_env_finish(&env);
     }
@@ -145,10 +150,10 @@ static double get_jitter_fraction(const struct mortise_run *r,
     uint32_t u;
 
     mortise_hasher_init(&h);
-    mortise_hasher_field(&h, r->seed, sizeof r->seed);
-    mortise_hasher_u64(&h, x->index);
-    mortise_hasher_u64(&h, x->generation);
-    mortise_hasher_u64(&h, x->attempt);
+    mortise_hasher_add_field(&h, r->seed, sizeof r->seed);
+    mortise_hasher_add_u64(&h, x->index);
+    mortise_hasher_add_u64(&h, x->generation);
+    mortise_hasher_add_u64(&h, x->attempt);
     mortise_hasher_final(&h, digest);
     memcpy(&u, digest, sizeof u);
     return u / 4294967296.0;
@@ -181,7 +186,7 @@ void mortise_fail_delay_retry(struct exec *x, uint64_t in_ms)
 static int record_retry(struct mortise_run *r, struct exec *x,
                         const struct failure *f, struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RETRY);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_RETRY);
     int rv;
 
     assert(x->attempt < mortise_exec_node(r, x)->retry.max_attempts);
@@ -193,15 +198,15 @@ static int record_retry(struct mortise_run *r, struct exec *x,
     rv = mortise_run_record_value(r, &e, make_error_with_span(r, x, f), err);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_exec_renew(x);
-    return mortise_exec_arm_in(r, x, x->next_ms - r->time_ms, err);
+    mortise_exec_renew_handle(x);
+    return mortise_exec_arm_timer_after(r, x, x->next_ms - r->time_ms, err);
 }
 
 /* The attempt that was stopped or never made does not count. */
 int mortise_fail_undo_intent(struct mortise_run *r, struct exec *x,
                              struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RETRY);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_RETRY);
     int rv;
 
     e.attempt--;
@@ -213,7 +218,7 @@ int mortise_fail_undo_intent(struct mortise_run *r, struct exec *x,
                               .class = "cancelled",
                               .message = "stopped by a command"}),
         err);
-    return rv != MORTISE_OK ? rv : mortise_exec_ready(r, x, err);
+    return rv != MORTISE_OK ? rv : mortise_exec_make_ready(r, x, err);
 }
 
 /* Record a failure without retry.  `open`: the effect is in doubt.  `cause`:
@@ -223,7 +228,7 @@ static int record_failed(struct mortise_run *r, struct exec *x,
                          struct mortise_err *err)
 {
     json_t *error;
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_FAILED);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_FAILED);
     uint32_t edge[1];
     int rv = open && !x->failing ? mortise_doubt_record_cause(r, x, err)
                                  : MORTISE_OK;
@@ -256,14 +261,14 @@ static int record_replaced_failure(struct mortise_run *r, struct exec *x,
     int rv;
 
     mortise_buf_init(&said, r->mem);
-    rv = mortise_fail_message(r, x, cause, &said, &why, err);
+    rv = mortise_fail_eval_message(r, x, cause, &said, &why, err);
     f.message = rv == MORTISE_OK ? said.p : both.msg;
     if (rv == MORTISE_EINVAL) {
         mortise_fail(&both, rv,
                      "%.500s; so on_error.fail could not replace "
                      "the failure %s: %.400s",
-                     why.msg, mortise_json_text_of(cause, "code"),
-                     mortise_json_text_of(cause, "message"));
+                     why.msg, mortise_json_get_text(cause, "code"),
+                     mortise_json_get_text(cause, "message"));
         f.code = "expression";
     }
     if (rv == MORTISE_OK || rv == MORTISE_EINVAL)
@@ -314,10 +319,10 @@ static int enter_on_error_value(struct mortise_run *r, struct exec *x,
 
     if (error == NULL)
         return mortise_nomem(err);
-    rv = mortise_view_before(r, x, &why);
+    rv = mortise_view_make_before(r, x, &why);
     if (rv == MORTISE_OK) {
         rv = mortise_env_init(&env, r, x, x->view, NULL, error,
-                              mortise_cel_uses(n->error_value.cel), err);
+                              mortise_cel_get_uses(n->error_value.cel), err);
         if (rv != MORTISE_OK) {
             json_decref(error);
             return rv;
@@ -326,7 +331,7 @@ static int enter_on_error_value(struct mortise_run *r, struct exec *x,
         mortise_env_finish(&env);
     }
     json_decref(error);
-    rv = mortise_judge_verdict(rv, err);
+    rv = mortise_judge_map_result(rv, err);
     if (rv == MORTISE_ENOMEM)
         return rv;
     if (rv != MORTISE_OK) {
@@ -337,7 +342,7 @@ static int enter_on_error_value(struct mortise_run *r, struct exec *x,
         return mortise_fail_without_retry(r, x, "expression", both.msg, false,
                                           err);
     }
-    mortise_exec_forget_leaving(x);
+    mortise_exec_drop_leaving(x);
     rv = mortise_pipeline_enter(r, x, value, DONE_ON_ERROR, err);
     json_decref(value);
     return rv;
@@ -351,23 +356,23 @@ static int settle_without_retry(struct mortise_run *r, struct exec *x,
     int rv = MORTISE_OK;
 
     if (!mortise_exec_node(r, x)->on_error_value)
-        return record_failure(r, x, f, mortise_step_in_doubt(r, x) != NULL,
+        return record_failure(r, x, f, mortise_step_find_in_doubt(r, x) != NULL,
                               err);
-    if (x->failing || mortise_step_in_doubt(r, x) != NULL)
+    if (x->failing || mortise_step_find_in_doubt(r, x) != NULL)
         rv = mortise_doubt_record_left(r, x, err);
     return rv == MORTISE_OK ? enter_on_error_value(r, x, f, err) : rv;
 }
 
-int mortise_fail_as(struct mortise_run *r, struct exec *x,
-                    const struct failure *f, struct mortise_err *err)
+int mortise_fail_exec(struct mortise_run *r, struct exec *x,
+                      const struct failure *f, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
     struct failure instead = {.code = "expression", .class = "permanent"};
     struct mortise_err why, both;
-    int rv = mortise_exec_disarm(r, x, err);
+    int rv = mortise_exec_disarm_timer(r, x, err);
     bool again;
 
-    assert(!mortise_exec_is_over(x));
+    assert(!mortise_exec_has_ended(x));
     if (rv != MORTISE_OK)
         return rv;
     again = is_retry_allowed(n, x, f);
@@ -391,15 +396,15 @@ int mortise_fail_attempt(struct mortise_run *r, struct exec *x,
                          const char *code, const char *class,
                          const char *message, struct mortise_err *err)
 {
-    return mortise_fail_as(
+    return mortise_fail_exec(
         r, x,
         &(struct failure){.code = code, .class = class, .message = message},
         err);
 }
 
-int mortise_fail_refused(struct mortise_run *r, struct exec *x, int rv,
-                         const char *code, const struct mortise_err *why,
-                         struct mortise_err *err)
+int mortise_fail_if_invalid(struct mortise_run *r, struct exec *x, int rv,
+                            const char *code, const struct mortise_err *why,
+                            struct mortise_err *err)
 {
     return rv == MORTISE_EINVAL
                ? mortise_fail_attempt(r, x, code, "permanent", why->msg, err)

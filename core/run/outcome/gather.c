@@ -63,9 +63,10 @@ static int add_element_result(const struct mortise_run *r,
                ? 0
                : json_array_append_new(
                      failed,
-                     json_pack("{s:I, s:o}", "index", (json_int_t)i, "error",
-                               mortise_env_error(r, r->execs[f->cause],
-                                                 r->execs[f->cause]->error)));
+                     json_pack(
+                         "{s:I, s:o}", "index", (json_int_t)i, "error",
+                         mortise_env_make_error(r, r->execs[f->cause],
+                                                r->execs[f->cause]->error)));
 }
 
 /* The write to artifacts.TO, like any other write. */
@@ -91,7 +92,7 @@ static int add_map_write(struct outcome *o, struct mortise_err *err)
     rv = mortise_judge_add_write(g, e, MORTISE_WRITE_SPELLED, path, e->value,
                                  err);
     e->writes[0].text = path->text;
-    e->writes[0].reduce = mortise_graph_reduce(g, path);
+    e->writes[0].reduce = mortise_graph_get_reduce(g, path);
     /* Maps inside elements of a map gather concurrently: that is no
      * conflict. */
     if (e->writes[0].reduce == MORTISE_REDUCE_DEFAULT)
@@ -103,11 +104,13 @@ static int add_map_write(struct outcome *o, struct mortise_err *err)
 static int record_gather_failure(const struct outcome *o,
                                  struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(o->r, o->x, MORTISE_E_FAILED);
+    struct mortise_entry e =
+        mortise_exec_make_entry(o->r, o->x, MORTISE_E_FAILED);
 
-    mortise_writes_undo(o->r, o->x);
+    mortise_writes_remove(o->r, o->x);
     return mortise_run_record_value(
-        o->r, &e, mortise_fail_json(o->r, o->x, o->code, o->why.msg), err);
+        o->r, &e, mortise_fail_make_error(o->r, o->x, o->code, o->why.msg),
+        err);
 }
 
 static int judge_gathered(struct mortise_run *r, struct exec *x, json_t *value,
@@ -146,7 +149,8 @@ static int gather_map(struct mortise_run *r, struct exec *x,
     int rv = value != NULL ? MORTISE_OK : mortise_nomem(err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < fan->n; i++) {
-        const struct frame *f = i < fan->n_begun ? fan->elements[i] : NULL;
+        const struct frame *f =
+            i < fan->n_started_elements ? fan->elements[i] : NULL;
 
         if (add_element_result(r, f, i, lists, results, failed) != 0)
             rv = mortise_nomem(err);
@@ -157,7 +161,7 @@ static int gather_map(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int mortise_gather_all(struct mortise_run *r, struct mortise_err *err)
+int mortise_gather_maps(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -173,18 +177,18 @@ int mortise_gather_all(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
-int mortise_gather_inside(struct mortise_run *r, struct mortise_err *err)
+int mortise_gather_inner_graphs(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     /* A graph that ends may be the last part of the outer graph. */
-    for (size_t i = 0; rv == MORTISE_OK && i < r->overs.n; i++) {
-        struct exec *x = r->execs[r->overs.list[i]];
+    for (size_t i = 0; rv == MORTISE_OK && i < r->ended_inner_graphs.n; i++) {
+        struct exec *x = r->execs[r->ended_inner_graphs.list[i]];
 
-        if (x->state == X_INSIDE && x->loss == LOSS_NONE &&
+        if (x->state == X_INNER_GRAPH && x->loss == LOSS_NONE &&
             x->child->scope->over)
-            rv = mortise_exec_kind(r, x)->inside_over(r, x, err);
+            rv = mortise_exec_kind(r, x)->inner_graph_ended(r, x, err);
     }
-    r->overs.n = 0;
+    r->ended_inner_graphs.n = 0;
     return rv;
 }

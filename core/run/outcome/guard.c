@@ -34,7 +34,8 @@
 
 /* ---- the guardrails of a round ------------------------------------------- */
 
-const struct mortise_edge *mortise_guard_edge(const struct exec *x)
+const struct mortise_edge *
+mortise_guard_get_violation_edge(const struct exec *x)
 {
     assert(x->stage == MORTISE_GUARD_EDGE && x->at < x->n_chosen);
     return &x->frame->graph->edges[mortise_exec_get_taken_edges(x)[x->at]];
@@ -44,11 +45,12 @@ static const struct mortise_guard_list *
 get_guard_list(const struct mortise_run *r, const struct exec *x)
 {
     return x->stage == MORTISE_GUARD_EDGE
-               ? &mortise_guard_edge(x)->policy->guards
+               ? &mortise_guard_get_violation_edge(x)->policy->guards
                : &mortise_exec_node(r, x)->guards[x->stage];
 }
 
-const char *mortise_guard_id(const struct mortise_run *r, const struct exec *x)
+const char *mortise_guard_get_id(const struct mortise_run *r,
+                                 const struct exec *x)
 {
     assert(x->guard < get_guard_list(r, x)->n);
     return get_guard_list(r, x)->ids[x->guard];
@@ -65,7 +67,7 @@ static bool find_next_guard(const struct mortise_run *r, struct exec *x)
     if (x->stage != MORTISE_GUARD_EDGE)
         return x->guard < mortise_exec_node(r, x)->guards[x->stage].n;
     for (; x->at < x->n_chosen; x->at++, x->guard = 0) {
-        const struct mortise_edge *e = mortise_guard_edge(x);
+        const struct mortise_edge *e = mortise_guard_get_violation_edge(x);
 
         if (mortise_edge_is_guarded(e) && x->guard < e->policy->guards.n)
             return true;
@@ -76,7 +78,7 @@ static bool find_next_guard(const struct mortise_run *r, struct exec *x)
 /* (5): start with the update, if there is one and it was not checked yet. */
 static bool start_update_check(struct exec *x)
 {
-    json_t *update = mortise_origin_said(x, x->how, "update");
+    json_t *update = mortise_origin_get_member(x, x->how, "update");
 
     if ((x->stage != MORTISE_GUARD_OUTPUT && x->stage != MORTISE_GUARD_EDGE) ||
         x->judged != NULL || update == NULL)
@@ -88,8 +90,8 @@ static bool start_update_check(struct exec *x)
     return true;
 }
 
-int mortise_guard_ask(struct mortise_run *r, struct exec *x, bool *asked,
-                      struct mortise_err *err)
+int mortise_guard_ask_next(struct mortise_run *r, struct exec *x, bool *asked,
+                           struct mortise_err *err)
 {
     *asked = find_next_guard(r, x) ||
              (start_update_check(x) && find_next_guard(r, x));
@@ -97,9 +99,9 @@ int mortise_guard_ask(struct mortise_run *r, struct exec *x, bool *asked,
                   : MORTISE_OK;
 }
 
-int mortise_guard_begin(struct mortise_run *r, struct exec *x,
-                        enum mortise_guard_stage stage, json_t *subject,
-                        struct mortise_err *err)
+int mortise_guard_start_round(struct mortise_run *r, struct exec *x,
+                              enum mortise_guard_stage stage, json_t *subject,
+                              struct mortise_err *err)
 {
     bool asked;
     int rv;
@@ -114,7 +116,7 @@ int mortise_guard_begin(struct mortise_run *r, struct exec *x,
                x->n_chosen * sizeof x->chosen[0]);
     mortise_json_set_ref(&x->subject, subject);
     mortise_json_clear_ref(&x->judged);
-    rv = mortise_guard_ask(r, x, &asked, err);
+    rv = mortise_guard_ask_next(r, x, &asked, err);
     assert(asked); /* the caller knows that there is one */
     return rv;
 }
@@ -132,7 +134,8 @@ void mortise_guard_set_answer(struct exec *x, json_t *replacement)
 
 void mortise_guard_set_detour(struct exec *x)
 {
-    mortise_exec_get_taken_edges(x)[x->at] = mortise_guard_edge(x)->policy->end;
+    mortise_exec_get_taken_edges(x)[x->at] =
+        mortise_guard_get_violation_edge(x)->policy->end;
     x->turn++;
 }
 
@@ -155,7 +158,7 @@ int mortise_guard_get_output(struct exec *x, json_t **output,
     return rv;
 }
 
-void mortise_guard_forget(struct exec *x)
+void mortise_guard_drop_subject(struct exec *x)
 {
     mortise_json_clear_ref(&x->subject);
     mortise_json_clear_ref(&x->judged);
@@ -163,12 +166,12 @@ void mortise_guard_forget(struct exec *x)
 
 /* ---- input guardrails ---------------------------------------------------- */
 
-bool mortise_guard_wants_input(const struct mortise_run *r,
-                               const struct exec *x)
+bool mortise_guard_must_check_input(const struct mortise_run *r,
+                                    const struct exec *x)
 {
     return mortise_exec_node(r, x)->guards[MORTISE_GUARD_INPUT].n > 0 &&
            x->checked != x->generation && !x->effect_open &&
-           !mortise_step_is_open(x);
+           !mortise_step_has_open_effect(x);
 }
 
 /* ---- output and edge guardrails (stages of pipeline.c) ------------------ */
@@ -179,7 +182,7 @@ bool mortise_stage_output_is_due(const struct outcome *o)
     const struct mortise_node *n = mortise_exec_node(o->r, o->x);
 
     return n->guards[MORTISE_GUARD_OUTPUT].n > 0 && o->from->is_guarded &&
-           mortise_judge_output(o->x->frame->graph, n, o->output, NULL) ==
+           mortise_judge_check_output(o->x->frame->graph, n, o->output, NULL) ==
                MORTISE_OK;
 }
 
@@ -190,8 +193,8 @@ int mortise_stage_output(struct outcome *o, struct mortise_err *err)
 
     return rv != MORTISE_OK || stands
                ? rv
-               : mortise_guard_begin(o->r, o->x, MORTISE_GUARD_OUTPUT,
-                                     o->output, err);
+               : mortise_guard_start_round(o->r, o->x, MORTISE_GUARD_OUTPUT,
+                                           o->output, err);
 }
 
 bool mortise_stage_along_is_due(const struct outcome *o)
@@ -202,5 +205,6 @@ bool mortise_stage_along_is_due(const struct outcome *o)
 int mortise_stage_along(struct outcome *o, struct mortise_err *err)
 {
     assert(o->x->leaving == o->output);
-    return mortise_guard_begin(o->r, o->x, MORTISE_GUARD_EDGE, o->output, err);
+    return mortise_guard_start_round(o->r, o->x, MORTISE_GUARD_EDGE, o->output,
+                                     err);
 }

@@ -11,42 +11,43 @@
 
 #include "core/run/outcome/outcome.h"
 
-int mortise_judge_verdict(int rv, struct mortise_err *err)
+int mortise_judge_map_result(int rv, struct mortise_err *err)
 {
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
     return rv == MORTISE_OK ? rv : MORTISE_EINVAL;
 }
 
-int mortise_judge_text(struct mortise_run *r, struct exec *x,
+int mortise_judge_eval(struct mortise_run *r, struct exec *x,
                        const struct mortise_tmpl *tmpl, json_t **out,
                        struct mortise_err *why, struct mortise_err *err)
 {
-    return mortise_judge_text_of(r, x, tmpl, NULL, out, why, err);
+    return mortise_judge_eval_with_error(r, x, tmpl, NULL, out, why, err);
 }
 
-int mortise_judge_text_of(struct mortise_run *r, struct exec *x,
-                          const struct mortise_tmpl *tmpl, const json_t *error,
-                          json_t **out, struct mortise_err *why,
-                          struct mortise_err *err)
+int mortise_judge_eval_with_error(struct mortise_run *r, struct exec *x,
+                                  const struct mortise_tmpl *tmpl,
+                                  const json_t *error, json_t **out,
+                                  struct mortise_err *why,
+                                  struct mortise_err *err)
 {
     struct env env;
     int rv = mortise_env_init(&env, r, x, x->view, NULL, error,
-                              mortise_tmpl_uses(tmpl), err);
+                              mortise_tmpl_get_used_names(tmpl), err);
 
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_tmpl_eval(tmpl, &env.cel, out, why);
     mortise_env_finish(&env);
-    return mortise_judge_verdict(rv, err);
+    return mortise_judge_map_result(rv, err);
 }
 
-int mortise_judge_unfit(const struct mortise_tmpl *t, const char *key,
-                        const char *takes, const json_t *v,
-                        struct mortise_err *why)
+int mortise_judge_fail_type(const struct mortise_tmpl *t, const char *key,
+                            const char *takes, const json_t *v,
+                            struct mortise_err *why)
 {
     const struct mortise_yaml *at = mortise_tmpl_yaml(t);
-    char *text = mortise_json_text(&mortise_heap, v);
+    char *text = mortise_json_to_text(&mortise_heap, v);
 
     if (text == NULL)
         return mortise_nomem(why);
@@ -57,11 +58,11 @@ int mortise_judge_unfit(const struct mortise_tmpl *t, const char *key,
     return MORTISE_EINVAL;
 }
 
-int mortise_judge_unlisted(struct mortise_span at, const char *key,
-                           const char *list, const json_t *v,
-                           struct mortise_err *why)
+int mortise_judge_fail_unlisted(struct mortise_span at, const char *key,
+                                const char *list, const json_t *v,
+                                struct mortise_err *why)
 {
-    char *text = mortise_json_text(&mortise_heap, v);
+    char *text = mortise_json_to_text(&mortise_heap, v);
 
     if (text == NULL)
         return mortise_nomem(why);
@@ -73,7 +74,8 @@ int mortise_judge_unlisted(struct mortise_span at, const char *key,
     return MORTISE_EINVAL;
 }
 
-void mortise_judge_name(struct mortise_err *why, bool first, const char *name)
+void mortise_judge_append_name(struct mortise_err *why, bool first,
+                               const char *name)
 {
     size_t at = strlen(why->msg);
 
@@ -81,25 +83,27 @@ void mortise_judge_name(struct mortise_err *why, bool first, const char *name)
              name);
 }
 
-int mortise_judge_duration(struct mortise_run *r, struct exec *x,
-                           const struct mortise_tmpl *t, const char *key,
-                           uint64_t *ms, const char **code,
-                           struct mortise_err *why, struct mortise_err *err)
+int mortise_judge_eval_duration(struct mortise_run *r, struct exec *x,
+                                const struct mortise_tmpl *t, const char *key,
+                                uint64_t *ms, const char **code,
+                                struct mortise_err *why,
+                                struct mortise_err *err)
 {
     struct mortise_yaml text = {.kind = MORTISE_YAML_STRING};
     json_t *v = NULL;
-    int rv = mortise_judge_text(r, x, t, &v, why, err);
+    int rv = mortise_judge_eval(r, x, t, &v, why, err);
 
     *code = "expression";
     if (rv != MORTISE_OK)
         return rv;
     text.str = json_string_value(v);
     text.len = json_string_length(v);
-    if (text.str == NULL || mortise_yaml_duration(&text, ms) != 0 || *ms == 0) {
+    if (text.str == NULL || mortise_yaml_parse_duration(&text, ms) != 0 ||
+        *ms == 0) {
         *code = "type";
-        rv = mortise_judge_verdict(
-            mortise_judge_unfit(t, key, "a duration longer than 0, such as 30s",
-                                v, why),
+        rv = mortise_judge_map_result(
+            mortise_judge_fail_type(
+                t, key, "a duration longer than 0, such as 30s", v, why),
             err);
     }
     json_decref(v);
@@ -124,8 +128,8 @@ get_schema_at(const struct mortise_graph *g, const struct mortise_path *path)
 
     for (size_t i = 1; s != NULL && i < path->n; i++)
         s = path->steps[i].key != NULL
-                ? mortise_schema_member(s, path->steps[i].key)
-                : mortise_schema_items(s);
+                ? mortise_schema_get_member(s, path->steps[i].key)
+                : mortise_schema_get_items(s);
     return s;
 }
 
@@ -138,7 +142,7 @@ int mortise_judge_add_write(const struct mortise_graph *g,
 
     w->ref = ref;
     w->value =
-        mortise_schema_normal(get_schema_at(g, path), value, g->expr_cost);
+        mortise_schema_normalize(get_schema_at(g, path), value, g->expr_cost);
     if (w->value == NULL)
         return mortise_nomem(err);
     e->n_writes++;
@@ -148,7 +152,8 @@ int mortise_judge_add_write(const struct mortise_graph *g,
 /* The update that came with x's output; NULL: none. */
 static const json_t *get_update(const struct outcome *o)
 {
-    return mortise_origin_said(o->x, (enum done_how)o->entry.how, "update");
+    return mortise_origin_get_member(o->x, (enum done_how)o->entry.how,
+                                     "update");
 }
 
 /* Allocate the arrays of the entry, and copy the update's writes into them. */
@@ -175,8 +180,8 @@ int mortise_stage_said(struct outcome *o, struct mortise_err *err)
 {
     const json_t *update = get_update(o);
     int rv = update != NULL
-                 ? mortise_judge_verdict(
-                       mortise_patch_make(&o->said, update, &o->why), err)
+                 ? mortise_judge_map_result(
+                       mortise_patch_parse(&o->said, update, &o->why), err)
                  : MORTISE_OK;
 
     return rv == MORTISE_OK ? alloc_entry_arrays(o, err) : rv;
@@ -196,7 +201,7 @@ static int add_mapped_writes(struct outcome *o,
     if (n == 0)
         return MORTISE_OK;
     for (size_t i = 0; i < n; i++)
-        uses |= mortise_cel_uses(list[i].expr.cel);
+        uses |= mortise_cel_get_uses(list[i].expr.cel);
     rv = of_child ? mortise_env_init_child(&env, o->r, o->x, uses, err)
                   : mortise_env_init(&env, o->r, o->x, o->x->view,
                                      o->entry.value, NULL, uses, err);
@@ -205,7 +210,7 @@ static int add_mapped_writes(struct outcome *o,
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
         json_t *value = NULL;
 
-        rv = mortise_judge_verdict(
+        rv = mortise_judge_map_result(
             mortise_expr_eval(&list[i].expr, &env.cel, &value, &o->why), err);
         if (rv == MORTISE_OK)
             rv = mortise_judge_add_write(o->x->frame->graph, &o->entry,
@@ -229,8 +234,8 @@ static bool has_set_artifact(const struct outcome *o, const char *name)
 static int add_conversation_write(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_path *to = mortise_exec_node(o->r, o->x)->conversation;
-    json_t *said =
-        mortise_origin_said(o->x, (enum done_how)o->entry.how, "conversation");
+    json_t *said = mortise_origin_get_member(o->x, (enum done_how)o->entry.how,
+                                             "conversation");
     struct mortise_entry_write *w = &o->entry.writes[o->entry.n_writes];
     int rv;
 
@@ -287,16 +292,16 @@ static int check_state_field(const struct mortise_graph *g,
                              const char *field, const json_t *value,
                              struct mortise_err *why)
 {
-    const struct mortise_schema *member = mortise_schema_member(s, field);
+    const struct mortise_schema *member = mortise_schema_get_member(s, field);
     int rv;
 
     if (member == NULL)
         return MORTISE_OK;
-    if (mortise_schema_types(member) == 0)
+    if (mortise_schema_get_types(member) == 0)
         return mortise_fail(why, MORTISE_EINVAL,
                             "%s.%s is not declared in state.%s", root, field,
                             root);
-    rv = mortise_schema_check_within(member, value, g->expr_cost, why);
+    rv = mortise_schema_check_with_limit(member, value, g->expr_cost, why);
     return rv != MORTISE_OK ? mortise_err_prefix(why, rv, "%s.%s", root, field)
                             : rv;
 }
@@ -319,9 +324,10 @@ static int check_state_root(const struct mortise_graph *g,
     return rv;
 }
 
-int mortise_judge_field_of(const struct mortise_graph *g, const json_t *after,
-                           const struct mortise_path *path,
-                           struct mortise_err *why)
+int mortise_judge_check_fields(const struct mortise_graph *g,
+                               const json_t *after,
+                               const struct mortise_path *path,
+                               struct mortise_err *why)
 {
     const char *root = path->steps[0].key, *field;
     const struct mortise_schema *s = get_root_schema(g, path);
@@ -355,7 +361,8 @@ static bool must_compute_state(const struct exec *x,
         if (mortise_route_needs_value(&g->edges[n->out[i]]))
             return true;
     }
-    return !mortise_size_is_small(x) || mortise_route_uses(g, n, &uses);
+    return !mortise_size_is_small(x) ||
+           mortise_route_has_conditions(g, n, &uses);
 }
 
 /* Put the entry's writes on x and compute x->after, unless that can wait. */
@@ -363,31 +370,31 @@ int mortise_stage_fold(struct outcome *o, struct mortise_err *err)
 {
     const struct mortise_graph *g = o->x->frame->graph;
     struct exec *x = o->x;
-    int rv = mortise_writes_put(o->r, x, &o->entry, err);
+    int rv = mortise_writes_set(o->r, x, &o->entry, err);
 
     assert(x->view != NULL && x->after == NULL);
     if (rv != MORTISE_OK ||
         (mortise_view_can_defer(x) &&
          !must_compute_state(x, mortise_exec_node(o->r, x))))
         return rv;
-    rv = mortise_view_after(o->r, x, &o->why);
+    rv = mortise_view_make_after(o->r, x, &o->why);
     for (size_t i = 0; rv == MORTISE_OK && i < x->n_writes; i++) {
         o->code = "schema";
         /* The schemas describe the run's values, not an element's own. */
         if (!x->writes[i].own)
-            rv =
-                mortise_judge_field_of(g, x->after, x->writes[i].path, &o->why);
+            rv = mortise_judge_check_fields(g, x->after, x->writes[i].path,
+                                            &o->why);
     }
     if (rv == MORTISE_OK) {
         o->code = "limit";
         rv = mortise_size_check(o->r, x, &o->why);
     }
-    return mortise_judge_verdict(rv, err);
+    return mortise_judge_map_result(rv, err);
 }
 
-int mortise_judge_output(const struct mortise_graph *g,
-                         const struct mortise_node *n, const json_t *output,
-                         struct mortise_err *why)
+int mortise_judge_check_output(const struct mortise_graph *g,
+                               const struct mortise_node *n,
+                               const json_t *output, struct mortise_err *why)
 {
     uint64_t limit = g->expr_cost;
     int rv = MORTISE_OK;
@@ -395,9 +402,10 @@ int mortise_judge_output(const struct mortise_graph *g,
     if (output == NULL)
         return MORTISE_OK; /* a router gives none */
     if (n->op != NULL)
-        rv = mortise_schema_check_within(n->op->output, output, limit, why);
+        rv = mortise_schema_check_with_limit(n->op->output, output, limit, why);
     if (rv == MORTISE_OK)
-        rv = mortise_schema_check_within(n->output_schema, output, limit, why);
+        rv = mortise_schema_check_with_limit(n->output_schema, output, limit,
+                                             why);
     return rv != MORTISE_OK
                ? mortise_err_prefix(why, rv, "output of '%s'", n->id)
                : rv;
@@ -407,8 +415,8 @@ int mortise_judge_output(const struct mortise_graph *g,
 static bool is_replaced_by_goto(const struct outcome *o, const json_t *given)
 {
     return json_is_null(given) &&
-           mortise_origin_said(o->x, (enum done_how)o->entry.how, "goto") !=
-               NULL;
+           mortise_origin_get_member(o->x, (enum done_how)o->entry.how,
+                                     "goto") != NULL;
 }
 
 /* Check the output and normalize it by its schemas. */
@@ -423,17 +431,17 @@ int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
     if (!o->from->fits || given == NULL || is_replaced_by_goto(o, given) ||
         (schemas[0] == NULL && schemas[1] == NULL))
         return MORTISE_OK;
-    rv = mortise_judge_output(o->x->frame->graph, n, given, &o->why);
+    rv = mortise_judge_check_output(o->x->frame->graph, n, given, &o->why);
     if (rv == MORTISE_EINVAL && mortise_exec_is_held(o->r, o->x))
         mortise_fail(&o->why, rv,
                      "the output of '%s' does not match its schema; it is not "
                      "shown, because no guardrail has checked it",
                      n->id);
-    rv = mortise_judge_verdict(rv, err);
+    rv = mortise_judge_map_result(rv, err);
     for (size_t i = 0; rv == MORTISE_OK && i < 2; i++) {
         given = o->entry.value;
-        o->entry.value = mortise_schema_normal(schemas[i], given,
-                                               o->x->frame->graph->expr_cost);
+        o->entry.value = mortise_schema_normalize(
+            schemas[i], given, o->x->frame->graph->expr_cost);
         rv = o->entry.value != NULL ? MORTISE_OK : mortise_nomem(err);
         json_decref(given);
     }
@@ -443,11 +451,11 @@ int mortise_stage_fits(struct outcome *o, struct mortise_err *err)
 /* Compute the state before x's writes; a reducer can fail. */
 int mortise_stage_before(struct outcome *o, struct mortise_err *err)
 {
-    int rv = mortise_view_before(o->r, o->x, &o->why);
+    int rv = mortise_view_make_before(o->r, o->x, &o->why);
 
     if (rv == MORTISE_ECONFLICT)
         o->code = "conflict";
-    return mortise_judge_verdict(rv, err);
+    return mortise_judge_map_result(rv, err);
 }
 
 /* Reject values that are nested too deeply to be stored. */

@@ -19,6 +19,6 @@ const struct node_kind *mortise_exec_kind(const struct mortise_run *r,
 {
     enum mortise_node_type type = mortise_exec_node(r, x)->type;
 
-    assert(type != MORTISE_NODE_UNREAD); /* such a graph is not loaded */
+    assert(type != MORTISE_NODE_UNKNOWN); /* such a graph is not loaded */
     return kinds[type];
 }

@@ -23,9 +23,9 @@ bool mortise_stage_inside_is_due(const struct outcome *o)
     const struct mortise_side_operation *short_by =
         mortise_exec_node(o->r, o->x)->compaction;
 
-    return o->x->state == X_INSIDE && /* its end is not recorded yet */
+    return o->x->state == X_INNER_GRAPH && /* its end is not recorded yet */
            (mortise_stage_output_is_due(o) ||
-            mortise_exec_next_discovery(o->x) != NULL ||
+            mortise_exec_get_next_discovery(o->x) != NULL ||
             (short_by != NULL && short_by->op != NULL));
 }
 
@@ -38,8 +38,8 @@ int mortise_stage_inside(struct outcome *o, struct mortise_err *err)
 int mortise_stage_recall(struct outcome *o, struct mortise_err *err)
 {
     assert(!o->x->child_over || o->x->child != NULL);
-    return o->x->child_over && o->from->first_hand
-               ? mortise_sub_recall(o->r, o->x, o->output, err)
+    return o->x->child_over && o->from->from_own_call
+               ? mortise_sub_rebuild_state(o->r, o->x, o->output, err)
                : MORTISE_OK;
 }
 
@@ -90,20 +90,20 @@ int mortise_leaving_store(struct mortise_run *r, struct exec *x,
     int rv;
 
     json_incref(sought); /* it may be x->sought */
-    rv = mortise_stop_forget(r, x, err);
+    rv = mortise_stop_drop_state(r, x, err);
     if (rv == MORTISE_OK)
-        rv = mortise_exec_keep_leaving(r, x, e, err);
-    mortise_exec_keep_sought(x, sought);
+        rv = mortise_exec_store_leaving(r, x, e, err);
+    mortise_exec_set_sought(x, sought);
     json_decref(sought);
     if (rv != MORTISE_OK)
         return rv;
     mortise_exec_set_attempt(x, e->attempt, e->started_ms);
     mortise_exec_set_effect_open(x, false);
-    mortise_doubt_forget(x);
+    mortise_doubt_remove_evidence(x);
     mortise_pipeline_set_origin(x, (enum done_how)e->how);
     if (x->child != NULL)
-        mortise_sub_done(x);
-    return mortise_verdict_keep(r, x, e, err);
+        mortise_sub_set_done(x);
+    return mortise_verdict_store(r, x, e, err);
 }
 
 int mortise_leaving_store_ready(struct mortise_run *r, struct exec *x,
@@ -112,7 +112,7 @@ int mortise_leaving_store_ready(struct mortise_run *r, struct exec *x,
 {
     int rv = mortise_leaving_store(r, x, e, sought, err);
 
-    return rv == MORTISE_OK ? mortise_exec_ready(r, x, err) : rv;
+    return rv == MORTISE_OK ? mortise_exec_make_ready(r, x, err) : rv;
 }
 
 int mortise_apply_leaving(struct mortise_run *r, struct exec *x,
@@ -121,7 +121,7 @@ int mortise_apply_leaving(struct mortise_run *r, struct exec *x,
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
 
-    if (!mortise_exec_edges_fit(n->out, n->n_out, e) || e->value == NULL ||
+    if (!mortise_exec_can_take_edges(n->out, n->n_out, e) || e->value == NULL ||
         e->generation != x->generation || e->how > DONE_CACHED)
         return mortise_entry_corrupt(err, e);
     return mortise_leaving_store_ready(r, x, e, x->sought, err);

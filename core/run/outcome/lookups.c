@@ -57,10 +57,10 @@ bool mortise_lookup_is_call(enum mortise_run_call_kind kind)
 
 /* ---- requests ------------------------------------------------------------ */
 
-int mortise_lookup_text(struct mortise_run *r, struct exec *x,
-                        const struct mortise_tmpl *tmpl, const char *what,
-                        json_t **out, const char **code,
-                        struct mortise_err *why, struct mortise_err *err)
+int mortise_lookup_eval_text(struct mortise_run *r, struct exec *x,
+                             const struct mortise_tmpl *tmpl, const char *what,
+                             json_t **out, const char **code,
+                             struct mortise_err *why, struct mortise_err *err)
 {
     int rv;
 
@@ -68,7 +68,7 @@ int mortise_lookup_text(struct mortise_run *r, struct exec *x,
     if (tmpl == NULL)
         return MORTISE_OK;
     *code = "expression";
-    rv = mortise_judge_text(r, x, tmpl, out, why, err);
+    rv = mortise_judge_eval(r, x, tmpl, out, why, err);
     if (rv == MORTISE_OK && !json_is_string(*out)) {
         *code = "type";
         rv = mortise_fail(why, MORTISE_EINVAL, "%s of '%s' must be a string",
@@ -89,16 +89,16 @@ static int start_lookup(struct mortise_run *r, struct exec *x,
 
     return rv == MORTISE_OK
                ? mortise_call_start_with(r, x, row->call, body, err)
-               : mortise_fail_refused(r, x, rv, code, &why, err);
+               : mortise_fail_if_invalid(r, x, rv, code, &why, err);
 }
 
-int mortise_lookups_begin(struct mortise_run *r, struct exec *x, bool *asked,
-                          struct mortise_err *err)
+int mortise_lookups_start_next(struct mortise_run *r, struct exec *x,
+                               bool *asked, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
 
     *asked = false;
-    if (x->effect_open || mortise_step_is_open(x)) /* (1) */
+    if (x->effect_open || mortise_step_has_open_effect(x)) /* (1) */
         return MORTISE_OK;
     for (int i = 0; i < MORTISE_LOOKUPS; i++) {
         if (!rows[i].row->is_due(n) || x->found[i] != NULL)
@@ -115,7 +115,7 @@ static int record_lookup(struct mortise_run *r, struct exec *x,
                          enum mortise_lookup i, json_t *value, bool *found,
                          struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_LOOKED);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_LOOKED);
 
     *found = true;
     e.how = (uint8_t)i;
@@ -143,8 +143,8 @@ static int fail_lookup(struct mortise_run *r, struct exec *x,
 }
 
 /* (4) */
-const char *mortise_lookup_code(const char *said, const char *family,
-                                char room[MORTISE_LOOKUP_CODE])
+const char *mortise_lookup_get_code(const char *said, const char *family,
+                                    char room[MORTISE_LOOKUP_CODE])
 {
     size_t n = strlen(family);
 
@@ -163,7 +163,7 @@ static int fail_lookup_timeout(struct mortise_run *r, struct exec *x,
 
     snprintf(code, sizeof code, "%s.timeout", rows[i].family);
     return fail_lookup(r, x, i, code, "timeout",
-                       mortise_exec_timed_out(x, words), found, err);
+                       mortise_exec_print_timeout(x, words), found, err);
 }
 
 /* ---- guardrails of a read (6) ------------------------------------------- */
@@ -183,8 +183,8 @@ static int start_read_guardrails(struct mortise_run *r, struct exec *x,
 {
     json_decref(x->recalled);
     x->recalled = value;
-    return mortise_guard_begin(r, x, MORTISE_GUARD_RECALLED,
-                               json_object_get(value, "traces"), err);
+    return mortise_guard_start_round(r, x, MORTISE_GUARD_RECALLED,
+                                     json_object_get(value, "traces"), err);
 }
 
 /* Is the replacement of a guardrail a valid list of traces? */
@@ -198,8 +198,8 @@ static bool is_trace_list(const json_t *list, size_t most)
     return are;
 }
 
-int mortise_lookup_passed(struct mortise_run *r, struct exec *x, bool *found,
-                          struct mortise_err *err)
+int mortise_lookup_handle_passed(struct mortise_run *r, struct exec *x,
+                                 bool *found, struct mortise_err *err)
 {
     json_t *value = x->recalled;
 
@@ -267,7 +267,7 @@ int mortise_lookup_settle(struct mortise_run *r, struct exec *x,
     if (in->status == 0)
         return settle_lookup_answer(r, x, i, in->output, found, err);
     return fail_lookup(
-        r, x, i, mortise_lookup_code(in->error_code, rows[i].family, room),
+        r, x, i, mortise_lookup_get_code(in->error_code, rows[i].family, room),
         in->error_class, in->message, found, err);
 }
 
@@ -285,11 +285,11 @@ int mortise_apply_looked(struct mortise_run *r, struct exec *x,
     if (x->started_ms == 0)
         mortise_exec_set_attempt(x, e->attempt, e->started_ms);
     mortise_generation_set_lookup(x, (enum mortise_lookup)e->how, e->value);
-    mortise_verdict_forget(x);
-    mortise_guard_forget(x);
-    if (mortise_verdict_keep(r, x, e, err) != MORTISE_OK)
+    mortise_verdict_drop(x);
+    mortise_guard_drop_subject(x);
+    if (mortise_verdict_store(r, x, e, err) != MORTISE_OK)
         return err->code;
-    if (mortise_run_is_seen(r) && (extra = json_copy(e->value)) == NULL)
+    if (mortise_run_has_watcher(r) && (extra = json_copy(e->value)) == NULL)
         return mortise_nomem(err);
     return mortise_event_announce(r, x, rows[e->how].row->event, extra, err);
 }

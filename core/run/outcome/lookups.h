@@ -37,9 +37,9 @@ struct lookup {
 /* Evaluate a template of x's node that gives a string: *out, a new
  * reference; NULL if tmpl is NULL.  `what` is its name for messages; the
  * rest as in `ask`. */
-int mortise_lookup_text(struct mortise_run *r, struct exec *x,
-                        const struct mortise_tmpl *tmpl, const char *what,
-                        json_t **out, const char **code,
-                        struct mortise_err *why, struct mortise_err *err);
+int mortise_lookup_eval_text(struct mortise_run *r, struct exec *x,
+                             const struct mortise_tmpl *tmpl, const char *what,
+                             json_t **out, const char **code,
+                             struct mortise_err *why, struct mortise_err *err);
 
 #endif

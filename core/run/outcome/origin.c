@@ -7,7 +7,7 @@ static const struct origin origins[] = {
                        .is_guarded = true,
                        .says = true,
                        .happened = true,
-                       .first_hand = true},
+                       .from_own_call = true},
     /* Confirmed by the plugin; by a person; recorded before. */
     [DONE_RECONCILED] = {.fits = true,
                          .is_guarded = true,
@@ -19,14 +19,15 @@ static const struct origin origins[] = {
     [DONE_ANSWERED] = {.fits = false}, /* it has its own guardrails */
     [DONE_ON_ERROR] = {.fits = true, .is_last = true}};
 
-const struct origin *mortise_origin_of(enum done_how how)
+const struct origin *mortise_origin_get(enum done_how how)
 {
     assert(how < sizeof origins / sizeof origins[0]);
     return &origins[how];
 }
 
-json_t *mortise_origin_said(const struct exec *x, enum done_how how,
-                            const char *what)
+json_t *mortise_origin_get_member(const struct exec *x, enum done_how how,
+                                  const char *what)
 {
-    return mortise_origin_of(how)->says ? json_object_get(x->said, what) : NULL;
+    return mortise_origin_get(how)->says ? json_object_get(x->said, what)
+                                         : NULL;
 }

@@ -125,11 +125,11 @@ static int end_call_or_pause(struct mortise_run *r, struct mortise_err *err)
     struct outbox *o = &r->outbox;
     int rv = disarm_timer(r, err);
 
-    if (o->state == OUTBOX_WAITS)
+    if (o->state == OUTBOX_WAITING)
         mortise_run_count_own_wait(r, false);
-    else if (o->state != OUTBOX_RESTS)
+    else if (o->state != OUTBOX_IDLE)
         mortise_run_count_own_call(r, false);
-    o->state = OUTBOX_RESTS;
+    o->state = OUTBOX_IDLE;
     o->serial++;
     return rv;
 }
@@ -140,9 +140,9 @@ int mortise_outbox_stop(struct mortise_run *r, struct mortise_err *err)
     struct mortise_action *a;
     int rv;
 
-    if (o->state == OUTBOX_WAITS)
+    if (o->state == OUTBOX_WAITING)
         return end_call_or_pause(r, err);
-    if (o->state == OUTBOX_RESTS || !o->timer) /* it was cancelled already */
+    if (o->state == OUTBOX_IDLE || !o->timer) /* it was cancelled already */
         return MORTISE_OK;
     rv = disarm_timer(r, err);
     a = rv == MORTISE_OK ? mortise_action_new(r, MORTISE_ACT_CANCEL, err)
@@ -153,8 +153,8 @@ int mortise_outbox_stop(struct mortise_run *r, struct mortise_err *err)
     return MORTISE_OK;
 }
 
-int mortise_outbox_timer(struct mortise_run *r, uint64_t handle,
-                         struct mortise_err *err)
+int mortise_outbox_handle_timer(struct mortise_run *r, uint64_t handle,
+                                struct mortise_err *err)
 {
     struct outbox *o = &r->outbox;
     struct mortise_action *a;
@@ -162,7 +162,7 @@ int mortise_outbox_timer(struct mortise_run *r, uint64_t handle,
     if (!mortise_run_is_own(r, handle) || !o->timer)
         return MORTISE_OK;
     o->timer = false;
-    if (o->state == OUTBOX_WAITS)
+    if (o->state == OUTBOX_WAITING)
         return end_call_or_pause(r, err);
     a = mortise_action_new(r, MORTISE_ACT_CANCEL, err);
     if (a == NULL)
@@ -181,12 +181,12 @@ static bool needs_pin(const struct mortise_run *r)
 
 bool mortise_outbox_is_pinning(const struct mortise_run *r)
 {
-    return r->outbox.state == OUTBOX_PINS || needs_pin(r) ||
+    return r->outbox.state == OUTBOX_PINNING || needs_pin(r) ||
            r->outbox.pin_seq > r->synced;
 }
 
-int mortise_outbox_pin(struct mortise_run *r, uint64_t seq,
-                       struct mortise_err *err)
+int mortise_outbox_pin_snapshot(struct mortise_run *r, uint64_t seq,
+                                struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_AS_OF};
 
@@ -213,7 +213,7 @@ int mortise_apply_as_of(struct mortise_run *r, const struct mortise_entry *e,
 static int start_pin_call(struct mortise_run *r, struct mortise_err *err)
 {
     r->outbox.asked = true;
-    r->outbox.state = OUTBOX_PINS;
+    r->outbox.state = OUTBOX_PINNING;
     return start_own_call(r, MORTISE_RUN_RECALL,
                           json_pack("{s:s, s:I, s:i}", "tenant", r->tenant,
                                     "now", (json_int_t)r->time_ms, "max_traces",
@@ -228,7 +228,8 @@ static int settle_pin(struct mortise_run *r, const struct mortise_result_in *in,
 
     return in->status == 0 && json_is_integer(seq) &&
                    json_integer_value(seq) >= 0
-               ? mortise_outbox_pin(r, (uint64_t)json_integer_value(seq), err)
+               ? mortise_outbox_pin_snapshot(
+                     r, (uint64_t)json_integer_value(seq), err)
                : MORTISE_OK;
 }
 
@@ -240,7 +241,7 @@ int mortise_outbox_add_trace(struct mortise_run *r, json_t *trace,
 {
     struct outbox *o = &r->outbox;
     struct unwritten *grown =
-        mortise_grow(r->mem, o->list, o->n, &o->cap, sizeof *grown);
+        mortise_array_grow(r->mem, o->list, o->n, &o->cap, sizeof *grown);
 
     if (grown == NULL)
         return mortise_nomem(err);
@@ -296,15 +297,15 @@ int mortise_apply_unremembered(struct mortise_run *r,
     if (!json_is_object(e->value) || o->n == 0)
         return mortise_entry_corrupt(err, e);
     mortise_json_set_ref(&o->error, e->value);
-    if (mortise_run_is_seen(r)) {
-        extra = mortise_outbox_json(r);
+    if (mortise_run_has_watcher(r)) {
+        extra = mortise_outbox_make_json(r);
         if (extra == NULL)
             return mortise_nomem(err);
     }
     return mortise_event_announce(r, NULL, "memory_error", extra, err);
 }
 
-json_t *mortise_outbox_json(const struct mortise_run *r)
+json_t *mortise_outbox_make_json(const struct mortise_run *r)
 {
     return json_pack("{s:I, s:O}", "traces", (json_int_t)r->outbox.n, "error",
                      r->outbox.error);
@@ -335,13 +336,13 @@ int mortise_outbox_add_uses(struct mortise_run *r, const struct exec *x,
 
     if (json_array_size(read) == 0)
         return MORTISE_OK;
-    mortise_exec_name(r, x, "use", by);
+    mortise_exec_print_stable_name(r, x, "use", by);
     if (o->uses == NULL)
         o->uses = json_array();
     o->uses_seq = r->actions != NULL ? r->seq + 1 : 0;
     MORTISE_JSON_EACH (one, i, read) {
-        if (json_array_size(o->uses) >= MAX_STORED_USES + o->uses_out)
-            json_array_remove(o->uses, o->uses_out);
+        if (json_array_size(o->uses) >= MAX_STORED_USES + o->n_uses_sent)
+            json_array_remove(o->uses, o->n_uses_sent);
         if (json_array_append_new(o->uses,
                                   json_pack("{s:O, s:s, s:I}", "id",
                                             json_object_get(one, "id"), "by",
@@ -354,7 +355,7 @@ int mortise_outbox_add_uses(struct mortise_run *r, const struct exec *x,
 /* The report succeeded, or is dropped. */
 static void drop_reported_uses(struct outbox *o)
 {
-    for (; o->uses_out > 0; o->uses_out--)
+    for (; o->n_uses_sent > 0; o->n_uses_sent--)
         json_array_remove(o->uses, 0);
     if (json_array_size(o->uses) == 0)
         mortise_json_clear_ref(&o->uses);
@@ -366,8 +367,8 @@ static json_t *get_uses_to_report(struct mortise_run *r)
 {
     struct outbox *o = &r->outbox;
 
-    o->uses_out = o->uses_seq <= r->synced ? json_array_size(o->uses) : 0;
-    return o->uses_out > 0 ? json_copy(o->uses) : NULL;
+    o->n_uses_sent = o->uses_seq <= r->synced ? json_array_size(o->uses) : 0;
+    return o->n_uses_sent > 0 ? json_copy(o->uses) : NULL;
 }
 
 /* ---- the overlay of a `journaled` read ---------------------------------- */
@@ -385,7 +386,7 @@ static bool is_trace_wanted(const json_t *trace,
                             const struct mortise_memory_policy *p,
                             const json_t *keys)
 {
-    const char *scope = mortise_json_text_of(trace, "scope");
+    const char *scope = mortise_json_get_text(trace, "scope");
     const char *wanted = mortise_memory_scope_name(p->scope);
 
     if (wanted != NULL && strcmp(scope, wanted) != 0)
@@ -394,15 +395,15 @@ static bool is_trace_wanted(const json_t *trace,
         !json_equal(json_object_get(trace, "key"),
                     json_object_get(keys, scope)))
         return false;
-    return is_wanted_type(mortise_json_text_of(trace, "type"), p) &&
+    return is_wanted_type(mortise_json_get_text(trace, "type"), p) &&
            json_number_value(json_object_get(trace, "strength")) >=
                p->min_strength;
 }
 
-int mortise_outbox_overlay(struct mortise_run *r,
-                           const struct mortise_memory_policy *p,
-                           const json_t *keys, json_t **out,
-                           struct mortise_err *err)
+int mortise_outbox_list_matching(struct mortise_run *r,
+                                 const struct mortise_memory_policy *p,
+                                 const json_t *keys, json_t **out,
+                                 struct mortise_err *err)
 {
     const struct outbox *o = &r->outbox;
     json_t *list = json_array();
@@ -451,7 +452,7 @@ static int start_delivery(struct mortise_run *r, size_t n,
     for (size_t i = 0; list != NULL && i < n; i++)
         if (json_array_append(list, o->list[i].trace) != 0)
             mortise_json_clear_ref(&list);
-    o->state = OUTBOX_DELIVERS;
+    o->state = OUTBOX_DELIVERING;
     o->n_out = n;
     return start_own_call(r, MORTISE_RUN_REMEMBER,
                           json_pack("{s:s, s:I, s:o, s:o*}", "tenant",
@@ -466,7 +467,7 @@ int mortise_outbox_start_next(struct mortise_run *r, struct mortise_err *err)
     struct outbox *o = &r->outbox;
     size_t n;
 
-    if (o->state != OUTBOX_RESTS || r->held != NULL || !r->live)
+    if (o->state != OUTBOX_IDLE || r->held != NULL || !r->live)
         return MORTISE_OK;
     if (needs_pin(r))
         return start_pin_call(r, err);
@@ -550,7 +551,7 @@ static int settle_failed_delivery(struct mortise_run *r, const char *class,
     o->fails++;
     if (is_last_try(r, class))
         return record_delivery_failure(r, class, in, err);
-    o->state = OUTBOX_WAITS;
+    o->state = OUTBOX_WAITING;
     mortise_run_count_own_wait(r, true);
     return arm_timer(r, get_retry_pause_ms(o->fails), err);
 }
@@ -559,7 +560,7 @@ static int settle_own_call(struct mortise_run *r,
                            const struct mortise_result_in *in,
                            struct mortise_err *err)
 {
-    bool pins = r->outbox.state == OUTBOX_PINS;
+    bool pins = r->outbox.state == OUTBOX_PINNING;
     bool overdue = !r->outbox.timer;
     int rv = end_call_or_pause(r, err);
 
@@ -583,8 +584,8 @@ int mortise_outbox_settle(struct mortise_run *r,
                                            : MORTISE_OK;
 }
 
-int mortise_outbox_give_up(struct mortise_run *r, uint64_t handle,
-                           struct mortise_err *err)
+int mortise_outbox_abandon_call(struct mortise_run *r, uint64_t handle,
+                                struct mortise_err *err)
 {
     const struct mortise_result_in mute = {
         .call = handle, .status = -1, .error_class = "timeout"};
@@ -598,7 +599,7 @@ int mortise_outbox_retry(struct mortise_run *r, struct mortise_err *err)
 
     mortise_json_clear_ref(&o->error);
     o->fails = 0;
-    return o->state == OUTBOX_WAITS ? end_call_or_pause(r, err) : MORTISE_OK;
+    return o->state == OUTBOX_WAITING ? end_call_or_pause(r, err) : MORTISE_OK;
 }
 
 bool mortise_outbox_is_stuck(const struct mortise_run *r)
@@ -624,15 +625,15 @@ static int release_snapshots(struct mortise_run *r, struct mortise_err *err)
 
     if (r->cancelling || r->after != 0 || !has_snapshot_traces(&r->outbox))
         return MORTISE_OK;
-    rv = mortise_total_outcome(r, r->frames[0], &error, &state, err);
+    rv = mortise_total_get_result(r, r->frames[0], &error, &state, err);
     r->outbox.opened = rv == MORTISE_OK && error == NULL;
     json_decref(error);
     json_decref(state);
     return rv;
 }
 
-int mortise_outbox_before_end(struct mortise_run *r, bool *waits,
-                              struct mortise_err *err)
+int mortise_outbox_flush_before_end(struct mortise_run *r, bool *waits,
+                                    struct mortise_err *err)
 {
     struct outbox *o = &r->outbox;
     int rv = o->n > 0 ? release_snapshots(r, err) : MORTISE_OK;
@@ -643,7 +644,7 @@ int mortise_outbox_before_end(struct mortise_run *r, bool *waits,
     if (rv == MORTISE_OK && !*waits && o->uses != NULL && !r->cancelling &&
         r->live && r->held == NULL) { /* only uses are left */
         *waits = true;
-        return o->state == OUTBOX_RESTS && o->uses_seq <= r->synced
+        return o->state == OUTBOX_IDLE && o->uses_seq <= r->synced
                    ? start_delivery(r, 0, err)
                    : rv;
     }

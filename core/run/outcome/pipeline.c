@@ -46,11 +46,11 @@
 void mortise_pipeline_init(struct outcome *o, struct mortise_run *r,
                            struct exec *x, enum mortise_entry_type type)
 {
-    assert(!mortise_exec_is_over(x));
+    assert(!mortise_exec_has_ended(x));
     o->r = r;
     o->x = x;
-    o->from = mortise_origin_of(DONE_EXECUTED);
-    o->entry = mortise_exec_entry(r, x, type);
+    o->from = mortise_origin_get(DONE_EXECUTED);
+    o->entry = mortise_exec_make_entry(r, x, type);
     o->output = o->grounds = NULL;
     o->over = 0;
     o->code = NULL;
@@ -74,7 +74,7 @@ static void init_done_outcome(struct outcome *o, struct mortise_run *r,
                               struct exec *x, json_t *output, enum done_how how)
 {
     mortise_pipeline_init(o, r, x, MORTISE_E_DONE);
-    o->from = mortise_origin_of(how);
+    o->from = mortise_origin_get(how);
     o->entry.how = (uint8_t)how;
     o->output = json_incref(output);
     o->entry.value = json_incref(output);
@@ -91,7 +91,7 @@ void mortise_pipeline_set_origin(struct exec *x, enum done_how how)
 /* (1), (3): undo tentative writes, and record an effect that happened. */
 static int undo_and_keep_result(struct outcome *o, struct mortise_err *err)
 {
-    mortise_writes_undo(o->r, o->x);
+    mortise_writes_remove(o->r, o->x);
     return o->over > 0 /* it was recorded at its first wait */
                ? MORTISE_OK
                : mortise_result_record(o->r, o->x, o->output,
@@ -104,7 +104,7 @@ static int reject_output(struct outcome *o, struct mortise_err *err)
     int rv;
 
     assert(o->code != NULL);
-    mortise_exec_forget_leaving(o->x);
+    mortise_exec_drop_leaving(o->x);
     rv = undo_and_keep_result(o, err);
     if (rv != MORTISE_OK)
         return rv;
@@ -137,11 +137,11 @@ int mortise_pipeline_must_stop(struct outcome *o, bool *stands,
 
     *stands = true;
     if (stopping && x->stop == STOP_RUN)
-        return mortise_doubt_cancelled(o->r, x, err);
+        return mortise_doubt_record_stopped(o->r, x, err);
     if ((stopping && (x->stop == STOP_COMMAND || x->stop == STOP_BUDGET)) ||
         o->r->held != NULL || o->r->obeys || !o->r->live) {
         mortise_exec_set_stop(x, STOP_NONE);
-        return mortise_exec_ready(o->r, x, err);
+        return mortise_exec_make_ready(o->r, x, err);
     }
     *stands = false;
     return MORTISE_OK;
@@ -229,9 +229,9 @@ int mortise_pipeline_resume(struct mortise_run *r, struct exec *x,
                           err);
 }
 
-int mortise_pipeline_divert(struct mortise_run *r, struct exec *x,
-                            enum mortise_edge_kind kind,
-                            struct mortise_err *err)
+int mortise_pipeline_end_by_edge(struct mortise_run *r, struct exec *x,
+                                 enum mortise_edge_kind kind,
+                                 struct mortise_err *err)
 {
     struct outcome o;
     uint32_t edge[1];

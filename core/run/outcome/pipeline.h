@@ -12,7 +12,8 @@ struct origin {
     bool is_guarded; /* the node's guardrails check it */
     bool says;       /* x->said (update, goto) came with it */
     bool happened;   /* it reports an effect that was not recorded yet */
-    bool first_hand; /* x's own call, or the graph inside x, gave it just now */
+    bool
+        from_own_call; /* x's own call, or the graph inside x, gave it just now */
     bool is_last;    /* from on_error: if it is rejected, do not retry */
 };
 
@@ -62,10 +63,10 @@ struct stage {
 extern const struct stage mortise_stages[N_STAGES];
 
 /* ---- origin.c ---- */
-const struct origin *mortise_origin_of(enum done_how how);
+const struct origin *mortise_origin_get(enum done_how how);
 /* A member (`what`: update, goto) that came with such an output; NULL: none. */
-json_t *mortise_origin_said(const struct exec *x, enum done_how how,
-                            const char *what);
+json_t *mortise_origin_get_member(const struct exec *x, enum done_how how,
+                                  const char *what);
 
 /* ---- pipeline.c ---- */
 /* An outcome without an output.  Always call mortise_pipeline_finish(). */

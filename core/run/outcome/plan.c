@@ -34,12 +34,12 @@ static int write_plan_texts(const struct mortise_graph *g,
 {
     const struct mortise_picture p = {
         .graph = g, .ascii = true, .columns = PICTURE_COLUMNS};
-    json_t *tree = mortise_yaml_json(g->tree, false);
+    json_t *tree = mortise_yaml_to_json(g->tree, false);
     bool nomem = tree == NULL ||
                  mortise_yaml_write(yaml, tree, NULL, NULL) != MORTISE_OK;
 
     json_decref(tree);
-    mortise_picture_text(picture, &p);
+    mortise_picture_print_text(picture, &p);
     return nomem || mortise_buf_cstr(yaml) == NULL ||
                    mortise_buf_cstr(picture) == NULL
                ? MORTISE_ENOMEM
@@ -65,9 +65,9 @@ static json_t *make_proposal(const struct mortise_run *r,
 int mortise_plan_ask_node(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
-    return mortise_request_ask(r, x, MORTISE_ASK_PLAN,
-                               make_proposal(r, mortise_exec_node(r, x)->sub),
-                               0, err);
+    return mortise_request_record(
+        r, x, MORTISE_ASK_PLAN, make_proposal(r, mortise_exec_node(r, x)->sub),
+        0, err);
 }
 
 int mortise_plan_ask(struct mortise_run *r, struct mortise_err *err)
@@ -77,9 +77,9 @@ int mortise_plan_ask(struct mortise_run *r, struct mortise_err *err)
     char digest[MORTISE_DIGEST_HEX], path[MORTISE_EXEC_PATH], id[REQUEST_ID];
 
     assert(r->plan.waits && r->plan.request[0] == '\0');
-    mortise_request_id(r, r->execs[0], id);
-    mortise_exec_path(r, r->execs[0], path);
-    mortise_hex(digest, r->graph->digest, MORTISE_DIGEST);
+    mortise_request_make_id(r, r->execs[0], id);
+    mortise_exec_print_path(r, r->execs[0], path);
+    mortise_hex_encode(digest, r->graph->digest, MORTISE_DIGEST);
     e.id = id;
     if (payload != NULL &&
         json_object_update_new(
@@ -93,12 +93,12 @@ int mortise_plan_ask(struct mortise_run *r, struct mortise_err *err)
 static int announce_proposed(struct mortise_run *r, struct mortise_err *err)
 {
     json_t *extra = NULL;
-    int rv =
-        mortise_event_interrupt(r, NULL, r->plan.request, r->plan.payload, err);
+    int rv = mortise_event_announce_request(r, NULL, r->plan.request,
+                                            r->plan.payload, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    if (mortise_run_is_seen(r))
+    if (mortise_run_has_watcher(r))
         extra = json_pack("{s:s, s:s, s:O}", "id", r->plan.request, "graph",
                           r->graph->name, "digest",
                           json_object_get(r->plan.payload, "digest"));
@@ -117,7 +117,7 @@ int mortise_apply_plan(struct mortise_run *r, const struct mortise_entry *e,
     memcpy(r->plan.request, e->id, REQUEST_ID);
     mortise_json_set_ref(&r->plan.payload, e->value);
     mortise_json_clear_ref(&r->plan.error);
-    mortise_generation_asked(r->execs[0]);
+    mortise_generation_count_request(r->execs[0]);
     rv = announce_proposed(r, err);
     return rv == MORTISE_OK ? mortise_pending_open(r, r->plan.request, 0,
                                                    r->plan.payload, err)
@@ -204,7 +204,7 @@ static int check_edited_plan(struct mortise_run *r, const json_t *value,
     if (check_answer_members(value, 1, err) != MORTISE_OK ||
         !json_is_true(json_object_get(value, "approved")))
         return fail_invalid_answer(err);
-    if (!mortise_regraph_may_replace(r))
+    if (!mortise_regraph_can_replace(r))
         return mortise_fail(
             err, MORTISE_ESTATE,
             "the state of run %s changed while its plan was pending, so the "
@@ -226,8 +226,8 @@ int mortise_plan_check(struct mortise_run *r, const json_t *value,
                : check_answer_members(value, 0, err);
 }
 
-const json_t *mortise_run_edited_plan(const struct mortise_run *r,
-                                      const struct mortise_run_command *c)
+const json_t *mortise_run_get_edited_plan(const struct mortise_run *r,
+                                          const struct mortise_run_command *c)
 {
     return c->kind == MORTISE_CMD_ANSWER && c->id != NULL &&
                    mortise_plan_is_asked(r, c->id)
@@ -286,7 +286,7 @@ int mortise_plan_answer(struct mortise_run *r, json_t *value,
 
     assert(r->plan.request[0] != '\0');
     for (size_t i = 0; rv == MORTISE_OK && other && i < edited->n_pins; i++)
-        rv = mortise_pins_use(r, &edited->pins[i], err);
+        rv = mortise_pins_record_used(r, &edited->pins[i], err);
     if (rv != MORTISE_OK) {
         json_decref(said);
         return rv;
@@ -318,7 +318,7 @@ void mortise_plan_forget(struct mortise_run *r)
 
 static json_t *make_rejection_error(const struct mortise_entry *e)
 {
-    const char *reason = mortise_json_text_of(e->value, "reason");
+    const char *reason = mortise_json_get_text(e->value, "reason");
     struct mortise_err words;
 
     mortise_fail(&words, MORTISE_EDENIED, "the plan was rejected by %s%s%s",
@@ -332,8 +332,8 @@ static int announce_answer(struct mortise_run *r, const struct mortise_entry *e,
     char digest[MORTISE_DIGEST_HEX];
     json_t *extra = NULL;
 
-    mortise_hex(digest, e->digest, MORTISE_DIGEST);
-    if (mortise_run_is_seen(r))
+    mortise_hex_encode(digest, e->digest, MORTISE_DIGEST);
+    if (mortise_run_has_watcher(r))
         extra = json_pack(
             "{s:s, s:s, s:O*, s:O*, s:s}", "id", e->id, "actor", e->actor,
             "reason", json_object_get(e->value, "reason"), "edited",
@@ -348,7 +348,7 @@ static struct mortise_graph *get_planned_graph(const struct mortise_run *r,
                                                const struct mortise_entry *e)
 {
     bool edited = json_is_true(json_object_get(e->value, "edited"));
-    struct mortise_graph *g = edited ? mortise_regraph_next(r) : r->graph;
+    struct mortise_graph *g = edited ? mortise_regraph_get_next(r) : r->graph;
 
     return g != NULL && memcmp(g->digest, e->digest, MORTISE_DIGEST) == 0
                ? g
@@ -366,7 +366,7 @@ static int adopt_graph(struct mortise_run *r, struct mortise_graph *g,
     if (rv == MORTISE_OK)
         rv = mortise_regraph_replace(r, g, err);
     if (rv == MORTISE_OK)
-        rv = mortise_budget_renew(r, in, g, err);
+        rv = mortise_budget_replace_purse(r, in, g, err);
     if (rv == MORTISE_OK &&
         (json_object_set_new(r->self, "graph", json_string(g->name)) != 0 ||
          json_object_set_new(r->self, "version", json_string(g->version)) != 0))
@@ -397,8 +397,9 @@ static int apply_plan_answer(struct mortise_run *r,
         return r->plan.error != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     mortise_plan_forget(r);
-    rv = mortise_exec_keep_taken(r, start, e, err);
-    return rv == MORTISE_OK ? mortise_frame_follow_start(r, start, err) : rv;
+    rv = mortise_exec_store_taken(r, start, e, err);
+    return rv == MORTISE_OK ? mortise_frame_decide_start_edges(r, start, err)
+                            : rv;
 }
 
 int mortise_apply_planned(struct mortise_run *r, const struct mortise_entry *e,
@@ -413,11 +414,11 @@ int mortise_apply_planned(struct mortise_run *r, const struct mortise_entry *e,
         (!said && e->how != MORTISE_SETTLE_WITHDRAWN) ||
         (said && check_answer_members(e->value, edited, err) != MORTISE_OK) ||
         (edited && (!json_is_true(json_object_get(e->value, "approved")) ||
-                    !mortise_regraph_may_replace(r) ||
+                    !mortise_regraph_can_replace(r) ||
                     check_graph_takes_input(r, g, err) != MORTISE_OK)) ||
-        !mortise_exec_edges_fit(g->start, g->n_start, e))
+        !mortise_exec_can_take_edges(g->start, g->n_start, e))
         return mortise_entry_corrupt(err, e);
-    rv = mortise_event_decision(r, NULL, e, err);
+    rv = mortise_event_announce_decision(r, NULL, e, err);
     if (rv == MORTISE_OK)
         rv = mortise_pending_close(r, r->plan.request, 0, false, err);
     if (rv == MORTISE_OK)

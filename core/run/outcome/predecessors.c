@@ -39,7 +39,7 @@ static int find_nearest_execution(struct mortise_run *r, const struct exec *x,
     int rv = MORTISE_OK;
 
     *out = NULL;
-    mortise_view_walk(r);
+    mortise_view_begin_walk(r);
     for (;;) {
         for (uint32_t i = 0; rv == MORTISE_OK && i < n; i++) {
             struct exec *y = r->execs[preds[i]];
@@ -67,7 +67,7 @@ static int find_nearest_execution(struct mortise_run *r, const struct exec *x,
 static bool is_failure_collected(const struct exec *x, const char *id)
 {
     MORTISE_JSON_EACH (one, i, x->caught)
-        if (strcmp(mortise_json_text_of(one, "node"), id) == 0)
+        if (strcmp(mortise_json_get_text(one, "node"), id) == 0)
             return true;
     return false;
 }
@@ -137,8 +137,9 @@ static int add_team_predecessors(struct mortise_run *r, const struct exec *team,
     return rv == MORTISE_OK ? add_own_predecessors(r, team, list, err) : rv;
 }
 
-int mortise_predecessors(struct mortise_run *r, const struct exec *x,
-                         json_t **out, struct mortise_err *err)
+int mortise_predecessors_list_outputs(struct mortise_run *r,
+                                      const struct exec *x, json_t **out,
+                                      struct mortise_err *err)
 {
     const struct exec *team = get_team_it_starts(r, x);
     int rv;

@@ -34,8 +34,8 @@ static int get_session(struct mortise_run *r, struct exec *x, json_t **out,
                        struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    int rv = mortise_lookup_text(r, x, n->memory->session,
-                                 "memory_policy.session", out, code, why, err);
+    int rv = mortise_lookup_eval_text(
+        r, x, n->memory->session, "memory_policy.session", out, code, why, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -64,12 +64,12 @@ static json_t *make_conversation_key(const json_t *session, const char *name)
     memcpy(text, json_string_value(session), n);
     text[n] = '/';
     memcpy(text + n + 1, name, m);
-    return mortise_json_strn(text, n + 1 + m);
+    return mortise_json_make_string(text, n + 1 + m);
 }
 
-int mortise_memory_keys(struct mortise_run *r, struct exec *x, json_t **out,
-                        const char **code, struct mortise_err *why,
-                        struct mortise_err *err)
+int mortise_memory_make_keys(struct mortise_run *r, struct exec *x,
+                             json_t **out, const char **code,
+                             struct mortise_err *why, struct mortise_err *err)
 {
     const struct mortise_path *talk = mortise_exec_node(r, x)->conversation;
     json_t *session = NULL, *conversation = NULL;
@@ -102,10 +102,11 @@ static json_t *make_types_json(const struct mortise_memory_policy *p)
  * no query. */
 static json_t *make_query_json(const json_t *text)
 {
-    json_t *query = mortise_json_strn(json_string_value(text),
-                                      mortise_utf8_cut(json_string_value(text),
-                                                       json_string_length(text),
-                                                       MORTISE_MEMORY_CONTENT));
+    json_t *query = mortise_json_make_string(
+        json_string_value(text),
+        mortise_utf8_get_prefix_size(json_string_value(text),
+                                     json_string_length(text),
+                                     MORTISE_MEMORY_CONTENT));
 
     if (mortise_json_is_blank(query))
         mortise_json_clear_ref(&query);
@@ -134,18 +135,18 @@ static int prepare_recall(struct mortise_run *r, struct exec *x, json_t **body,
 {
     const struct mortise_memory_policy *p = mortise_exec_node(r, x)->memory;
     json_t *keys = NULL, *query = NULL;
-    int rv = mortise_memory_keys(r, x, &keys, code, why, err);
+    int rv = mortise_memory_make_keys(r, x, &keys, code, why, err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_lookup_text(r, x, p->query,
-                                 "memory_policy.read.semantic_query", &query,
-                                 code, why, err);
+        rv = mortise_lookup_eval_text(r, x, p->query,
+                                      "memory_policy.read.semantic_query",
+                                      &query, code, why, err);
     if (rv == MORTISE_OK) {
         *body = make_recall_body(r, p, keys, query);
         rv = *body != NULL ? MORTISE_OK : mortise_nomem(err);
     }
     if (rv == MORTISE_OK && p->consistency == MORTISE_MEMORY_JOURNALED)
-        rv = mortise_outbox_overlay(r, p, keys, &x->overlay, err);
+        rv = mortise_outbox_list_matching(r, p, keys, &x->overlay, err);
     if (rv != MORTISE_OK)
         mortise_json_clear_ref(body);
     json_decref(keys);
@@ -228,7 +229,8 @@ static int parse_recall_answer(struct mortise_run *r, struct exec *x,
         return mortise_nomem(err);
     mortise_json_clear_ref(&x->overlay);
     return p->consistency == MORTISE_MEMORY_SNAPSHOT
-               ? mortise_outbox_pin(r, (uint64_t)json_integer_value(seq), err)
+               ? mortise_outbox_pin_snapshot(
+                     r, (uint64_t)json_integer_value(seq), err)
                : MORTISE_OK;
 }
 

@@ -42,8 +42,8 @@ static const char *get_trace_id(const json_t *trace)
 /* Cut to the maximal length of a trace: a new reference. */
 static json_t *cut_to_trace_length(const char *text, size_t n)
 {
-    return mortise_json_strn(text,
-                             mortise_utf8_cut(text, n, MORTISE_MEMORY_CONTENT));
+    return mortise_json_make_string(
+        text, mortise_utf8_get_prefix_size(text, n, MORTISE_MEMORY_CONTENT));
 }
 
 /* The text of an output: the string itself, or its JSON. */
@@ -56,7 +56,7 @@ static json_t *make_trace_content(const struct mortise_run *r,
     if (json_is_string(output))
         return cut_to_trace_length(json_string_value(output),
                                    json_string_length(output));
-    text = mortise_json_text(r->mem, output);
+    text = mortise_json_to_text(r->mem, output);
     content = text != NULL ? cut_to_trace_length(text, strlen(text)) : NULL;
     mortise_release_str(r->mem, text);
     return content;
@@ -69,8 +69,8 @@ static json_t *make_trace(const struct mortise_run *r, const struct exec *x,
     const char *scope = mortise_memory_scope_name(n->memory->write_scope);
     char id[MORTISE_DIGEST_HEX], path[MORTISE_EXEC_PATH];
 
-    mortise_exec_name(r, x, "trace", id);
-    mortise_exec_path(r, x, path);
+    mortise_exec_print_stable_name(r, x, "trace", id);
+    mortise_exec_print_path(r, x, path);
     return json_pack(
         "{s:s, s:s, s:s, s:O*, s:o, s:f, s:I, s:{s:s, s:s, s:s, s:s}}", "id",
         id, "type", n->memory->type, "scope", scope, "key",
@@ -84,14 +84,15 @@ static int make_exec_trace(struct outcome *o, const char **code,
                            struct mortise_err *err)
 {
     json_t *keys, *trace;
-    int rv = mortise_memory_keys(o->r, o->x, &keys, code, &o->why, err);
+    int rv = mortise_memory_make_keys(o->r, o->x, &keys, code, &o->why, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    trace = make_trace(
-        o->r, o->x, o->x->memorable != NULL ? o->x->memorable : o->entry.value,
-        keys);
-    mortise_exec_keep_trace(o->x, trace);
+    trace = make_trace(o->r, o->x,
+                       o->x->replaced_trace != NULL ? o->x->replaced_trace
+                                                    : o->entry.value,
+                       keys);
+    mortise_exec_set_trace(o->x, trace);
     json_decref(trace);
     json_decref(keys);
     return o->x->trace != NULL ? MORTISE_OK : mortise_nomem(err);
@@ -125,15 +126,15 @@ int mortise_stage_memorable(struct outcome *o, struct mortise_err *err)
 
     if (rv != MORTISE_OK || stands)
         return rv;
-    mortise_json_clear_ref(&o->x->memorable);
+    mortise_json_clear_ref(&o->x->replaced_trace);
     mortise_json_set_ref(&o->x->encoded, o->output);
-    return mortise_guard_begin(o->r, o->x, MORTISE_GUARD_REMEMBERED,
-                               o->entry.value, err);
+    return mortise_guard_start_round(o->r, o->x, MORTISE_GUARD_REMEMBERED,
+                                     o->entry.value, err);
 }
 
-int mortise_remember_judged(struct mortise_run *r, struct exec *x,
-                            const struct mortise_err *refused,
-                            struct mortise_err *err)
+int mortise_remember_handle_verdict(struct mortise_run *r, struct exec *x,
+                                    const struct mortise_err *refused,
+                                    struct mortise_err *err)
 {
     json_t *output = x->encoded;
     int rv;
@@ -141,7 +142,7 @@ int mortise_remember_judged(struct mortise_run *r, struct exec *x,
     assert(x->stage == MORTISE_GUARD_REMEMBERED);
     x->encoded = NULL;
     if (refused == NULL && x->replaced)
-        mortise_json_set_ref(&x->memorable, x->subject);
+        mortise_json_set_ref(&x->replaced_trace, x->subject);
     rv = mortise_pipeline_resume(r, x, output, refused, err);
     json_decref(output);
     return rv;
@@ -190,14 +191,14 @@ int mortise_apply_remembering(struct mortise_run *r, struct exec *x,
     struct mortise_entry left = *e;
     int rv;
 
-    if (!mortise_exec_edges_fit(n->out, n->n_out, e) || output == NULL ||
+    if (!mortise_exec_can_take_edges(n->out, n->n_out, e) || output == NULL ||
         get_trace_id(trace) == NULL || e->generation != x->generation ||
         e->how > DONE_CACHED || e->how == DONE_ON_ERROR)
         return mortise_entry_corrupt(err, e);
     left.value = output;
     rv = mortise_leaving_store(r, x, &left, x->sought, err);
-    mortise_exec_keep_trace(x, trace);
-    return rv == MORTISE_OK ? mortise_exec_intend(r, x, e, err) : rv;
+    mortise_exec_set_trace(x, trace);
+    return rv == MORTISE_OK ? mortise_exec_make_intent(r, x, e, err) : rv;
 }
 
 /* The first time, record the trace; the output comes here again when that is on
@@ -208,7 +209,7 @@ static int make_and_record_trace(struct outcome *o, struct mortise_err *err)
     int rv = make_exec_trace(o, &code, err);
 
     if (rv == MORTISE_EINVAL) {
-        mortise_exec_forget_leaving(o->x);
+        mortise_exec_drop_leaving(o->x);
         return fail_remember(o->r, o->x, code, "permanent", o->why.msg, err);
     }
     return rv == MORTISE_OK ? record_remembering(o, err) : rv;
@@ -243,11 +244,11 @@ int mortise_remember_settle(struct mortise_run *r, struct exec *x,
 
     if (late)
         return fail_remember(r, x, "memory.timeout", "timeout",
-                             mortise_exec_timed_out(x, words), err);
+                             mortise_exec_print_timeout(x, words), err);
     mortise_fail_delay_retry(x, in->retry_after_ms);
     if (in->status != 0)
         return fail_remember(
-            r, x, mortise_lookup_code(in->error_code, "memory", room),
+            r, x, mortise_lookup_get_code(in->error_code, "memory", room),
             in->error_class, in->message, err);
     output = x->encoded;
     x->encoded = NULL;
@@ -262,7 +263,8 @@ int mortise_remember_settle(struct mortise_run *r, struct exec *x,
  * one. */
 int mortise_stage_encode(struct outcome *o, struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(o->r, o->x, MORTISE_E_REMEMBER);
+    struct mortise_entry e =
+        mortise_exec_make_entry(o->r, o->x, MORTISE_E_REMEMBER);
     const char *code;
     int rv = MORTISE_OK;
 
@@ -274,8 +276,8 @@ int mortise_stage_encode(struct outcome *o, struct mortise_err *err)
         return rv == MORTISE_EINVAL ? MORTISE_OK : rv;
     e.how = (uint8_t)get_memory_policy(o)->consistency;
     rv = mortise_run_record_value(o->r, &e, json_incref(o->x->trace), err);
-    mortise_exec_keep_trace(o->x, NULL);
-    mortise_json_clear_ref(&o->x->memorable);
+    mortise_exec_set_trace(o->x, NULL);
+    mortise_json_clear_ref(&o->x->replaced_trace);
     return rv;
 }
 
@@ -288,7 +290,7 @@ int mortise_apply_remember(struct mortise_run *r, struct exec *x,
 
     if (e->how > MORTISE_MEMORY_JOURNALED || get_trace_id(e->value) == NULL)
         return mortise_entry_corrupt(err, e);
-    if (mortise_run_is_seen(r)) {
+    if (mortise_run_has_watcher(r)) {
         extra = json_pack(
             "{s:s, s:O}", "consistency",
             mortise_consistency_name((enum mortise_consistency)e->how), "trace",

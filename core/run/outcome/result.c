@@ -21,14 +21,14 @@ bool mortise_result_is_reusable(const struct mortise_run *r,
 
     if (x->result == NULL || mortise_exec_node(r, x)->effect < MORTISE_WRITE)
         return false;
-    mortise_exec_effect_key(r, x, key);
+    mortise_exec_compute_effect_key(r, x, key);
     return memcmp(key, x->result_key, sizeof key) == 0;
 }
 
 int mortise_result_record_said(struct mortise_run *r, struct exec *x,
                                json_t *said, struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SAID);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_SAID);
 
     e.value = said;
     return said != NULL ? mortise_run_record(r, &e, err) : MORTISE_OK;
@@ -38,7 +38,7 @@ int mortise_result_record_said(struct mortise_run *r, struct exec *x,
 static int record_result(struct mortise_run *r, struct exec *x, json_t *output,
                          json_t *said, struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RESULT);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_RESULT);
     int rv;
 
     assert(mortise_exec_node(r, x)->effect >= MORTISE_WRITE);
@@ -56,13 +56,13 @@ int mortise_result_record(struct mortise_run *r, struct exec *x, json_t *output,
                           enum done_how how, struct mortise_err *err)
 {
     const struct mortise_node *n = mortise_exec_node(r, x);
-    const struct origin *from = mortise_origin_of(how);
+    const struct origin *from = mortise_origin_get(how);
     json_t *said;
     int rv;
 
     if (n->effect < MORTISE_WRITE || !from->happened ||
         (mortise_result_is_kept(x) &&
-         mortise_judge_output(x->frame->graph, n, x->result, NULL) ==
+         mortise_judge_check_output(x->frame->graph, n, x->result, NULL) ==
              MORTISE_OK))
         return MORTISE_OK;
     said = json_incref(x->said); /* applying a `result` drops it */
@@ -91,7 +91,7 @@ int mortise_apply_result(struct mortise_run *r, struct exec *x,
     memcpy(x->result_key, e->digest, sizeof x->result_key);
     mortise_exec_set_effect_open(x, false);
     mortise_step_clear_doubts(x); /* the result includes all steps */
-    mortise_doubt_forget(x);
+    mortise_doubt_remove_evidence(x);
     return MORTISE_OK;
 }
 

@@ -11,19 +11,19 @@
 
 #include "core/run/outcome/outcome.h"
 
-bool mortise_route_uses(const struct mortise_graph *g,
-                        const struct mortise_node *n, uint32_t *uses)
+bool mortise_route_has_conditions(const struct mortise_graph *g,
+                                  const struct mortise_node *n, uint32_t *uses)
 {
     bool any = n->by_condition;
 
-    *uses = any ? mortise_cel_uses(n->condition.cel) : 0;
+    *uses = any ? mortise_cel_get_uses(n->condition.cel) : 0;
     for (uint32_t i = 0; i < n->n_out; i++) {
         const struct mortise_cel *when = g->edges[n->out[i]].when.cel;
 
         if (when == NULL)
             continue;
         any = true;
-        *uses |= mortise_cel_uses(when);
+        *uses |= mortise_cel_get_uses(when);
     }
     return any;
 }
@@ -63,7 +63,7 @@ static int find_named_target(struct outcome *o, const struct env *env,
 {
     const struct node_kind *kind = mortise_exec_kind(o->r, o->x);
     json_t *id = json_incref(
-        mortise_origin_said(o->x, (enum done_how)o->entry.how, "goto"));
+        mortise_origin_get_member(o->x, (enum done_how)o->entry.how, "goto"));
     int rv = MORTISE_OK;
 
     if (id == NULL && kind->choose != NULL)
@@ -87,7 +87,7 @@ static bool is_discovered_target(const struct outcome *o,
                                  const struct mortise_edge *e)
 {
     const struct mortise_graph *g = o->x->frame->graph;
-    const char *first = mortise_exec_first_discovered(o->x, e->discovery);
+    const char *first = mortise_exec_get_discovered_node(o->x, e->discovery);
 
     if (first == NULL)
         return e->kind == MORTISE_EDGE_FALLBACK;
@@ -160,7 +160,7 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
         e->n_edges = o->x->n_chosen;
         return MORTISE_OK;
     }
-    look = mortise_route_uses(g, n, &uses);
+    look = mortise_route_has_conditions(g, n, &uses);
     if (look)
         rv = mortise_env_init(&env, o->r, o->x, o->x->after, e->value, NULL,
                               uses, err);
@@ -170,8 +170,8 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
     for (uint32_t i = 0; rv == MORTISE_OK && i < n->n_out; i++) {
         bool take;
 
-        rv = mortise_judge_verdict(takes_edge(o, n->out[i], &env, &c, &take),
-                                   err);
+        rv = mortise_judge_map_result(takes_edge(o, n->out[i], &env, &c, &take),
+                                      err);
         if (rv == MORTISE_OK && take)
             e->edges[e->n_edges++] = n->out[i];
     }
@@ -193,8 +193,9 @@ static int add_max_parallel(const struct mortise_region *map,
         (!json_is_integer(most) || json_integer_value(most) < 1 ||
          json_integer_value(most) > MORTISE_MAX_PARALLEL)) {
         *code = "type";
-        rv = mortise_judge_unfit(map->parallel, "max_parallel",
-                                 "a whole number from 1 to 100000", most, why);
+        rv = mortise_judge_fail_type(map->parallel, "max_parallel",
+                                     "a whole number from 1 to 100000", most,
+                                     why);
     }
     if (rv == MORTISE_OK) {
         *list = json_pack("{s:o, s:o}", "list", *list, "max_parallel", most);
@@ -205,9 +206,9 @@ static int add_max_parallel(const struct mortise_region *map,
     return rv;
 }
 
-int mortise_route_list(const struct mortise_region *map, const char *from,
-                       const struct mortise_cel_env *env, json_t **out,
-                       const char **code, struct mortise_err *why)
+int mortise_route_eval_list(const struct mortise_region *map, const char *from,
+                            const struct mortise_cel_env *env, json_t **out,
+                            const char **code, struct mortise_err *why)
 {
     int rv = mortise_expr_eval(&map->over, env, out, why);
 
@@ -227,21 +228,21 @@ int mortise_route_list(const struct mortise_region *map, const char *from,
                    ? add_max_parallel(map, env, out, code, why)
                    : MORTISE_OK;
     mortise_json_clear_ref(out);
-    return mortise_expr_at_place(&map->over, rv, why);
+    return mortise_expr_prefix_error(&map->over, rv, why);
 }
 
-int mortise_route_query(struct outcome *o,
-                        const struct mortise_edge_discovery *d, json_t **query,
-                        struct mortise_err *err)
+int mortise_route_eval_query(struct outcome *o,
+                             const struct mortise_edge_discovery *d,
+                             json_t **query, struct mortise_err *err)
 {
     struct env env;
     int rv = mortise_env_init(&env, o->r, o->x, o->x->after, o->entry.value,
-                              NULL, mortise_tmpl_uses(d->query), err);
+                              NULL, mortise_tmpl_get_used_names(d->query), err);
 
     *query = NULL;
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_judge_verdict(
+    rv = mortise_judge_map_result(
         mortise_tmpl_eval(d->query, &env.cel, query, &o->why), err);
     mortise_env_finish(&env);
     o->code = "expression";
@@ -283,7 +284,7 @@ static int get_edge_finding(struct outcome *o,
         *out = json_incref(mortise_json_unconst(sought));
         return MORTISE_OK;
     }
-    rv = mortise_route_query(o, d, &query, err);
+    rv = mortise_route_eval_query(o, d, &query, err);
     if (rv == MORTISE_OK && (*out = make_empty_finding(d, query)) == NULL)
         rv = mortise_nomem(err);
     json_decref(query);
@@ -300,16 +301,17 @@ static int eval_map_list(struct outcome *o, const struct mortise_region *map,
 {
     struct env env;
     uint32_t uses =
-        mortise_cel_uses(map->over.cel) |
-        (map->parallel != NULL ? mortise_tmpl_uses(map->parallel) : 0);
+        mortise_cel_get_uses(map->over.cel) |
+        (map->parallel != NULL ? mortise_tmpl_get_used_names(map->parallel)
+                               : 0);
     int rv = mortise_env_init(&env, o->r, o->x, o->x->after, o->entry.value,
                               NULL, uses, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_judge_verdict(
-        mortise_route_list(map, mortise_exec_node(o->r, o->x)->id, &env.cel,
-                           out, &o->code, &o->why),
+    rv = mortise_judge_map_result(
+        mortise_route_eval_list(map, mortise_exec_node(o->r, o->x)->id,
+                                &env.cel, out, &o->code, &o->why),
         err);
     mortise_env_finish(&env);
     return rv;

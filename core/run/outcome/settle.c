@@ -65,9 +65,9 @@ static int settle_guard_verdict(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK || !end.over)
         return rv;
     if (x->stage == MORTISE_GUARD_REMEMBERED)
-        return mortise_remember_judged(r, x, end.refused ? &end.why : NULL,
-                                       err);
-    rv = mortise_lookup_passed(r, x, &found, err);
+        return mortise_remember_handle_verdict(
+            r, x, end.refused ? &end.why : NULL, err);
+    rv = mortise_lookup_handle_passed(r, x, &found, err);
     return rv == MORTISE_OK && found ? restart_after_lookup(r, x, err) : rv;
 }
 
@@ -76,7 +76,7 @@ static int settle_check_call(struct mortise_run *r, struct exec *x,
                              const struct mortise_result_in *in,
                              struct mortise_err *err)
 {
-    json_t *broke = mortise_step_take_broke(x);
+    json_t *broke = mortise_step_take_divergence(x);
     const char *failure = NULL;
     int rv;
 
@@ -98,7 +98,7 @@ static int settle_helper_call(struct mortise_run *r, struct exec *x,
                               const struct mortise_result_in *in,
                               const char *late, struct mortise_err *err)
 {
-    json_t *broke = mortise_step_take_broke(x), *output = NULL;
+    json_t *broke = mortise_step_take_divergence(x), *output = NULL;
     struct aside said = {.code = "failed", .words = "it returned no output"};
     int rv;
 
@@ -135,23 +135,25 @@ static int settle_reconcile_call(struct mortise_run *r, struct exec *x,
 
     assert(x->call == MORTISE_RUN_RECONCILE);
     if (in->status != 0 || !json_is_boolean(happened))
-        return mortise_doubt_ask(r, x, err); /* the plugin does not know */
+        return mortise_doubt_open_request(r, x,
+                                          err); /* the plugin does not know */
     if (json_is_false(happened))
-        return x->loss == LOSS_NONE ? mortise_doubt_refuted(r, x, err)
-                                    : mortise_doubt_of_loser_refuted(r, x, err);
+        return x->loss == LOSS_NONE
+                   ? mortise_doubt_handle_refuted(r, x, err)
+                   : mortise_doubt_handle_loser_refuted(r, x, err);
     if (result == NULL)
         result = json_null();
     if (mortise_result_is_kept(x)) /* rejected before: is this result better? */
-        rv = mortise_judge_verdict(mortise_judge_output(x->frame->graph,
-                                                        mortise_exec_node(r, x),
-                                                        result, &why),
-                                   err);
+        rv = mortise_judge_map_result(
+            mortise_judge_check_output(x->frame->graph, mortise_exec_node(r, x),
+                                       result, &why),
+            err);
     if (rv == MORTISE_OK)
         return enter_effect_output(r, x, in, result, DONE_RECONCILED, err);
     if (rv != MORTISE_EINVAL)
         return rv;
-    rv = mortise_doubt_note_useless(x, &why, err);
-    return rv == MORTISE_OK ? mortise_doubt_ask(r, x, err) : rv;
+    rv = mortise_doubt_set_rejected_result(x, &why, err);
+    return rv == MORTISE_OK ? mortise_doubt_open_request(r, x, err) : rv;
 }
 
 /* The call diverged from its journal.  Settle its effect first (doubt.c (12)),
@@ -160,13 +162,13 @@ static int settle_divergence(struct mortise_run *r, struct exec *x,
                              const struct mortise_result_in *in,
                              const char *words, struct mortise_err *err)
 {
-    enum doubt doubt = mortise_doubt_at_end(r, x, in, true);
+    enum doubt doubt = mortise_doubt_find_at_end(r, x, in, true);
 
     if (doubt == DOUBT_NONE)
         return mortise_fail_attempt(r, x, "determinism", "permanent", words,
                                     err);
     return x->stop == STOP_RUN
-               ? mortise_doubt_cancelled(r, x, err)
+               ? mortise_doubt_record_stopped(r, x, err)
                : mortise_doubt_open_diverged(r, x, doubt, words, err);
 }
 
@@ -187,7 +189,7 @@ static int settle_execute_call(struct mortise_run *r, struct exec *x,
                                const struct mortise_result_in *in,
                                struct mortise_err *err)
 {
-    enum doubt doubt = mortise_doubt_at_end(r, x, in, false);
+    enum doubt doubt = mortise_doubt_find_at_end(r, x, in, false);
 
     mortise_fail_delay_retry(x, in->retry_after_ms);
     if (x->broke != NULL)
@@ -198,10 +200,10 @@ static int settle_execute_call(struct mortise_run *r, struct exec *x,
         return suspend_call(r, x, err);
     if (in->status == MORTISE_S_OK && mortise_step_has_unasked(x))
         return settle_divergence(r, x, in, left_unasked, err);
-    if (in->status == MORTISE_S_OK && mortise_step_in_doubt(r, x) != NULL)
+    if (in->status == MORTISE_S_OK && mortise_step_find_in_doubt(r, x) != NULL)
         return settle_divergence(r, x, in, left_open, err);
     if (in->status != MORTISE_S_OK)
-        return mortise_fail_as(
+        return mortise_fail_exec(
             r, x,
             &(struct failure){.code = in->error_code[0] != '\0' ? in->error_code
                                                                 : "failed",
@@ -223,7 +225,7 @@ static bool tells_effect(const struct mortise_run *r, const struct exec *x,
         return in->status == 0 &&
                json_is_boolean(json_object_get(in->output, "happened"));
     return x->call == MORTISE_RUN_EXECUTE &&
-           mortise_doubt_at_end(r, x, in, false) == DOUBT_NONE;
+           mortise_doubt_find_at_end(r, x, in, false) == DOUBT_NONE;
 }
 
 /* A call of an execution that lost has ended.  If the execution may be retried,
@@ -232,23 +234,23 @@ static int settle_loser_call(struct mortise_run *r, struct exec *x,
                              const struct mortise_result_in *in,
                              struct mortise_err *err)
 {
-    enum doubt doubt = mortise_doubt_at_end(r, x, in, false);
+    enum doubt doubt = mortise_doubt_find_at_end(r, x, in, false);
 
     assert(x->loss != LOSS_NONE);
-    if (!mortise_race_may_come_back(x) ||
+    if (!mortise_race_can_resume(x) ||
         mortise_exec_node(r, x)->effect < MORTISE_WRITE)
         return tells_effect(r, x, in)
                    ? mortise_stop_exec(r, x, MORTISE_E_LOST, err)
-                   : mortise_stop_lost(r, x, err);
+                   : mortise_stop_end_loser(r, x, err);
     if (x->call == MORTISE_RUN_RECONCILE)
         return settle_reconcile_call(r, x, in, err);
     if (x->call != MORTISE_RUN_EXECUTE) /* open effects stay open */
-        return mortise_exec_ready(r, x, err);
+        return mortise_exec_make_ready(r, x, err);
     if (doubt != DOUBT_NONE)
         return mortise_doubt_open_at_end(r, x, doubt, in, err);
     if (in->status != MORTISE_S_OK)
-        return in->silent ? mortise_stop_lost(r, x, err)
-                          : mortise_doubt_of_loser_refuted(r, x, err);
+        return in->silent ? mortise_stop_end_loser(r, x, err)
+                          : mortise_doubt_handle_loser_refuted(r, x, err);
     return enter_effect_output(r, x, in, in->output, DONE_EXECUTED, err);
 }
 
@@ -262,15 +264,15 @@ static int settle_stopped_call(struct mortise_run *r, struct exec *x,
     bool happened = in->status == 0 && x->call == MORTISE_RUN_EXECUTE &&
                     mortise_exec_node(r, x)->effect >= MORTISE_WRITE;
     bool let_go = in->status == MORTISE_S_SUSPENDED && x->stop != STOP_RUN;
-    enum doubt doubt = mortise_doubt_at_end(r, x, in, false);
+    enum doubt doubt = mortise_doubt_find_at_end(r, x, in, false);
     char words[MORTISE_TIMEOUT_WORDS];
     int rv = MORTISE_OK;
 
-    if (x->call == MORTISE_RUN_CHECK && x->stop == STOP_BROKE)
+    if (x->call == MORTISE_RUN_CHECK && x->stop == STOP_DIVERGED)
         return settle_check_call(r, x, in, err);
-    if (mortise_call_is_beside(x->call) && x->stop == STOP_BROKE)
+    if (mortise_call_is_helper(x->call) && x->stop == STOP_DIVERGED)
         return settle_helper_call(r, x, in, NULL, err);
-    if (happened || let_go || x->stop == STOP_BROKE)
+    if (happened || let_go || x->stop == STOP_DIVERGED)
         return settle_execute_call(r, x, in, err);
     if (doubt != DOUBT_NONE && x->stop != STOP_RUN)
         return mortise_doubt_open_at_end(r, x, doubt, in, err);
@@ -278,29 +280,29 @@ static int settle_stopped_call(struct mortise_run *r, struct exec *x,
         if (doubt == DOUBT_NONE && x->effect_open &&
             x->call == MORTISE_RUN_EXECUTE)
             rv = mortise_fail_undo_intent(r, x, err);
-        return rv == MORTISE_OK ? mortise_doubt_cancelled(r, x, err) : rv;
+        return rv == MORTISE_OK ? mortise_doubt_record_stopped(r, x, err) : rv;
     }
     if (x->stop == STOP_BUDGET || x->stop == STOP_COMMAND) {
         mortise_exec_set_stop(x, STOP_NONE);
         return x->effect_open && x->call == MORTISE_RUN_EXECUTE
                    ? mortise_fail_undo_intent(r, x, err)
-                   : mortise_exec_ready(r, x, err);
+                   : mortise_exec_make_ready(r, x, err);
     }
     if (x->call == MORTISE_RUN_CHECK)
         return settle_guard_verdict(r, x, in, "no answer in time", err);
     if (x->call == MORTISE_RUN_RECONCILE)
-        return mortise_doubt_ask(r, x, err);
-    if (mortise_sought_is_out(x))
+        return mortise_doubt_open_request(r, x, err);
+    if (mortise_sought_is_in_flight(x))
         return mortise_sought_settle(r, x, in, true, err);
     if (mortise_lookup_is_call(x->call))
         return settle_lookup_call(r, x, in, true, err);
     if (x->call == MORTISE_RUN_REMEMBER)
         return mortise_remember_settle(r, x, in, true, err);
-    if (mortise_call_is_beside(x->call))
-        return settle_helper_call(r, x, in, mortise_exec_timed_out(x, words),
-                                  err);
+    if (mortise_call_is_helper(x->call))
+        return settle_helper_call(r, x, in,
+                                  mortise_exec_print_timeout(x, words), err);
     return mortise_fail_attempt(r, x, "timeout.call", "timeout",
-                                mortise_exec_timed_out(x, words), err);
+                                mortise_exec_print_timeout(x, words), err);
 }
 
 /* The cache answered, with an output or without. */
@@ -310,7 +312,7 @@ static int settle_cache_lookup(struct mortise_run *r, struct exec *x,
 {
     if (in->status == 0 && in->output != NULL)
         return mortise_pipeline_enter(r, x, in->output, DONE_CACHED, err);
-    mortise_cache_missed(x, in);
+    mortise_cache_allow_store(x, in);
     mortise_exec_set_state(r, x, X_READY); /* the call may need a slot */
     return mortise_start_execute(r, x, err);
 }
@@ -321,18 +323,18 @@ static int close_ended_call(struct mortise_run *r,
                             const struct mortise_result_in *in, bool stuck,
                             struct exec **out, struct mortise_err *err)
 {
-    struct exec *x = mortise_exec_at(r, in->call);
+    struct exec *x = mortise_exec_find_by_handle(r, in->call);
     int rv;
 
     *out = NULL;
     if (x == NULL || !is_call_in_flight(x))
         return MORTISE_OK; /* the execution ended without it */
-    rv = mortise_exec_disarm(r, x, err);
+    rv = mortise_exec_disarm_timer(r, x, err);
     if (rv == MORTISE_OK)
-        rv = mortise_usage_note(r, x, in->usage, stuck, err);
+        rv = mortise_usage_add_reported(r, x, in->usage, stuck, err);
     if (rv == MORTISE_OK && in->status != MORTISE_S_OK)
         rv = mortise_step_undo_unstarted(r, x, err);
-    mortise_exec_renew(x); /* ignore a second answer */
+    mortise_exec_renew_handle(x); /* ignore a second answer */
     *out = x;
     return rv;
 }
@@ -345,7 +347,7 @@ static int dispatch_call_end(struct mortise_run *r, struct exec *x,
         return settle_loser_call(r, x, in, err);
     if (x->state == X_STOPPING && x->stop != STOP_NONE)
         return settle_stopped_call(r, x, in, err);
-    if (mortise_sought_is_out(x))
+    if (mortise_sought_is_in_flight(x))
         return mortise_sought_settle(r, x, in, false, err);
     switch (x->call) {
     case MORTISE_RUN_CHECK:
@@ -374,27 +376,28 @@ static int settle_unresponsive_call(struct mortise_run *r, struct exec *x,
 {
     const struct mortise_result_in mute = {.status = MORTISE_S_TIMEOUT,
                                            .silent = true};
-    enum doubt doubt = mortise_doubt_at_end(r, x, &mute, false);
+    enum doubt doubt = mortise_doubt_find_at_end(r, x, &mute, false);
     bool open = x->call <= MORTISE_RUN_RECONCILE &&
-                (x->effect_open || mortise_step_in_doubt(r, x) != NULL);
+                (x->effect_open || mortise_step_find_in_doubt(r, x) != NULL);
     bool cut = x->stop == STOP_RUN;
-    bool over = cut || !mortise_race_may_come_back(x);
+    bool over = cut || !mortise_race_can_resume(x);
 
-    mortise_exec_set_stop(x, STOP_STUCK);
+    mortise_exec_set_stop(x, STOP_UNRESPONSIVE);
     if (doubt != DOUBT_NONE && !over)
         return mortise_doubt_open_at_end(r, x, doubt, &mute, err);
     mortise_exec_set_stop(x, STOP_NONE);
     if (x->call == MORTISE_RUN_RECONCILE && !over)
-        return mortise_doubt_ask(r, x, err); /* it did not return either */
+        return mortise_doubt_open_request(r, x,
+                                          err); /* it did not return either */
     if (x->loss != LOSS_NONE)
-        return mortise_stop_lost(r, x, err);
-    if (mortise_call_is_beside(x->call) && !cut)
+        return mortise_stop_end_loser(r, x, err);
+    if (mortise_call_is_helper(x->call) && !cut)
         return settle_helper_call(
             r, x, NULL, "the plugin did not return after a cancellation", err);
     if (cut && open) /* its on_error is not followed any more */
-        return mortise_doubt_cancelled(r, x, err);
+        return mortise_doubt_record_stopped(r, x, err);
     return mortise_fail_without_retry(r, x, "timeout.unresponsive",
-                                      mortise_doubt_stuck, open, err);
+                                      mortise_doubt_stuck_message, open, err);
 }
 
 /* ---- calls that end before their tools ---------------------------------- */
@@ -407,7 +410,7 @@ struct ended {
     char text[];
 };
 
-void mortise_settle_forget(struct mortise_run *r, struct exec *x)
+void mortise_settle_drop_end(struct mortise_run *r, struct exec *x)
 {
     struct ended *e = x->ended;
 
@@ -434,7 +437,8 @@ static int store_call_end(struct mortise_run *r, struct exec *x,
 {
     size_t size = sizeof *x->ended + strlen(in->message) +
                   strlen(in->error_code) + strlen(in->error_class) + 3;
-    struct mortise_entry abandon = mortise_exec_entry(r, x, MORTISE_E_ABANDON);
+    struct mortise_entry abandon =
+        mortise_exec_make_entry(r, x, MORTISE_E_ABANDON);
     struct ended *e = mortise_zalloc(r->mem, size);
     char *to;
 
@@ -463,7 +467,7 @@ static int store_call_end(struct mortise_run *r, struct exec *x,
 static bool must_await_tools(const struct exec *x,
                              const struct mortise_result_in *in, bool stuck)
 {
-    return mortise_tools_are_at_work(x) && x->stop != STOP_RUN &&
+    return mortise_tools_are_active(x) && x->stop != STOP_RUN &&
            (stuck || (in->status != MORTISE_S_SUSPENDED &&
                       x->stop != STOP_COMMAND && x->stop != STOP_BUDGET));
 }
@@ -513,7 +517,7 @@ static int settle_stored_end(struct mortise_run *r, struct exec *x,
     rv = e->stuck ? settle_unresponsive_call(r, x, err)
                   : dispatch_call_end(r, x, &e->in, err);
     x->ended = e;
-    mortise_settle_forget(r, x);
+    mortise_settle_drop_end(r, x);
     return rv;
 }
 
@@ -523,7 +527,7 @@ static bool is_every_tool_waiting(const struct mortise_run *r,
                                   const struct exec *x)
 {
     for (const struct exec *y = x->tools->execs; y != NULL; y = y->sibling)
-        if (!mortise_exec_is_over(y) && !mortise_tool_waits(r, y))
+        if (!mortise_exec_has_ended(y) && !mortise_tool_is_only_waiting(r, y))
             return false;
     return true;
 }
@@ -532,7 +536,7 @@ static bool is_every_tool_waiting(const struct mortise_run *r,
  * are over.  Until then the run is at rest. */
 static void suspend_ended_call(struct mortise_run *r, struct exec *x)
 {
-    mortise_settle_forget(r, x);
+    mortise_settle_drop_end(r, x);
     mortise_exec_set_stop(x, STOP_NONE);
     mortise_exec_await_tools(r, x);
 }
@@ -540,7 +544,7 @@ static void suspend_ended_call(struct mortise_run *r, struct exec *x)
 static int update_tool_asker(struct mortise_run *r, struct exec *x,
                              struct mortise_err *err)
 {
-    bool over = !mortise_tools_are_at_work(x);
+    bool over = !mortise_tools_are_active(x);
 
     if (x->ended != NULL && over)
         return settle_stored_end(r, x, err);
@@ -549,9 +553,10 @@ static int update_tool_asker(struct mortise_run *r, struct exec *x,
     if (x->ended != NULL)
         return MORTISE_OK;
     if (!x->awaits_tools)
-        return mortise_step_check_tools(r, x, mortise_tool_waits, err);
-    return over && !mortise_tools_have_returned(r, x)
-               ? mortise_exec_ready(r, x, err)
+        return mortise_step_check_tools(r, x, mortise_tool_is_only_waiting,
+                                        err);
+    return over && !mortise_tools_have_open_doubt(r, x)
+               ? mortise_exec_make_ready(r, x, err)
                : MORTISE_OK;
 }
 
@@ -572,7 +577,7 @@ int mortise_settle_tools(struct mortise_run *r, struct mortise_err *err)
 static int settle_expired_request(struct mortise_run *r, struct exec *x,
                                   struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_SETTLE);
     char id[REQUEST_ID];
     int rv;
 
@@ -587,23 +592,23 @@ static int settle_expired_request(struct mortise_run *r, struct exec *x,
 int mortise_settle_timer(struct mortise_run *r, uint64_t timer,
                          struct mortise_err *err)
 {
-    struct exec *x = mortise_exec_at(r, timer);
+    struct exec *x = mortise_exec_find_by_handle(r, timer);
 
-    if (x == NULL || !mortise_exec_fire_timer(x))
+    if (x == NULL || !mortise_exec_take_due_timer(x))
         return MORTISE_OK; /* disarmed, or fired already */
-    if (x->index == 0 || x->state == X_INSIDE)
-        return mortise_clock_is_due(r, x, err);
+    if (x->index == 0 || x->state == X_INNER_GRAPH)
+        return mortise_clock_handle_timer(r, x, err);
     if (x->state == X_RUNNING)
-        return mortise_exec_cancel(
+        return mortise_exec_cancel_call(
             r, x,
             mortise_call_has_lost_patience(r, x) ? STOP_COMMAND : STOP_TIMEOUT,
             err);
     if (x->state == X_SUSPENDED)
-        return mortise_step_expired(r, x, err);
+        return mortise_step_expire_due(r, x, err);
     assert(x->state == X_BACKOFF || x->state == X_ASKED); /* else no timer */
     if (x->state == X_BACKOFF)
-        return mortise_exec_ready(r, x, err);
+        return mortise_exec_make_ready(r, x, err);
     if (r->time_ms < x->deadline_ms) /* the clock was set back */
-        return mortise_exec_arm(r, x, x->deadline_ms, err);
+        return mortise_exec_arm_timer_at(r, x, x->deadline_ms, err);
     return settle_expired_request(r, x, err);
 }

@@ -35,9 +35,9 @@ bool mortise_stage_sought_is_due(const struct outcome *o)
 {
     return o->x->n_chosen == 0 && o->x->discard == 0 &&
            o->x->loss == LOSS_NONE &&
-           mortise_origin_said(o->x, (enum done_how)o->entry.how, "goto") ==
-               NULL &&
-           mortise_exec_next_discovery(o->x) != NULL;
+           mortise_origin_get_member(o->x, (enum done_how)o->entry.how,
+                                     "goto") == NULL &&
+           mortise_exec_get_next_discovery(o->x) != NULL;
 }
 
 static json_t *make_node_candidates(const struct mortise_run *r,
@@ -79,9 +79,9 @@ int mortise_stage_query(struct outcome *o, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     if (mortise_stage_sought_is_due(o))
-        rv = mortise_route_query(o, mortise_exec_next_discovery(o->x), &query,
-                                 err);
-    mortise_json_set_ref(&o->x->seeking_for, query);
+        rv = mortise_route_eval_query(o, mortise_exec_get_next_discovery(o->x),
+                                      &query, err);
+    mortise_json_set_ref(&o->x->searched_query, query);
     json_decref(query);
     return rv;
 }
@@ -89,9 +89,10 @@ int mortise_stage_query(struct outcome *o, struct mortise_err *err)
 static int start_discovery_call(struct outcome *o, struct mortise_err *err)
 {
     json_t *body = json_pack(
-        "{s:O, s:s, s:i, s:i, s:o}", "query", o->x->seeking_for, "kind", "node",
-        "max", MAX_NODE_RESULTS, "tokens", 1, "candidates",
-        make_node_candidates(o->r, o->x, mortise_exec_next_discovery(o->x)));
+        "{s:O, s:s, s:i, s:i, s:o}", "query", o->x->searched_query, "kind",
+        "node", "max", MAX_NODE_RESULTS, "tokens", 1, "candidates",
+        make_node_candidates(o->r, o->x,
+                             mortise_exec_get_next_discovery(o->x)));
 
     if (body == NULL)
         return mortise_nomem(err);
@@ -104,7 +105,7 @@ static int start_discovery_call(struct outcome *o, struct mortise_err *err)
 static void clear_seeking(struct exec *x)
 {
     mortise_json_clear_ref(&x->seeking);
-    mortise_json_clear_ref(&x->seeking_for);
+    mortise_json_clear_ref(&x->searched_query);
 }
 
 /* Record the output with all findings so far, and append `found` (taken). */
@@ -112,9 +113,10 @@ static int record_discovered(struct mortise_run *r, struct exec *x,
                              json_t *output, json_t *found,
                              struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_DISCOVERED);
+    struct mortise_entry e =
+        mortise_exec_make_entry(r, x, MORTISE_E_DISCOVERED);
     json_t *list = x->sought != NULL ? json_copy(x->sought) : json_array();
-    bool says = mortise_origin_of(x->how)->says &&
+    bool says = mortise_origin_get(x->how)->says &&
                 mortise_exec_node(r, x)->effect < MORTISE_WRITE;
     json_t *said = says ? json_incref(x->said) : NULL;
     int rv = MORTISE_ENOMEM;
@@ -139,16 +141,16 @@ static json_t *make_failed_finding(const struct exec *x, json_t *query,
                                    const char *code, const char *words)
 {
     return json_pack("{s:O, s:s, s:[], s:{s:s, s:o}}", "query", query, "kind",
-                     mortise_exec_next_discovery(x)->kind, "results", "error",
-                     "code", code, "message",
-                     mortise_json_strn(words, strlen(words)));
+                     mortise_exec_get_next_discovery(x)->kind, "results",
+                     "error", "code", code, "message",
+                     mortise_json_make_string(words, strlen(words)));
 }
 
 /* Is `id` a node that this edge can lead to? */
 static bool is_edge_candidate(const struct mortise_run *r, const struct exec *x,
                               const char *id)
 {
-    const struct mortise_edge_discovery *d = mortise_exec_next_discovery(x);
+    const struct mortise_edge_discovery *d = mortise_exec_get_next_discovery(x);
     const struct mortise_graph *g = x->frame->graph;
     const struct mortise_node *n = mortise_exec_node(r, x);
 
@@ -170,7 +172,7 @@ static json_t *parse_node_results(const struct mortise_run *r,
     json_t *list, *failed = json_object_get(answer, "failed");
 
     if (!json_is_array(results))
-        return make_failed_finding(x, x->seeking_for, "discovery.bad_answer",
+        return make_failed_finding(x, x->searched_query, "discovery.bad_answer",
                                    "the answer is not {results}");
     list = json_array();
     MORTISE_JSON_EACH (one, i, results) {
@@ -179,7 +181,7 @@ static json_t *parse_node_results(const struct mortise_run *r,
         if (!is_edge_candidate(r, x, id)) {
             json_decref(list);
             return make_failed_finding(
-                x, x->seeking_for, "discovery.bad_answer",
+                x, x->searched_query, "discovery.bad_answer",
                 "discovery returned a result that is not a candidate");
         }
         if (json_array_append_new(
@@ -187,9 +189,9 @@ static json_t *parse_node_results(const struct mortise_run *r,
                                 json_object_get(one, "score"))) != 0)
             mortise_json_clear_ref(&list);
     }
-    return json_pack("{s:O, s:s, s:o, s:O*}", "query", x->seeking_for, "kind",
-                     mortise_exec_next_discovery(x)->kind, "results", list,
-                     "failed", failed);
+    return json_pack("{s:O, s:s, s:o, s:O*}", "query", x->searched_query,
+                     "kind", mortise_exec_get_next_discovery(x)->kind,
+                     "results", list, "failed", failed);
 }
 
 int mortise_stage_sought(struct outcome *o, struct mortise_err *err)
@@ -200,17 +202,17 @@ int mortise_stage_sought(struct outcome *o, struct mortise_err *err)
 
     if (rv != MORTISE_OK || stands)
         return rv;
-    return is_valid_query(x->seeking_for)
+    return is_valid_query(x->searched_query)
                ? start_discovery_call(o, err)
                : record_discovered(
                      o->r, x, o->output,
                      make_failed_finding(
-                         x, x->seeking_for, "discovery.query",
+                         x, x->searched_query, "discovery.query",
                          "the query must be a text of 1 to 65536 bytes"),
                      err);
 }
 
-bool mortise_sought_is_out(const struct exec *x)
+bool mortise_sought_is_in_flight(const struct exec *x)
 {
     return x->call == MORTISE_RUN_DISCOVER && x->seeking != NULL;
 }
@@ -223,13 +225,13 @@ int mortise_sought_settle(struct mortise_run *r, struct exec *x,
     json_t *found, *output;
     int rv;
 
-    assert(mortise_sought_is_out(x));
+    assert(mortise_sought_is_in_flight(x));
     if (late)
-        found = make_failed_finding(x, x->seeking_for, "discovery.timeout",
-                                    mortise_exec_timed_out(x, words));
+        found = make_failed_finding(x, x->searched_query, "discovery.timeout",
+                                    mortise_exec_print_timeout(x, words));
     else if (in->status != 0)
         found = make_failed_finding(
-            x, x->seeking_for,
+            x, x->searched_query,
             in->error_code[0] != '\0' ? in->error_code : "discovery.failed",
             in->message);
     else

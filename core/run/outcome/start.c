@@ -38,9 +38,9 @@ static int ask_approval(struct mortise_run *r, struct exec *x,
     const struct mortise_node *n = mortise_exec_node(r, x);
     char hex[MORTISE_DIGEST_HEX], tool[MORTISE_TOOL_MAX];
 
-    mortise_hex(hex, digest, MORTISE_DIGEST);
+    mortise_hex_encode(hex, digest, MORTISE_DIGEST);
     snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
-    return mortise_request_ask(
+    return mortise_request_record(
         r, x, MORTISE_ASK_APPROVAL,
         json_pack("{s:s, s:O, s:s, s:s}", "tool", tool, "args", x->body,
                   "digest", hex, "effect", mortise_effect_name(n->effect)),
@@ -58,7 +58,7 @@ static bool has_known_arguments(const struct mortise_node *n)
 static bool needs_call_approval(const struct exec *x,
                                 const struct mortise_node *n)
 {
-    return has_known_arguments(n) && mortise_arguments_are_approved(x, n);
+    return has_known_arguments(n) && mortise_arguments_need_approval(x, n);
 }
 
 /* Must a person approve that the node runs?  Not for tools that a model calls,
@@ -95,12 +95,12 @@ static int ask_node_approval(struct mortise_run *r, struct exec *x,
     if (has_known_arguments(n))
         rv = mortise_arguments_eval(r, x, &why, err);
     else if (n->input_goal != NULL)
-        rv = mortise_judge_text(r, x, n->input_goal, &goal, &why, err);
+        rv = mortise_judge_eval(r, x, n->input_goal, &goal, &why, err);
     if (rv != MORTISE_OK)
-        return mortise_fail_refused(r, x, rv, "expression", &why, err);
+        return mortise_fail_if_invalid(r, x, rv, "expression", &why, err);
     if (n->op != NULL)
         snprintf(tool, sizeof tool, "%s/%s", n->plugin, n->operation);
-    return mortise_request_ask(
+    return mortise_request_record(
         r, x, MORTISE_ASK_NODE,
         json_pack("{s:s, s:s*, s:s*, s:o*, s:O*}", "type",
                   mortise_node_type_name(n->type), "tool",
@@ -116,11 +116,11 @@ static int ask_node_approval(struct mortise_run *r, struct exec *x,
 static int record_start(struct mortise_run *r, struct exec *x,
                         enum mortise_entry_type type, struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, type);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, type);
 
     e.started_ms = r->time_ms;
     if (type == MORTISE_E_INTENT)
-        mortise_exec_effect_key(r, x, e.digest);
+        mortise_exec_compute_effect_key(r, x, e.digest);
     return mortise_run_record(r, &e, err);
 }
 
@@ -131,14 +131,16 @@ static int enter_recorded_result(struct mortise_run *r, struct exec *x,
 {
     assert(x->result != NULL);
     struct mortise_err why;
-    int rv = mortise_judge_verdict(mortise_judge_output(x->frame->graph,
-                                                        mortise_exec_node(r, x),
-                                                        x->result, &why),
-                                   err);
+    int rv = mortise_judge_map_result(
+        mortise_judge_check_output(x->frame->graph, mortise_exec_node(r, x),
+                                   x->result, &why),
+        err);
 
     if (rv == MORTISE_OK)
         return mortise_pipeline_enter(r, x, x->result, DONE_RECORDED, err);
-    return rv == MORTISE_EINVAL ? mortise_doubt_of_result(r, x, &why, err) : rv;
+    return rv == MORTISE_EINVAL
+               ? mortise_doubt_begin_for_result(r, x, &why, err)
+               : rv;
 }
 
 /* Reserve the budget, record the intent, and call when that is on disk. */
@@ -163,7 +165,7 @@ static int start_with_cache_lookup(struct mortise_run *r, struct exec *x,
                                    struct mortise_err *err)
 {
     bool ask;
-    int rv = mortise_cache_begin(r, x, &ask, err);
+    int rv = mortise_cache_check_lookup(r, x, &ask, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -177,12 +179,13 @@ static int start_with_cache_lookup(struct mortise_run *r, struct exec *x,
 static int settle_call_doubt(struct mortise_run *r, struct exec *x,
                              struct mortise_err *err)
 {
-    struct mortise_entry abandon = mortise_exec_entry(r, x, MORTISE_E_ABANDON);
+    struct mortise_entry abandon =
+        mortise_exec_make_entry(r, x, MORTISE_E_ABANDON);
     int rv = MORTISE_OK;
 
-    if (!x->effect_open || !mortise_tools_are_at_work(x))
-        return mortise_doubt_settle(r, x, err);
-    if (!mortise_tools_are_lost(x))
+    if (!x->effect_open || !mortise_tools_are_active(x))
+        return mortise_doubt_begin_settling(r, x, err);
+    if (!mortise_tools_are_stopping(x))
         rv = mortise_run_record(r, &abandon, err);
     if (rv == MORTISE_OK)
         mortise_exec_await_tools(r, x);
@@ -197,30 +200,31 @@ int mortise_start_call(struct mortise_run *r, struct exec *x,
     int rv = mortise_arguments_eval(r, x, &why, err);
 
     if (rv != MORTISE_OK)
-        return mortise_fail_refused(r, x, rv, "expression", &why, err);
-    rv = mortise_judge_verdict(
-        mortise_arguments_judge(x->frame->graph, n, x->body, r->mem, &why),
+        return mortise_fail_if_invalid(r, x, rv, "expression", &why, err);
+    rv = mortise_judge_map_result(
+        mortise_arguments_check(x->frame->graph, n, x->body, r->mem, &why),
         err);
     if (rv != MORTISE_OK)
-        return mortise_fail_refused(r, x, rv,
-                                    why.code == MORTISE_EDENIED ? "denied"
-                                    : why.code == MORTISE_ENOTFOUND
-                                        ? "not_listed"
-                                        : "schema",
-                                    &why, err);
-    if (mortise_guard_wants_input(r, x))
-        return mortise_guard_begin(r, x, MORTISE_GUARD_INPUT, x->body, err);
-    if (mortise_arguments_are_approved(x, n)) {
+        return mortise_fail_if_invalid(r, x, rv,
+                                       why.code == MORTISE_EDENIED ? "denied"
+                                       : why.code == MORTISE_ENOTFOUND
+                                           ? "not_listed"
+                                           : "schema",
+                                       &why, err);
+    if (mortise_guard_must_check_input(r, x))
+        return mortise_guard_start_round(r, x, MORTISE_GUARD_INPUT, x->body,
+                                         err);
+    if (mortise_arguments_need_approval(x, n)) {
         uint8_t digest[MORTISE_DIGEST];
 
-        mortise_exec_approval_of(r, x, x->body_digest, digest);
+        mortise_exec_approval_of_digest(r, x, x->body_digest, digest);
         if (!x->approved ||
             memcmp(digest, x->approved_digest, sizeof digest) != 0)
             return ask_approval(r, x, digest, err);
     }
     if (mortise_result_is_reusable(r, x))
         return enter_recorded_result(r, x, err);
-    if (x->effect_open || mortise_step_in_doubt(r, x) != NULL)
+    if (x->effect_open || mortise_step_find_in_doubt(r, x) != NULL)
         return settle_call_doubt(r, x, err);
     return start_with_cache_lookup(r, x, err);
 }
@@ -234,12 +238,12 @@ static bool needs_before_entry(const struct exec *x,
            (n->op == NULL || n->op->steps || n->effect < MORTISE_WRITE);
 }
 
-int mortise_start_refused(struct mortise_run *r, struct exec *x,
-                          struct mortise_err *err)
+int mortise_start_fail_refused(struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err)
 {
     json_t *refusal = json_incref(x->refusal);
-    const char *code = mortise_json_text_of(refusal, "code");
-    const char *words = mortise_json_text_of(refusal, "message");
+    const char *code = mortise_json_get_text(refusal, "code");
+    const char *words = mortise_json_get_text(refusal, "message");
     int rv = strcmp(code, "in_doubt") == 0
                  ? mortise_doubt_fail(r, x, words, err)
                  : mortise_fail_attempt(r, x, code, "permanent", words, err);
@@ -254,13 +258,12 @@ static int eval_timeout(struct mortise_run *r, struct exec *x,
                         const char **code, struct mortise_err *why,
                         struct mortise_err *err)
 {
-    int rv = mortise_judge_verdict(mortise_view_before(r, x, why), err);
+    int rv = mortise_judge_map_result(mortise_view_make_before(r, x, why), err);
 
-    return rv == MORTISE_OK
-               ? mortise_judge_duration(r, x, mortise_exec_node(r, x)->timeout,
-                                        "timeout", &x->timeout_ms, code, why,
-                                        err)
-               : rv;
+    return rv == MORTISE_OK ? mortise_judge_eval_duration(
+                                  r, x, mortise_exec_node(r, x)->timeout,
+                                  "timeout", &x->timeout_ms, code, why, err)
+                            : rv;
 }
 
 /* Must x wait for doubts of an earlier attempt's tools?  The next attempt could
@@ -269,7 +272,7 @@ static bool must_await_tool_doubts(const struct mortise_run *r,
                                    const struct exec *x)
 {
     return x->tools != NULL && x->journal == NULL &&
-           mortise_tools_have_returned(r, x);
+           mortise_tools_have_open_doubt(r, x);
 }
 
 int mortise_start_exec(struct mortise_run *r, struct exec *x,
@@ -286,38 +289,38 @@ int mortise_start_exec(struct mortise_run *r, struct exec *x,
         mortise_exec_await_tools(r, x);
         return MORTISE_OK;
     }
-    mortise_verdict_forget(x);
+    mortise_verdict_drop(x);
     if (n->tool != NULL && x->choice == 0 && x->leaving == NULL &&
         x->refusal == NULL) {
-        rv = mortise_choose(r, x, &code, &why, err);
+        rv = mortise_choose_operation(r, x, &code, &why, err);
         if (rv != MORTISE_OK)
-            return mortise_fail_refused(r, x, rv, code, &why, err);
+            return mortise_fail_if_invalid(r, x, rv, code, &why, err);
         n = mortise_exec_node(r, x);
         code = "expression";
     }
     rv = n->timeout != NULL ? eval_timeout(r, x, &code, &why, err) : MORTISE_OK;
     if (rv != MORTISE_OK)
-        return mortise_fail_refused(r, x, rv, code, &why, err);
+        return mortise_fail_if_invalid(r, x, rv, code, &why, err);
     if (x->leaving != NULL)
         return mortise_pipeline_continue_leaving(r, x, err);
-    rv = mortise_view_before(r, x, &why);
+    rv = mortise_view_make_before(r, x, &why);
     if (rv != MORTISE_OK)
-        return mortise_fail_refused(
-            r, x, mortise_judge_verdict(rv, err),
+        return mortise_fail_if_invalid(
+            r, x, mortise_judge_map_result(rv, err),
             rv == MORTISE_ECONFLICT ? "conflict" : "reducer", &why, err);
     if (x->refusal != NULL)
-        return mortise_start_refused(r, x, err);
+        return mortise_start_fail_refused(r, x, err);
     if (n->interrupt_before && !x->before_passed)
-        return mortise_request_ask(r, x, MORTISE_ASK_BEFORE,
-                                   json_pack("{s:s}", "when", "before"), 0,
-                                   err);
+        return mortise_request_record(r, x, MORTISE_ASK_BEFORE,
+                                      json_pack("{s:s}", "when", "before"), 0,
+                                      err);
     if (needs_node_approval(x, n))
         return ask_node_approval(r, x, err);
     if (needs_plan_approval(x, n))
         return mortise_plan_ask_node(r, x, err);
     if (needs_before_entry(x, n))
         return record_start(r, x, MORTISE_E_BEFORE, err);
-    rv = mortise_lookups_begin(r, x, &asked, err);
+    rv = mortise_lookups_start_next(r, x, &asked, err);
     if (rv != MORTISE_OK || asked)
         return rv;
     return mortise_exec_kind(r, x)->start(r, x, err);

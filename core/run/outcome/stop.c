@@ -3,22 +3,22 @@
  * ends the execution. */
 #include "core/run/outcome/outcome.h"
 
-int mortise_stop_forget(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+int mortise_stop_drop_state(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err)
 {
-    mortise_exec_forget_leaving(x);
-    mortise_guard_forget(x);
-    mortise_verdict_forget(x);
-    mortise_doubt_note_failure(x, NULL);
-    json_decref(mortise_step_take_broke(x));
+    mortise_exec_drop_leaving(x);
+    mortise_guard_drop_subject(x);
+    mortise_verdict_drop(x);
+    mortise_doubt_set_failure(x, NULL);
+    json_decref(mortise_step_take_divergence(x));
     mortise_exec_set_stop(x, STOP_NONE);
-    return mortise_generation_end(r, x, err);
+    return mortise_generation_release(r, x, err);
 }
 
 int mortise_stop_exec(struct mortise_run *r, struct exec *x,
                       enum mortise_entry_type type, struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, type);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, type);
     int rv = MORTISE_OK;
 
     assert(type == MORTISE_E_STOPPED ||
@@ -26,20 +26,20 @@ int mortise_stop_exec(struct mortise_run *r, struct exec *x,
     if (x->state == X_ASKED || x->state == X_HELD)
         rv = mortise_request_withdraw(r, x, err);
     if (rv == MORTISE_OK)
-        rv = mortise_exec_disarm(r, x, err);
+        rv = mortise_exec_disarm_timer(r, x, err);
     if (rv != MORTISE_OK || x->state == X_DONE)
         return rv;
-    if (type == MORTISE_E_STOPPED || mortise_race_may_come_back(x))
+    if (type == MORTISE_E_STOPPED || mortise_race_can_resume(x))
         rv = mortise_doubt_record_cause(r, x, err);
     return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }
 
 /* ---- losers -------------------------------------------------------------- */
 
-int mortise_stop_lost(struct mortise_run *r, struct exec *x,
-                      struct mortise_err *err)
+int mortise_stop_end_loser(struct mortise_run *r, struct exec *x,
+                           struct mortise_err *err)
 {
-    int rv = !mortise_race_may_come_back(x) && mortise_doubt_is_open(r, x)
+    int rv = !mortise_race_can_resume(x) && mortise_doubt_has_open_effect(r, x)
                  ? mortise_doubt_record_left(r, x, err)
                  : MORTISE_OK;
 
@@ -60,9 +60,9 @@ int mortise_stage_lost(struct outcome *o, struct mortise_err *err)
 /* Must x wait for something else to stop first? */
 static bool must_wait_to_stop(const struct exec *x)
 {
-    return x->state == X_STOPPING || mortise_doubt_is_asked(x) ||
-           (x->state == X_INSIDE && x->child->scope->n_live > 0) ||
-           mortise_tools_are_at_work(x);
+    return x->state == X_STOPPING || mortise_doubt_is_settling(x) ||
+           (x->state == X_INNER_GRAPH && x->child->scope->n_live > 0) ||
+           mortise_tools_are_active(x);
 }
 
 /* Stop x as far as possible now.  *ended: it has ended. */
@@ -72,18 +72,18 @@ static int stop_loser(struct mortise_run *r, struct exec *x, bool *ended,
     int rv = MORTISE_OK;
 
     *ended = false;
-    if (x->state == X_RUNNING && !mortise_doubt_is_asked(x))
-        rv = mortise_exec_cancel(r, x, STOP_RACE, err);
-    if (x->state == X_READY && mortise_tools_are_at_work(x))
+    if (x->state == X_RUNNING && !mortise_doubt_is_settling(x))
+        rv = mortise_exec_cancel_call(r, x, STOP_RACE, err);
+    if (x->state == X_READY && mortise_tools_are_active(x))
         mortise_exec_await_tools(r, x); /* x itself is not working */
     if (rv != MORTISE_OK || must_wait_to_stop(x))
         return rv;
     if (x->state == X_INTENT && x->effect_open) /* it was not called yet */
         rv = mortise_fail_undo_intent(r, x, err);
     if (rv != MORTISE_OK || mortise_doubt_must_settle(r, x))
-        return rv == MORTISE_OK ? mortise_doubt_of_loser(r, x, err) : rv;
+        return rv == MORTISE_OK ? mortise_doubt_begin_for_loser(r, x, err) : rv;
     *ended = true;
-    return mortise_stop_lost(r, x, err);
+    return mortise_stop_end_loser(r, x, err);
 }
 
 /* One round over the losers.  *ended: one ended, so make another round. */
@@ -101,7 +101,7 @@ static int stop_losers_once(struct mortise_run *r, bool *ended,
 
         /* A replay marks losers without stopping them; those that were retried
          * since are none any more. */
-        if (mortise_exec_is_over(x) || x->loss == LOSS_NONE)
+        if (mortise_exec_has_ended(x) || x->loss == LOSS_NONE)
             continue;
         rv = stop_loser(r, x, &over, err);
         if (!over)
@@ -135,12 +135,12 @@ static bool is_waiting_finalizer(const struct exec *x)
 static int end_finalizer_wait(struct mortise_run *r, struct exec *x,
                               struct mortise_err *err)
 {
-    bool held = x->state == X_HELD, open = mortise_doubt_is_open(r, x);
+    bool held = x->state == X_HELD, open = mortise_doubt_has_open_effect(r, x);
     int rv = x->state == X_ASKED || held ? mortise_request_withdraw(r, x, err)
                                          : MORTISE_OK;
 
     if (rv == MORTISE_OK)
-        rv = mortise_exec_disarm(r, x, err);
+        rv = mortise_exec_disarm_timer(r, x, err);
     return rv != MORTISE_OK || held
                ? rv
                : mortise_fail_without_retry(

@@ -17,9 +17,9 @@ static bool was_output_sanitized(const struct outcome *o)
         mortise_guard_stage_name(MORTISE_GUARD_EDGE)};
 
     MORTISE_JSON_EACH (verdict, i, o->entry.note) {
-        const char *stage = mortise_json_text_of(verdict, "stage");
+        const char *stage = mortise_json_get_text(verdict, "stage");
 
-        if (strcmp(mortise_json_text_of(verdict, "action"), "sanitize") == 0 &&
+        if (strcmp(mortise_json_get_text(verdict, "action"), "sanitize") == 0 &&
             (strcmp(stage, stages[0]) == 0 || strcmp(stage, stages[1]) == 0))
             return true;
     }
@@ -33,8 +33,8 @@ static json_t *make_text_part(const struct mortise_mem *mem, json_t *output)
 
     if (json_is_string(output))
         return json_pack("{s:s, s:O}", "type", "text", "text", output);
-    made = mortise_json_text(mem, output);
-    text = made != NULL ? mortise_json_strn(made, strlen(made)) : NULL;
+    made = mortise_json_to_text(mem, output);
+    text = made != NULL ? mortise_json_make_string(made, strlen(made)) : NULL;
     mortise_release_str(mem, made);
     return json_pack("{s:s, s:o}", "type", "text", "text", text);
 }
@@ -49,7 +49,7 @@ static json_t *replace_message_text(const struct mortise_mem *mem,
     int rv = parts != NULL ? 0 : -1;
 
     MORTISE_JSON_EACH (part, i, json_object_get(message, "parts")) {
-        const char *type = mortise_json_text_of(part, "type");
+        const char *type = mortise_json_get_text(part, "type");
 
         if (rv == 0 && strcmp(type, "text") != 0 &&
             strcmp(type, "reasoning") != 0)
@@ -91,7 +91,7 @@ json_t *mortise_talk_filter(const struct outcome *o, json_t *said)
     for (size_t i = json_array_size(out); i-- > 0;) {
         const json_t *one = json_array_get(said, i);
 
-        if (strcmp(mortise_json_text_of(one, "role"), "assistant") != 0)
+        if (strcmp(mortise_json_get_text(one, "role"), "assistant") != 0)
             continue;
         if ((!is_last || another) &&
             json_array_set_new(

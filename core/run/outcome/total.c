@@ -14,8 +14,8 @@ static int add_start_list(const struct mortise_graph *g,
 
     if (b->lists == NULL && (b->lists = json_array()) == NULL)
         return mortise_nomem(err);
-    rv = mortise_route_list(&g->regions[edge->map], "START", env, &list,
-                            &b->code, err);
+    rv = mortise_route_eval_list(&g->regions[edge->map], "START", env, &list,
+                                 &b->code, err);
     if (rv == MORTISE_OK && json_array_append(b->lists, list) != 0)
         rv = mortise_nomem(err);
     json_decref(list);
@@ -81,10 +81,10 @@ int mortise_total_check_input(const struct mortise_graph *g, json_t *input,
     *out = NULL;
     if (!json_is_object(input))
         return mortise_fail(err, MORTISE_EINVAL, "input must be an object");
-    rv = mortise_schema_check_within(g->input, input, g->expr_cost, err);
+    rv = mortise_schema_check_with_limit(g->input, input, g->expr_cost, err);
     if (rv != MORTISE_OK)
         return mortise_err_prefix(err, rv, "input");
-    *out = mortise_schema_normal(g->input, input, g->expr_cost);
+    *out = mortise_schema_normalize(g->input, input, g->expr_cost);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
@@ -95,8 +95,8 @@ static int check_state_schema(const struct mortise_graph *g,
                               const json_t *state, const char *root,
                               struct mortise_err *why)
 {
-    int rv = mortise_schema_check_within(s, json_object_get(state, root),
-                                         g->expr_cost, why);
+    int rv = mortise_schema_check_with_limit(s, json_object_get(state, root),
+                                             g->expr_cost, why);
 
     return rv != MORTISE_OK
                ? mortise_err_prefix(why, rv, "%s at the end of the run", root)
@@ -109,7 +109,7 @@ static int check_final_state(struct mortise_run *r, const struct frame *f,
                              json_t **state, const char **code,
                              struct mortise_err *why)
 {
-    int rv = mortise_view_total(r, f, true, state, why);
+    int rv = mortise_view_fold_all(r, f, true, state, why);
 
     *code = rv == MORTISE_ECONFLICT ? "conflict" : "reducer";
     if (rv != MORTISE_OK)
@@ -125,9 +125,9 @@ static int check_final_state(struct mortise_run *r, const struct frame *f,
     return rv;
 }
 
-int mortise_total_outcome(struct mortise_run *r, struct frame *f,
-                          json_t **error, json_t **state,
-                          struct mortise_err *err)
+int mortise_total_get_result(struct mortise_run *r, struct frame *f,
+                             json_t **error, json_t **state,
+                             struct mortise_err *err)
 {
     struct mortise_err why;
     const char *code;
@@ -138,13 +138,13 @@ int mortise_total_outcome(struct mortise_run *r, struct frame *f,
     if (f == r->frames[0] && r->plan.error != NULL) {
         *error = json_incref(r->plan.error);
     } else if (f->scope->halt == LOSS_BUDGET) {
-        *error = mortise_budget_error(f->scope);
+        *error = mortise_budget_make_error(f->scope);
     } else if (f->scope->halt == LOSS_TIME) {
         *error = mortise_error_new(NULL, "timeout", "timeout",
                                    "the run was active for longer than its "
                                    "limits.timeout");
     } else if (f->failed) {
-        *error = mortise_failures_of(r, f);
+        *error = mortise_failures_make_error(r, f);
     } else if (f->scope->loop_error != NULL) {
         *error = json_incref(f->scope->loop_error);
     } else {

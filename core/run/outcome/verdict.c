@@ -18,7 +18,7 @@ static const char *get_violation_action(const struct mortise_run *r,
                                             "sanitize"};
     enum mortise_on_violation on =
         x->stage == MORTISE_GUARD_EDGE
-            ? mortise_guard_edge(x)->policy->on_violation
+            ? mortise_guard_get_violation_edge(x)->policy->on_violation
             : mortise_exec_node(r, x)->on_violation;
 
     if (on == 0 || (on == MORTISE_VIOLATION_SANITIZE && replacement == NULL))
@@ -33,7 +33,7 @@ static const char *get_edge_target(const struct exec *x)
 
     if (x->stage != MORTISE_GUARD_EDGE)
         return NULL;
-    to = mortise_guard_edge(x)->to;
+    to = mortise_guard_get_violation_edge(x)->to;
     return to == MORTISE_END ? "END" : x->frame->graph->nodes[to].id;
 }
 
@@ -56,7 +56,8 @@ static int add_verdict(const struct mortise_run *r, struct exec *x,
         mortise_guard_stage_name(x->stage), "violation", (int)violation,
         "action", action, "decided_by",
         json_object_get(x->decision, "decided_by"), "to", get_edge_target(x),
-        "reason", violation ? mortise_json_strn(reason, strlen(reason)) : NULL,
+        "reason",
+        violation ? mortise_json_make_string(reason, strlen(reason)) : NULL,
         "ms", get_check_ms(r, x));
 
     if (x->verdicts == NULL)
@@ -66,20 +67,21 @@ static int add_verdict(const struct mortise_run *r, struct exec *x,
                : mortise_nomem(err);
 }
 
-void mortise_verdict_forget(struct exec *x)
+void mortise_verdict_drop(struct exec *x)
 {
     mortise_json_clear_ref(&x->verdicts);
 }
 
-int mortise_verdict_keep(struct mortise_run *r, struct exec *x,
-                         const struct mortise_entry *e, struct mortise_err *err)
+int mortise_verdict_store(struct mortise_run *r, struct exec *x,
+                          const struct mortise_entry *e,
+                          struct mortise_err *err)
 {
     if (e->note == NULL)
         return MORTISE_OK;
     if (!json_is_array(e->note))
         return mortise_entry_corrupt(err, e);
-    return mortise_generation_note(x, e->note, err) == MORTISE_OK
-               ? mortise_event_notes(r, x, e->note, err)
+    return mortise_generation_add_verdicts(x, e->note, err) == MORTISE_OK
+               ? mortise_event_announce_verdicts(r, x, e->note, err)
                : MORTISE_ENOMEM;
 }
 
@@ -89,7 +91,7 @@ int mortise_verdict_keep(struct mortise_run *r, struct exec *x,
 static int record_checked(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_CHECKED);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_CHECKED);
     bool sub = mortise_exec_node(r, x)->sub != NULL;
     int rv;
 
@@ -113,10 +115,10 @@ int mortise_apply_checked(struct mortise_run *r, struct exec *x,
 
     if ((n->op == NULL && n->sub == NULL) || e->generation != x->generation)
         return mortise_entry_corrupt(err, e);
-    mortise_generation_checked(x, e->value);
-    mortise_verdict_forget(x);
-    mortise_guard_forget(x);
-    return mortise_verdict_keep(r, x, e, err);
+    mortise_generation_set_checked(x, e->value);
+    mortise_verdict_drop(x);
+    mortise_guard_drop_subject(x);
+    return mortise_verdict_store(r, x, e, err);
 }
 
 static bool is_output_stage(const struct exec *x)
@@ -176,7 +178,7 @@ int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
                            const char *failure, struct round_end *end,
                            struct mortise_err *err)
 {
-    const char *id = mortise_guard_id(r, x), *action = "pass";
+    const char *id = mortise_guard_get_id(r, x), *action = "pass";
     const char *reason = failure != NULL ? failure : in->message;
     bool violation = failure != NULL || in->violation, asked;
     json_t *replacement = failure == NULL ? in->output : NULL;
@@ -194,12 +196,13 @@ int mortise_verdict_settle(struct mortise_run *r, struct exec *x,
         return block_subject(r, x, id, reason, end, err);
     if (strcmp(action, "reroute") == 0) {
         if (x->stage != MORTISE_GUARD_EDGE) /* nothing is written */
-            return mortise_pipeline_divert(r, x, MORTISE_EDGE_REROUTE, err);
+            return mortise_pipeline_end_by_edge(r, x, MORTISE_EDGE_REROUTE,
+                                                err);
         mortise_guard_set_detour(x);
     } else {
         mortise_guard_set_answer(
             x, strcmp(action, "sanitize") == 0 ? replacement : NULL);
     }
-    rv = mortise_guard_ask(r, x, &asked, err);
+    rv = mortise_guard_ask_next(r, x, &asked, err);
     return rv != MORTISE_OK || asked ? rv : end_round(r, x, end, err);
 }

@@ -97,7 +97,7 @@ static void encode_json_field(struct mortise_buf *b, const json_t *v)
     size_t at = b->n;
     uint32_t len;
 
-    mortise_buf_u32(b, 0);
+    mortise_buf_put_u32(b, 0);
     if (v == NULL)
         return;
     if (mortise_json_write(b, v) != MORTISE_OK)
@@ -112,16 +112,16 @@ static void encode_json_field(struct mortise_buf *b, const json_t *v)
 
 static void encode_writes(struct mortise_buf *b, const struct mortise_entry *e)
 {
-    mortise_buf_u32(b, (uint32_t)e->n_writes);
+    mortise_buf_put_u32(b, (uint32_t)e->n_writes);
     for (size_t i = 0; i < e->n_writes; i++) {
         const struct mortise_entry_write *w = &e->writes[i];
         bool same = w->value == e->value && e->value != NULL;
 
-        mortise_buf_u16(b, w->ref);
-        mortise_buf_u8(b, same ? SAME_VALUE : 0);
-        mortise_buf_u8(b, (uint8_t)w->reduce);
+        mortise_buf_put_u16(b, w->ref);
+        mortise_buf_put_u8(b, same ? SAME_VALUE : 0);
+        mortise_buf_put_u8(b, (uint8_t)w->reduce);
         if (w->ref == MORTISE_WRITE_SPELLED)
-            mortise_buf_str(b, w->text);
+            mortise_buf_put_str(b, w->text);
         if (!same)
             encode_json_field(b, w->value);
     }
@@ -134,25 +134,25 @@ static void encode_part(struct mortise_buf *b, const struct part *part,
 
     switch ((enum part_kind)part->kind) {
     case PART_U8:
-        mortise_buf_u8(b, *(const uint8_t *)at);
+        mortise_buf_put_u8(b, *(const uint8_t *)at);
         break;
     case PART_U32:
-        mortise_buf_u32(b, *(const uint32_t *)at);
+        mortise_buf_put_u32(b, *(const uint32_t *)at);
         break;
     case PART_U64:
-        mortise_buf_u64(b, *(const uint64_t *)at);
+        mortise_buf_put_u64(b, *(const uint64_t *)at);
         break;
     case PART_BYTES:
         mortise_buf_put(b, at, part->size);
         break;
     case PART_TEXT:
-        mortise_buf_str(b, *(const char *const *)at);
+        mortise_buf_put_str(b, *(const char *const *)at);
         break;
     case PART_JSON:
         encode_json_field(b, *(json_t *const *)at);
         break;
     case PART_EDGES:
-        mortise_buf_u32(b, (uint32_t)e->n_edges);
+        mortise_buf_put_u32(b, (uint32_t)e->n_edges);
         mortise_buf_put(b, e->edges, e->n_edges * sizeof e->edges[0]);
         break;
     case PART_WRITES:
@@ -163,7 +163,7 @@ static void encode_part(struct mortise_buf *b, const struct part *part,
 
 void mortise_entry_write(struct mortise_buf *b, const struct mortise_entry *e)
 {
-    mortise_buf_u8(b, (uint8_t)e->type);
+    mortise_buf_put_u8(b, (uint8_t)e->type);
     for (const char *f = entry_types[e->type].fields; *f != '\0'; f++) {
         for (const struct part *p = get_letter_parts(*f); p->size != 0; p++)
             encode_part(b, p, e);
@@ -177,7 +177,7 @@ static int decode_json_field(json_t **out, struct mortise_reader *r,
     const char *p = mortise_read_blob(r, &n);
 
     *out = NULL;
-    return n == 0 ? MORTISE_OK : mortise_json_read(out, p, n, err);
+    return n == 0 ? MORTISE_OK : mortise_json_parse_written(out, p, n, err);
 }
 
 static int decode_text_field(const char **out, struct mortise_reader *r,
@@ -198,7 +198,7 @@ static int decode_edges(struct mortise_entry *e, struct mortise_reader *r,
 
     if (n == 0)
         return MORTISE_OK;
-    p = mortise_read_raw(r, n * sizeof e->edges[0]);
+    p = mortise_read_bytes(r, n * sizeof e->edges[0]);
     if (p == NULL)
         return MORTISE_OK; /* r->bad is set; the caller checks it */
     e->edges = mortise_arena_alloc(a, n * sizeof e->edges[0]);
@@ -272,7 +272,7 @@ static inline int decode_part(struct mortise_entry *e, const struct part *part,
         *(uint64_t *)at = mortise_read_u64(r);
         break;
     case PART_BYTES:
-        mortise_read_number(r, at, part->size);
+        mortise_read_copy(r, at, part->size);
         break;
     case PART_TEXT:
         return decode_text_field(at, r, a, err);

@@ -62,7 +62,7 @@ const char *mortise_budget_print_amount(char out[BUDGET_TEXT],
                                         uint64_t amount)
 {
     if (what == MORTISE_SPEND_USD)
-        mortise_real_text(out, (double)amount / MORTISE_NANO);
+        mortise_real_format(out, (double)amount / MORTISE_NANO);
     else
         snprintf(out, BUDGET_TEXT, "%llu", (unsigned long long)amount);
     return out;
@@ -79,8 +79,9 @@ static struct scope *get_outer_scope(const struct scope *in)
     return in->owner != NULL ? in->owner->frame->top->scope : NULL;
 }
 
-int mortise_budget_begin(struct mortise_run *r, struct scope *in,
-                         const struct mortise_graph *g, struct mortise_err *err)
+int mortise_budget_create_purse(struct mortise_run *r, struct scope *in,
+                                const struct mortise_graph *g,
+                                struct mortise_err *err)
 {
     if (!mortise_budget_is_set(&g->budget))
         return MORTISE_OK;
@@ -93,11 +94,12 @@ int mortise_budget_begin(struct mortise_run *r, struct scope *in,
     return MORTISE_OK;
 }
 
-int mortise_budget_renew(struct mortise_run *r, struct scope *in,
-                         const struct mortise_graph *g, struct mortise_err *err)
+int mortise_budget_replace_purse(struct mortise_run *r, struct scope *in,
+                                 const struct mortise_graph *g,
+                                 struct mortise_err *err)
 {
     in->purse = NULL;
-    return mortise_budget_begin(r, in, g, err);
+    return mortise_budget_create_purse(r, in, g, err);
 }
 
 /* ---- reservations ------------------------------------------------------- */
@@ -110,8 +112,8 @@ static void set_least_usage(uint64_t most[MORTISE_USED_N])
             most[k] = 1;
 }
 
-void mortise_budget_need(const struct mortise_run *r, const struct exec *x,
-                         uint64_t need[MORTISE_N_SPENDS])
+void mortise_budget_get_need(const struct mortise_run *r, const struct exec *x,
+                             uint64_t need[MORTISE_N_SPENDS])
 {
     const struct mortise_operation *op = mortise_exec_node(r, x)->op;
     bool goes_on = x->hold != NULL && x->hold->goes_on;
@@ -124,7 +126,7 @@ void mortise_budget_need(const struct mortise_run *r, const struct exec *x,
     if (op->asks_models)
         set_least_usage(most.amount);
     need[MORTISE_SPEND_WALL] = 0; /* unknown in advance; see (5) */
-    mortise_spend_of_usage(need, most.amount);
+    mortise_spend_from_usage(need, most.amount);
     for (int k = MORTISE_SPEND_FIRST_USED;
          x->hold != NULL && k < MORTISE_N_SPENDS; k++)
         if (need[k] < x->hold->wants[k])
@@ -188,7 +190,7 @@ static void release_hold(struct mortise_run *r, struct exec *x)
 {
     release_amounts(r, x, 0, NULL);
     x->hold->asks = 0;
-    x->hold->open = x->hold->uncalled = false;
+    x->hold->open = x->hold->call_not_started = false;
 }
 
 /* The part of the reservation that may have been spent.  The part for asks of
@@ -203,7 +205,7 @@ static void get_amounts_at_stake(const struct mortise_run *r,
     memcpy(out, x->hold->amount, sizeof x->hold->amount);
     if (op == NULL || x->hold->asks > 0 || !mortise_operation_asks_models(op))
         return;
-    mortise_spend_of_usage(own, op->usage.most);
+    mortise_spend_from_usage(own, op->usage.most);
     for (int k = MORTISE_SPEND_FIRST_USED; k < MORTISE_N_SPENDS; k++)
         if (out[k] > own[k])
             out[k] = own[k];
@@ -237,15 +239,15 @@ static void spend_hold(struct mortise_run *r, struct exec *x)
 
     assert(x->hold->open); /* or it would be spent twice */
     if (mortise_budget_get_unreported(r, x, used))
-        mortise_usage_assume(r, x, used);
+        mortise_usage_add_unreported(r, x, used);
     get_amounts_at_stake(r, x, held);
     release_hold(r, x);
     add_spent(r, x, held);
 }
 
-void mortise_budget_cut_off(struct mortise_run *r, struct exec *x)
+void mortise_budget_settle_cut_off(struct mortise_run *r, struct exec *x)
 {
-    if (x->hold != NULL && x->hold->open && !x->hold->uncalled)
+    if (x->hold != NULL && x->hold->open && !x->hold->call_not_started)
         spend_hold(r, x);
 }
 
@@ -258,26 +260,26 @@ static void settle_hold(struct mortise_run *r, struct exec *x, bool goes_on)
     x->hold->goes_on = goes_on;
 }
 
-void mortise_budget_call_ended(struct mortise_run *r, struct exec *x)
+void mortise_budget_settle_ended(struct mortise_run *r, struct exec *x)
 {
     settle_hold(r, x, false);
 }
 
-void mortise_budget_call_suspended(struct mortise_run *r, struct exec *x)
+void mortise_budget_settle_suspended(struct mortise_run *r, struct exec *x)
 {
     settle_hold(r, x, true);
 }
 
-void mortise_budget_not_called(struct exec *x)
+void mortise_budget_settle_uncalled(struct exec *x)
 {
     if (x->hold != NULL && x->hold->open)
-        x->hold->uncalled = true;
+        x->hold->call_not_started = true;
 }
 
 /* Are four fifths used? */
 static bool is_amount_low(const struct purse *p, int k)
 {
-    uint64_t used = mortise_budget_used_of(p, k);
+    uint64_t used = mortise_budget_get_used(p, k);
 
     return p->most[k] != UINT64_MAX && used >= p->most[k] - p->most[k] / 5;
 }
@@ -289,13 +291,13 @@ static json_t *build_purse_json(const struct purse *p, int k, const char *graph,
     enum mortise_spend what = (enum mortise_spend)k;
 
     return json_pack("{s:s, s:o, s:o, s:s*, s:s*}", "budget", get_spend_name(k),
-                     "limit", mortise_spend_json(what, p->most[k]), "used",
-                     mortise_spend_json(what, mortise_budget_used_of(p, k)),
+                     "limit", mortise_spend_encode(what, p->most[k]), "used",
+                     mortise_spend_encode(what, mortise_budget_get_used(p, k)),
                      "graph", graph, "on_exceeded", on_exceeded);
 }
 
-int mortise_budget_warn(struct mortise_run *r, struct scope *in,
-                        struct mortise_err *err)
+int mortise_budget_warn_if_low(struct mortise_run *r, struct scope *in,
+                               struct mortise_err *err)
 {
     struct purse *p = in->purse;
     int rv = MORTISE_OK;
@@ -305,10 +307,11 @@ int mortise_budget_warn(struct mortise_run *r, struct scope *in,
         if (p->warned[k] || !is_amount_low(p, k))
             continue;
         p->warned[k] = true;
-        rv = mortise_event_announce(
-            r, in->owner, "budget_warning",
-            mortise_run_is_seen(r) ? build_purse_json(p, k, NULL, NULL) : NULL,
-            err);
+        rv = mortise_event_announce(r, in->owner, "budget_warning",
+                                    mortise_run_has_watcher(r)
+                                        ? build_purse_json(p, k, NULL, NULL)
+                                        : NULL,
+                                    err);
     }
     return rv;
 }
@@ -321,7 +324,7 @@ static int warn_outer_purses(struct mortise_run *r, const struct exec *x,
     for (struct scope *in = x->frame->top->scope;
          rv == MORTISE_OK && in != NULL; in = get_outer_scope(in)) {
         if (in->purse != NULL)
-            rv = mortise_budget_warn(r, in, err);
+            rv = mortise_budget_warn_if_low(r, in, err);
     }
     return rv;
 }
@@ -339,7 +342,8 @@ static int reserve_in_purses(struct mortise_run *r, struct exec *x,
     return warn_outer_purses(r, x, err);
 }
 
-int mortise_budget_read(const json_t *value, uint64_t out[MORTISE_N_SPENDS])
+int mortise_budget_decode_amounts(const json_t *value,
+                                  uint64_t out[MORTISE_N_SPENDS])
 {
     const char *key;
     json_t *one;
@@ -349,7 +353,7 @@ int mortise_budget_read(const json_t *value, uint64_t out[MORTISE_N_SPENDS])
     {
         enum mortise_spend k = mortise_spend_find(key);
 
-        if (k == MORTISE_N_SPENDS || !mortise_spend_read(k, one, &out[k]))
+        if (k == MORTISE_N_SPENDS || !mortise_spend_decode(k, one, &out[k]))
             return MORTISE_EINVAL;
     }
     return json_is_object(value) ? MORTISE_OK : MORTISE_EINVAL;
@@ -362,13 +366,13 @@ int mortise_apply_reserve(struct mortise_run *r, struct exec *x,
     uint64_t amount[MORTISE_N_SPENDS];
     int rv;
 
-    if (mortise_budget_read(e->value, amount) != MORTISE_OK)
+    if (mortise_budget_decode_amounts(e->value, amount) != MORTISE_OK)
         return mortise_entry_corrupt(err, e);
     if (x->hold == NULL)
         x->hold = mortise_arena_alloc(&r->arena, sizeof *x->hold);
-    if (x->hold == NULL || mortise_usage_begin(r, x, err) != MORTISE_OK)
+    if (x->hold == NULL || mortise_usage_create_cost(r, x, err) != MORTISE_OK)
         return mortise_nomem(err);
-    mortise_budget_cut_off(r, x); /* (2) */
+    mortise_budget_settle_cut_off(r, x); /* (2) */
     assert(!x->hold->open);       /* or the old reservation would never be
                                      released */
     memcpy(x->hold->amount, amount, sizeof amount);
@@ -376,10 +380,10 @@ int mortise_apply_reserve(struct mortise_run *r, struct exec *x,
     x->hold->open = true;
     x->hold->goes_on = false;
     rv = reserve_in_purses(r, x, x->hold->amount, err);
-    return rv == MORTISE_OK ? mortise_exec_intend(r, x, e, err) : rv;
+    return rv == MORTISE_OK ? mortise_exec_make_intent(r, x, e, err) : rv;
 }
 
-json_t *mortise_budget_write(const uint64_t need[MORTISE_N_SPENDS])
+json_t *mortise_budget_encode_amounts(const uint64_t need[MORTISE_N_SPENDS])
 {
     json_t *amounts = json_object();
 
@@ -387,7 +391,7 @@ json_t *mortise_budget_write(const uint64_t need[MORTISE_N_SPENDS])
         if (need[k] > 0 &&
             json_object_set_new(
                 amounts, get_spend_name(k),
-                mortise_spend_json((enum mortise_spend)k, need[k])) != 0)
+                mortise_spend_encode((enum mortise_spend)k, need[k])) != 0)
             mortise_json_clear_ref(&amounts);
     }
     return amounts;
@@ -396,10 +400,11 @@ json_t *mortise_budget_write(const uint64_t need[MORTISE_N_SPENDS])
 static int record_reservation(struct mortise_run *r, struct exec *x,
                               const uint64_t *need, struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_RESERVE);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_RESERVE);
 
     e.started_ms = r->time_ms;
-    return mortise_run_record_value(r, &e, mortise_budget_write(need), err);
+    return mortise_run_record_value(r, &e, mortise_budget_encode_amounts(need),
+                                    err);
 }
 
 /* ---- reported usage ----------------------------------------------------- */
@@ -430,7 +435,7 @@ static int warn_above_reservation(struct mortise_run *r, struct exec *x,
     if (x->cost->warned)
         return MORTISE_OK;
     x->cost->warned = true;
-    if (mortise_run_is_seen(r))
+    if (mortise_run_has_watcher(r))
         extra = json_pack(
             "{s:s, s:o}", "code", "usage", "message",
             json_sprintf("%s/%s reported more usage than its manifest "
@@ -439,14 +444,14 @@ static int warn_above_reservation(struct mortise_run *r, struct exec *x,
     return mortise_event_announce(r, x, "warning", extra, err);
 }
 
-int mortise_budget_used(struct mortise_run *r, struct exec *x,
-                        const struct mortise_usage *used, bool ended,
-                        struct mortise_err *err)
+int mortise_budget_add_used(struct mortise_run *r, struct exec *x,
+                            const struct mortise_usage *used, bool ended,
+                            struct mortise_err *err)
 {
     uint64_t amount[MORTISE_N_SPENDS] = {0};
     int rv = MORTISE_OK;
 
-    mortise_spend_of_usage(amount, used->amount);
+    mortise_spend_from_usage(amount, used->amount);
     if (is_above_reservation(r, x, amount))
         rv = warn_above_reservation(r, x, err);
     if (ended && x->hold != NULL && x->hold->open) {
@@ -485,8 +490,7 @@ static enum budget_fit check_amount_fits(const struct purse *p,
                                                            : FITS_LATER;
 }
 
-bool mortise_budget_leaves_room(const struct purse *p, const uint64_t *need,
-                                int k)
+bool mortise_budget_can_fit(const struct purse *p, const uint64_t *need, int k)
 {
     return check_amount_fits(p, need, k) != FITS_NEVER;
 }
@@ -522,7 +526,7 @@ static enum budget_fit budget_fit(const struct mortise_run *r,
         enum budget_fit one;
 
         if (in->owner == NULL && in->purse != NULL) /* (8) */
-            now = mortise_tree_budget(r);
+            now = mortise_tree_get_purse(r);
         one = check_purse_fits(
             in->owner == NULL && in->purse != NULL ? &now : in->purse, need,
             &k);
@@ -546,7 +550,7 @@ static void get_ask_need(uint64_t need[MORTISE_N_SPENDS],
     memcpy(at_most, most, sizeof at_most);
     set_least_usage(at_most);
     memset(need, 0, MORTISE_N_SPENDS * sizeof need[0]);
-    mortise_spend_of_usage(need, at_most);
+    mortise_spend_from_usage(need, at_most);
 }
 
 /* The part of the reservation that the first ask replaces. */
@@ -580,9 +584,9 @@ int mortise_budget_has_room(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-int mortise_budget_amounts(json_t **out, const struct exec *x,
-                           const uint64_t most[MORTISE_USED_N],
-                           struct mortise_err *err)
+int mortise_budget_make_amounts(json_t **out, const struct exec *x,
+                                const uint64_t most[MORTISE_USED_N],
+                                struct mortise_err *err)
 {
     uint64_t need[MORTISE_N_SPENDS];
 
@@ -590,18 +594,19 @@ int mortise_budget_amounts(json_t **out, const struct exec *x,
     get_ask_need(need, most);
     if (x->hold == NULL || !x->hold->open || !is_need_limited(x, need))
         return MORTISE_OK;
-    *out = mortise_budget_write(need);
+    *out = mortise_budget_encode_amounts(need);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
 
-int mortise_budget_ask(struct mortise_run *r, struct exec *x,
-                       const json_t *amounts, struct mortise_err *err)
+int mortise_budget_reserve_for_ask(struct mortise_run *r, struct exec *x,
+                                   const json_t *amounts,
+                                   struct mortise_err *err)
 {
     uint64_t need[MORTISE_N_SPENDS];
     struct hold *h = x->hold;
 
     if (h == NULL || !h->open ||
-        mortise_budget_read(amounts, need) != MORTISE_OK)
+        mortise_budget_decode_amounts(amounts, need) != MORTISE_OK)
         return mortise_fail(err, MORTISE_EINVAL,
                             "the amounts cannot be reserved");
     if (h->asks++ == 0)
@@ -616,51 +621,52 @@ static int wait_for_release(struct mortise_run *r, struct exec *x,
                             struct mortise_err *err)
 {
     assert(x->state == X_READY);
-    mortise_exec_list_askers_of(r, x); /* an asker of x may hold the
+    mortise_exec_add_askers_of(r, x); /* an asker of x may hold the
                                           reservation */
-    return mortise_indexes_add(r->mem, &r->shorts, x->index, err);
+    return mortise_indexes_add(r->mem, &r->waiting_for_budget, x->index, err);
 }
 
-bool mortise_budget_is_short(const struct mortise_run *r, const struct exec *x)
+bool mortise_budget_must_wait(const struct mortise_run *r, const struct exec *x)
 {
-    for (size_t i = 0; i < r->shorts.n; i++)
-        if (r->shorts.list[i] == x->index)
+    for (size_t i = 0; i < r->waiting_for_budget.n; i++)
+        if (r->waiting_for_budget.list[i] == x->index)
             return true;
     return false;
 }
 
-int mortise_budget_try_again(struct mortise_run *r, struct mortise_err *err)
+int mortise_budget_retry_waiting(struct mortise_run *r, struct mortise_err *err)
 {
-    size_t n = r->shorts.n;
+    size_t n = r->waiting_for_budget.n;
     int rv = MORTISE_OK;
 
     if (!r->purses_moved)
         return MORTISE_OK;
     r->purses_moved = false;
-    r->shorts.n = 0;
+    r->waiting_for_budget.n = 0;
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
-        struct exec *x = r->execs[r->shorts.list[i]];
+        struct exec *x = r->execs[r->waiting_for_budget.list[i]];
 
-        assert(r->shorts.n <= i); /* the list refills from its start */
+        assert(r->waiting_for_budget.n <=
+               i); /* the list refills from its start */
         /* it still waits */
         if (x->state == X_READY && x->loss == LOSS_NONE)
-            rv = mortise_exec_ready(r, x, err);
+            rv = mortise_exec_make_ready(r, x, err);
     }
     return rv;
 }
 
-void mortise_budget_moved(struct mortise_run *r)
+void mortise_budget_set_released(struct mortise_run *r)
 {
     r->purses_moved = true;
 }
 
-const char *mortise_budget_path(const struct mortise_run *r,
-                                const struct scope *in,
-                                char room[MORTISE_EXEC_PATH])
+const char *mortise_budget_print_path(const struct mortise_run *r,
+                                      const struct scope *in,
+                                      char room[MORTISE_EXEC_PATH])
 {
     room[0] = '\0';
     if (in->owner != NULL)
-        mortise_exec_path(r, in->owner, room);
+        mortise_exec_print_path(r, in->owner, room);
     return room;
 }
 
@@ -671,14 +677,14 @@ static json_t *build_budget_request(const struct mortise_run *r,
                                     uint64_t need)
 {
     char room[MORTISE_EXEC_PATH];
-    const char *path = mortise_budget_path(r, in, room);
+    const char *path = mortise_budget_print_path(r, in, room);
     json_t *out =
         build_purse_json(in->purse, what, path[0] != '\0' ? path : NULL, NULL);
 
     if (out != NULL && need > 0 &&
         json_object_set_new(
-            out, "needs", mortise_spend_json((enum mortise_spend)what, need)) !=
-            0)
+            out, "needs",
+            mortise_spend_encode((enum mortise_spend)what, need)) != 0)
         mortise_json_clear_ref(&out);
     return out;
 }
@@ -708,12 +714,12 @@ static int handle_exceeded(struct mortise_run *r, struct exec *x,
     if (rv != MORTISE_OK)
         return rv;
     if (pause)
-        return mortise_request_ask(r, x, MORTISE_ASK_BUDGET,
-                                   build_budget_request(r, in, what, need), 0,
-                                   err);
+        return mortise_request_record(r, x, MORTISE_ASK_BUDGET,
+                                      build_budget_request(r, in, what, need),
+                                      0, err);
     rv = record_scope_entry(r, in, MORTISE_E_HALT, LOSS_BUDGET, err);
     return rv == MORTISE_OK && x->loss == LOSS_NONE /* it is a finaliser now */
-               ? mortise_exec_ready(r, x, err)
+               ? mortise_exec_make_ready(r, x, err)
                : rv;
 }
 
@@ -728,7 +734,7 @@ int mortise_apply_exceeded(struct mortise_run *r, const struct mortise_entry *e,
         return mortise_entry_corrupt(err, e);
     in->purse->told[e->how] = true;
     in->purse->exceeded = (enum mortise_spend)e->how;
-    if (mortise_run_is_seen(r)) {
+    if (mortise_run_has_watcher(r)) {
         extra = build_purse_json(
             in->purse, e->how, NULL,
             mortise_on_exceeded_name(in->root->graph->budget.on_exceeded));
@@ -758,11 +764,11 @@ int mortise_budget_start_goto(struct mortise_run *r, struct scope *in,
                               .node = in->root->graph->budget.to};
 
     assert(mortise_budget_has_goto(in));
-    e.visit = mortise_frame_visits(in->root, e.node) + 1;
+    e.visit = mortise_frame_count_visits(in->root, e.node) + 1;
     return mortise_run_record(r, &e, err);
 }
 
-json_t *mortise_budget_error(const struct scope *in)
+json_t *mortise_budget_make_error(const struct scope *in)
 {
     const struct purse *p = in->purse;
     char limit[BUDGET_TEXT];
@@ -787,10 +793,10 @@ static int record_used_up_walls(struct mortise_run *r, const struct exec *x,
          rv == MORTISE_OK && in != NULL; in = get_outer_scope(in)) {
         struct purse *p = in->purse;
 
-        if (mortise_budget_is_walled(in) &&
-            mortise_clock_wall_ms(r, in) >= p->most[MORTISE_SPEND_WALL] &&
+        if (mortise_budget_has_wall(in) &&
+            mortise_clock_get_wall_ms(r, in) >= p->most[MORTISE_SPEND_WALL] &&
             p->spent[MORTISE_SPEND_WALL] < p->most[MORTISE_SPEND_WALL])
-            rv = mortise_clock_store_wall(r, in, err);
+            rv = mortise_clock_record_wall(r, in, err);
     }
     return rv;
 }
@@ -802,16 +808,16 @@ int mortise_budget_claim(struct mortise_run *r, struct exec *x,
     struct scope *by = NULL;
     enum budget_fit how;
     int what = 0, rv = record_used_up_walls(r, x, err);
-    bool reserved = x->hold != NULL && x->hold->uncalled;
+    bool reserved = x->hold != NULL && x->hold->call_not_started;
 
     /* it is about to start */
     assert(x->state == X_READY && x->loss == LOSS_NONE);
     assert(!reserved || x->hold->open);
-    mortise_budget_need(r, x, need);
+    mortise_budget_get_need(r, x, need);
     *out = CLAIM_FREE;
     if (rv != MORTISE_OK || reserved || mortise_exec_is_final(x))
         return rv;
-    mortise_budget_cut_off(r, x);
+    mortise_budget_settle_cut_off(r, x);
     how = mortise_tree_is_unknown(r, need) ? FITS_LATER
                                            : budget_fit(r, x, need, &by, &what);
     if (how == FITS && !is_need_limited(x, need))
@@ -829,18 +835,18 @@ int mortise_budget_claim(struct mortise_run *r, struct exec *x,
 
 /* ---- time --------------------------------------------------------------- */
 
-bool mortise_budget_is_walled(const struct scope *in)
+bool mortise_budget_has_wall(const struct scope *in)
 {
     return in->purse != NULL &&
            in->purse->most[MORTISE_SPEND_WALL] != UINT64_MAX;
 }
 
-int mortise_budget_wall(struct mortise_run *r, struct scope *in, uint64_t used,
-                        struct mortise_err *err)
+int mortise_budget_set_wall_used(struct mortise_run *r, struct scope *in,
+                                 uint64_t used, struct mortise_err *err)
 {
     assert(in->purse != NULL);
     in->purse->spent[MORTISE_SPEND_WALL] = used;
-    return mortise_budget_warn(r, in, err);
+    return mortise_budget_warn_if_low(r, in, err);
 }
 
 /* Does x run in that graph, or in a graph inside of it? */
@@ -866,17 +872,17 @@ static int stop_reading_calls(struct mortise_run *r, const struct scope *in,
         if (x->state == X_RUNNING && x->call == MORTISE_RUN_EXECUTE &&
             mortise_exec_node(r, x)->effect < MORTISE_WRITE &&
             runs_in_scope(x, in))
-            rv = mortise_exec_cancel(r, x, STOP_BUDGET, err);
+            rv = mortise_exec_cancel_call(r, x, STOP_BUDGET, err);
     }
     return rv;
 }
 
-int mortise_budget_wall_over(struct mortise_run *r, struct scope *in,
-                             struct mortise_err *err)
+int mortise_budget_set_wall_exceeded(struct mortise_run *r, struct scope *in,
+                                     struct mortise_err *err)
 {
-    int rv = mortise_clock_store_wall(r, in, err);
+    int rv = mortise_clock_record_wall(r, in, err);
 
-    assert(mortise_budget_is_walled(in));
+    assert(mortise_budget_has_wall(in));
     if (rv == MORTISE_OK)
         rv = record_scope_entry(r, in, MORTISE_E_EXCEEDED, MORTISE_SPEND_WALL,
                                 err);
@@ -901,8 +907,8 @@ static void set_purse_limits(struct mortise_run *r, struct purse *p,
     r->purses_moved = true;
 }
 
-void mortise_budget_bound(struct mortise_run *r,
-                          const uint64_t most[MORTISE_N_SPENDS])
+void mortise_budget_set_limits(struct mortise_run *r,
+                               const uint64_t most[MORTISE_N_SPENDS])
 {
     assert(r->frames[0]->scope->purse != NULL);
     set_purse_limits(r, r->frames[0]->scope->purse, most);
@@ -916,17 +922,20 @@ int mortise_apply_budget(struct mortise_run *r, const struct mortise_entry *e,
     struct purse *p = in->purse;
     char path[MORTISE_EXEC_PATH];
 
-    if (p == NULL || mortise_budget_read(e->value, most) != MORTISE_OK)
+    if (p == NULL ||
+        mortise_budget_decode_amounts(e->value, most) != MORTISE_OK)
         return mortise_entry_corrupt(err, e);
     set_purse_limits(r, p, most);
-    mortise_budget_path(r, in, path);
-    return mortise_event_command(r, "raise_budget", e->actor,
-                                 path[0] != '\0' ? path : NULL, e->value, err);
+    mortise_budget_print_path(r, in, path);
+    return mortise_event_announce_command(r, "raise_budget", e->actor,
+                                          path[0] != '\0' ? path : NULL,
+                                          e->value, err);
 }
 
 /* ---- show --------------------------------------------------------------- */
 
-json_t *mortise_budget_json(const struct mortise_run *r, const struct scope *in)
+json_t *mortise_budget_make_json(const struct mortise_run *r,
+                                 const struct scope *in)
 {
     struct purse now = *in->purse;
     const struct purse *p = &now;
@@ -934,22 +943,22 @@ json_t *mortise_budget_json(const struct mortise_run *r, const struct scope *in)
     json_t *out = json_object();
 
     assert(p->exceeded < MORTISE_N_SPENDS);
-    now.spent[MORTISE_SPEND_WALL] = mortise_clock_wall_ms(r, in);
+    now.spent[MORTISE_SPEND_WALL] = mortise_clock_get_wall_ms(r, in);
     for (int k = 0; out != NULL && k < MORTISE_N_SPENDS; k++) {
         enum mortise_spend what = (enum mortise_spend)k;
         json_t *own = shared && what != MORTISE_SPEND_WALL
-                          ? mortise_spend_json(what, r->tree.counted[k])
+                          ? mortise_spend_encode(what, r->tree.counted[k])
                           : NULL;
 
         if (p->most[k] == UINT64_MAX)
             json_decref(own);
         else if (json_object_set_new(
                      out, get_spend_name(k),
-                     json_pack(
-                         "{s:o, s:o, s:o*}", "limit",
-                         mortise_spend_json(what, p->most[k]), "used",
-                         mortise_spend_json(what, mortise_budget_used_of(p, k)),
-                         "own", own)) != 0)
+                     json_pack("{s:o, s:o, s:o*}", "limit",
+                               mortise_spend_encode(what, p->most[k]), "used",
+                               mortise_spend_encode(
+                                   what, mortise_budget_get_used(p, k)),
+                               "own", own)) != 0)
             mortise_json_clear_ref(&out);
     }
     return out;
@@ -965,14 +974,14 @@ static const struct scope *find_requested_scope(const struct mortise_run *r,
     char path[MORTISE_EXEC_PATH];
 
     while (in != NULL &&
-           (in->purse == NULL || strcmp(mortise_budget_path(r, in, path),
+           (in->purse == NULL || strcmp(mortise_budget_print_path(r, in, path),
                                         graph != NULL ? graph : "") != 0))
         in = get_outer_scope(in);
     return in;
 }
 
-json_t *mortise_budget_request(const struct mortise_run *r,
-                               const struct exec *x)
+json_t *mortise_budget_make_request(const struct mortise_run *r,
+                                    const struct exec *x)
 {
     const char *name = json_string_value(json_object_get(x->payload, "budget"));
     enum mortise_spend k = mortise_spend_find(name != NULL ? name : "");
@@ -982,7 +991,7 @@ json_t *mortise_budget_request(const struct mortise_run *r,
     assert(x->ask == MORTISE_ASK_BUDGET);
     if (out == NULL || in == NULL || k == MORTISE_N_SPENDS)
         return out; /* the payload came from disk */
-    budget = mortise_budget_json(r, in);
+    budget = mortise_budget_make_json(r, in);
     now = json_object_get(budget, get_spend_name((int)k));
     if (json_object_set(out, "limit", json_object_get(now, "limit")) != 0 ||
         json_object_set(out, "used", json_object_get(now, "used")) != 0)

@@ -32,13 +32,13 @@ static uint64_t get_time_limit_ms(const struct scope *in)
 {
     if (in->root->graph->offers != NULL)
         return 0;
-    return in->owner != NULL ? mortise_exec_timeout_ms(in->owner)
+    return in->owner != NULL ? mortise_exec_get_timeout_ms(in->owner)
                              : in->root->graph->limits.timeout_ms;
 }
 
 static bool is_time_limited(const struct scope *in)
 {
-    return get_time_limit_ms(in) != 0 || mortise_budget_is_walled(in);
+    return get_time_limit_ms(in) != 0 || mortise_budget_has_wall(in);
 }
 
 /* The time since the clock started. */
@@ -50,14 +50,14 @@ static uint64_t get_running_ms(const struct mortise_run *r,
                : 0;
 }
 
-uint64_t mortise_clock_active_ms(const struct mortise_run *r,
-                                 const struct scope *in)
+uint64_t mortise_clock_get_active_ms(const struct mortise_run *r,
+                                     const struct scope *in)
 {
     return in->active_ms + get_running_ms(r, in);
 }
 
-uint64_t mortise_clock_wall_ms(const struct mortise_run *r,
-                               const struct scope *in)
+uint64_t mortise_clock_get_wall_ms(const struct mortise_run *r,
+                                   const struct scope *in)
 {
     return in->wall_ms + get_running_ms(r, in);
 }
@@ -74,9 +74,9 @@ static uint64_t get_clock_due_ms(const struct mortise_run *r,
     uint64_t in_ms = UINT64_MAX, most = get_time_limit_ms(in), wall;
 
     if (most != 0)
-        in_ms = get_time_left(mortise_clock_active_ms(r, in), most);
-    if (mortise_budget_is_walled(in) && !in->wall_over) {
-        wall = get_time_left(mortise_clock_wall_ms(r, in),
+        in_ms = get_time_left(mortise_clock_get_active_ms(r, in), most);
+    if (mortise_budget_has_wall(in) && !in->wall_used_up) {
+        wall = get_time_left(mortise_clock_get_wall_ms(r, in),
                              in->purse->most[MORTISE_SPEND_WALL]);
         in_ms = wall < in_ms ? wall : in_ms;
     }
@@ -88,9 +88,10 @@ static int arm_clock(struct mortise_run *r, struct scope *in,
 {
     uint64_t due = get_clock_due_ms(r, in);
 
-    return due != UINT64_MAX ? mortise_exec_arm_in(r, get_timer_owner(r, in),
-                                                   due - r->steady_ms, err)
-                             : MORTISE_OK;
+    return due != UINT64_MAX
+               ? mortise_exec_arm_timer_after(r, get_timer_owner(r, in),
+                                              due - r->steady_ms, err)
+               : MORTISE_OK;
 }
 
 /* Add to r->walls: the wall time is stored while the clock runs, and once after
@@ -98,10 +99,10 @@ static int arm_clock(struct mortise_run *r, struct scope *in,
 static void list_wall(struct mortise_run *r, struct scope *in)
 {
     assert(in->ticks);
-    if (!mortise_budget_is_walled(in) || in->walled)
+    if (!mortise_budget_has_wall(in) || in->in_wall_list)
         return;
-    in->walled = true;
-    in->next_walled = r->walls;
+    in->in_wall_list = true;
+    in->next_in_wall_list = r->walls;
     r->walls = in;
 }
 
@@ -114,23 +115,23 @@ static int start_clock(struct mortise_run *r, struct scope *in,
         return MORTISE_OK;
     in->ticks = true;
     in->since_ms = r->steady_ms;
-    in->wall_over = false;
+    in->wall_used_up = false;
     list_wall(r, in);
-    mortise_exec_renew(x);
+    mortise_exec_renew_handle(x);
     return arm_clock(r, in, err);
 }
 
-int mortise_clock_again(struct mortise_run *r, struct scope *in,
+int mortise_clock_rearm(struct mortise_run *r, struct scope *in,
                         struct mortise_err *err)
 {
     struct exec *x = get_timer_owner(r, in);
     int rv;
 
-    in->wall_over = false;
+    in->wall_used_up = false;
     if (!in->ticks)
         return MORTISE_OK;
-    rv = mortise_exec_disarm(r, x, err);
-    mortise_exec_renew(x);
+    rv = mortise_exec_disarm_timer(r, x, err);
+    mortise_exec_renew_handle(x);
     return rv == MORTISE_OK ? arm_clock(r, in, err) : rv;
 }
 
@@ -145,13 +146,13 @@ static int stop_clock(struct mortise_run *r, struct scope *in,
 
     if (!in->ticks)
         return MORTISE_OK;
-    in->active_ms = mortise_clock_active_ms(r, in);
-    in->wall_ms = mortise_clock_wall_ms(r, in);
+    in->active_ms = mortise_clock_get_active_ms(r, in);
+    in->wall_ms = mortise_clock_get_wall_ms(r, in);
     in->ticks = false;
-    return ours ? mortise_exec_disarm(r, x, err) : MORTISE_OK;
+    return ours ? mortise_exec_disarm_timer(r, x, err) : MORTISE_OK;
 }
 
-int mortise_clock_tell(struct mortise_run *r, struct mortise_err *err)
+int mortise_clock_update_all(struct mortise_run *r, struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
@@ -169,12 +170,12 @@ int mortise_clock_tell(struct mortise_run *r, struct mortise_err *err)
     return rv;
 }
 
-int mortise_clock_store_wall(struct mortise_run *r, struct scope *in,
-                             struct mortise_err *err)
+int mortise_clock_record_wall(struct mortise_run *r, struct scope *in,
+                              struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_WALL,
                               .frame = in->root->index,
-                              .at_ms = mortise_clock_wall_ms(r, in)};
+                              .at_ms = mortise_clock_get_wall_ms(r, in)};
 
     return mortise_run_record(r, &e, err);
 }
@@ -184,10 +185,10 @@ int mortise_apply_wall(struct mortise_run *r, const struct mortise_entry *e,
 {
     struct scope *in = r->frames[e->frame]->scope;
 
-    if (!mortise_budget_is_walled(in))
+    if (!mortise_budget_has_wall(in))
         return mortise_entry_corrupt(err, e);
     in->wall_ms = e->at_ms - get_running_ms(r, in);
-    return mortise_budget_wall(r, in, e->at_ms, err);
+    return mortise_budget_set_wall_used(r, in, e->at_ms, err);
 }
 
 static int store_walls(struct mortise_run *r, struct mortise_err *err)
@@ -198,18 +199,18 @@ static int store_walls(struct mortise_run *r, struct mortise_err *err)
     while (rv == MORTISE_OK && *at != NULL) {
         struct scope *in = *at;
 
-        assert(in->walled && mortise_budget_is_walled(in));
-        rv = mortise_clock_store_wall(r, in, err);
-        in->walled = in->ticks;
+        assert(in->in_wall_list && mortise_budget_has_wall(in));
+        rv = mortise_clock_record_wall(r, in, err);
+        in->in_wall_list = in->ticks;
         if (in->ticks)
-            at = &in->next_walled;
+            at = &in->next_in_wall_list;
         else
-            *at = in->next_walled;
+            *at = in->next_in_wall_list;
     }
     return rv;
 }
 
-int mortise_clock_store(struct mortise_run *r, struct mortise_err *err)
+int mortise_clock_record_active(struct mortise_run *r, struct mortise_err *err)
 {
     struct scope *in = r->frames[0]->scope;
     struct mortise_entry e = {.type = MORTISE_E_CLOCK};
@@ -218,7 +219,7 @@ int mortise_clock_store(struct mortise_run *r, struct mortise_err *err)
     assert(in->owner == NULL); /* the run's own graph */
     if (rv != MORTISE_OK || r->record.n == 0 || get_time_limit_ms(in) == 0)
         return rv;
-    e.at_ms = mortise_clock_active_ms(r, in);
+    e.at_ms = mortise_clock_get_active_ms(r, in);
     return mortise_run_record(r, &e, err);
 }
 
@@ -229,14 +230,14 @@ int mortise_apply_clock(struct mortise_run *r, const struct mortise_entry *e,
     struct scope *in = r->frames[0]->scope;
 
     (void)err;
-    in->wall_ms = mortise_clock_wall_ms(r, in);
+    in->wall_ms = mortise_clock_get_wall_ms(r, in);
     in->active_ms = e->at_ms;
     in->since_ms = r->steady_ms;
     return MORTISE_OK;
 }
 
-int mortise_clock_is_due(struct mortise_run *r, struct exec *x,
-                         struct mortise_err *err)
+int mortise_clock_handle_timer(struct mortise_run *r, struct exec *x,
+                               struct mortise_err *err)
 {
     struct scope *in = x->index == 0 ? r->frames[0]->scope : x->child->scope;
     struct mortise_entry e = {
@@ -247,13 +248,13 @@ int mortise_clock_is_due(struct mortise_run *r, struct exec *x,
     if (!in->ticks || in->halt != LOSS_NONE)
         return MORTISE_OK;
     if (get_time_limit_ms(in) != 0 &&
-        mortise_clock_active_ms(r, in) >= get_time_limit_ms(in))
+        mortise_clock_get_active_ms(r, in) >= get_time_limit_ms(in))
         return mortise_run_record(r, &e, err);
     if (get_clock_due_ms(r, in) >
         r->steady_ms) /* the budget was raised since */
         return arm_clock(r, in, err);
-    in->wall_over = true;
-    rv = mortise_budget_wall_over(r, in, err);
+    in->wall_used_up = true;
+    rv = mortise_budget_set_wall_exceeded(r, in, err);
     return rv == MORTISE_OK && in->halt == LOSS_NONE ? arm_clock(r, in, err)
                                                      : rv;
 }

@@ -22,7 +22,7 @@
 /* The limit of the graph, or the raised one. */
 static uint64_t most_steps(const struct mortise_run *r)
 {
-    return r->steps_raised != 0 ? r->steps_raised : r->graph->limits.steps;
+    return r->raised_steps != 0 ? r->raised_steps : r->graph->limits.steps;
 }
 
 /* The limit of the node, or the raised one. */
@@ -30,10 +30,11 @@ static uint64_t most_visits(const struct mortise_run *r, const struct exec *x)
 {
     uint64_t own = mortise_exec_node(r, x)->max_visits;
 
-    return r->visits_raised > own ? r->visits_raised : own;
+    return r->raised_visits > own ? r->raised_visits : own;
 }
 
-enum limit mortise_limit_of(const struct mortise_run *r, const struct exec *x)
+enum limit mortise_limit_find_exceeded(const struct mortise_run *r,
+                                       const struct exec *x)
 {
     if (x->counted)
         return LIMIT_NONE;
@@ -55,19 +56,21 @@ static const struct exec *find_first_ready(const struct mortise_run *r)
     return NULL;
 }
 
-const struct exec *mortise_limit_holds(const struct mortise_run *r)
+const struct exec *mortise_limit_find_blocked(const struct mortise_run *r)
 {
     const struct exec *x;
 
     if (r->n_running > 0 || r->n_fresh == 0 || r->n_waiting > r->n_fresh)
         return NULL;
     x = find_first_ready(r);
-    return x != NULL && mortise_limit_of(r, x) != LIMIT_NONE ? x : NULL;
+    return x != NULL && mortise_limit_find_exceeded(r, x) != LIMIT_NONE ? x
+                                                                        : NULL;
 }
 
-json_t *mortise_limit_json(const struct mortise_run *r, const struct exec *x)
+json_t *mortise_limit_make_json(const struct mortise_run *r,
+                                const struct exec *x)
 {
-    bool steps = mortise_limit_of(r, x) == LIMIT_STEPS;
+    bool steps = mortise_limit_find_exceeded(r, x) == LIMIT_STEPS;
     const struct mortise_limits *limits = &r->graph->limits;
     uint64_t most = steps ? limits->most_steps : limits->most_visits;
     uint64_t value = steps ? most_steps(r) : most_visits(r, x);
@@ -76,8 +79,9 @@ json_t *mortise_limit_json(const struct mortise_run *r, const struct exec *x)
     char path[MORTISE_EXEC_PATH];
     json_t *out;
 
-    mortise_exec_path(r, x, path);
-    assert(mortise_limit_of(r, x) != LIMIT_NONE); /* the limit that holds the
+    mortise_exec_print_path(r, x, path);
+    assert(mortise_limit_find_exceeded(r, x) !=
+           LIMIT_NONE); /* the limit that holds the
                                                      run */
     if (most != 0 && raise > most)
         raise = most;
@@ -123,16 +127,16 @@ static int check_raised_limit(const char *name, const json_t *value,
  * one. */
 static uint64_t get_current_visit_limit(const struct mortise_run *r)
 {
-    const struct exec *x = mortise_limit_holds(r);
+    const struct exec *x = mortise_limit_find_blocked(r);
 
-    if (x != NULL && mortise_limit_of(r, x) == LIMIT_VISITS)
+    if (x != NULL && mortise_limit_find_exceeded(r, x) == LIMIT_VISITS)
         return most_visits(r, x);
-    return r->visits_raised > r->graph->limits.visits ? r->visits_raised
+    return r->raised_visits > r->graph->limits.visits ? r->raised_visits
                                                       : r->graph->limits.visits;
 }
 
-int mortise_limit_check(const struct mortise_run *r, const json_t *body,
-                        struct mortise_err *err)
+int mortise_limit_check_raise(const struct mortise_run *r, const json_t *body,
+                              struct mortise_err *err)
 {
     const char *key;
     json_t *value;
@@ -168,8 +172,9 @@ int mortise_apply_limit(struct mortise_run *r, const struct mortise_entry *e,
     const json_t *visits = json_object_get(e->value, "visits");
 
     if (json_is_integer(steps))
-        r->steps_raised = (uint64_t)json_integer_value(steps);
+        r->raised_steps = (uint64_t)json_integer_value(steps);
     if (json_is_integer(visits))
-        r->visits_raised = (uint64_t)json_integer_value(visits);
-    return mortise_event_command(r, "limit", e->actor, NULL, e->value, err);
+        r->raised_visits = (uint64_t)json_integer_value(visits);
+    return mortise_event_announce_command(r, "limit", e->actor, NULL, e->value,
+                                          err);
 }

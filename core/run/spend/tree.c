@@ -81,7 +81,7 @@ void mortise_run_set_tree_view(struct mortise_run *r, bool known,
         r->tree.told = *v;
 }
 
-struct purse mortise_tree_budget(const struct mortise_run *r)
+struct purse mortise_tree_get_purse(const struct mortise_run *r)
 {
     struct purse now = *r->frames[0]->scope->purse;
     const struct mortise_tree_view *v = &r->tree.told;
@@ -138,8 +138,8 @@ static int record_tree_view(struct mortise_run *r, const char *origin,
         bounds[k] = most[k];
         used[k] = others[k] < MORTISE_USAGE_MAX ? others[k] : MORTISE_USAGE_MAX;
     }
-    limit = mortise_budget_write(bounds);
-    rest = mortise_budget_write(used);
+    limit = mortise_budget_encode_amounts(bounds);
+    rest = mortise_budget_encode_amounts(used);
     return mortise_run_record_value(r, &e,
                                     json_pack("{s:s, s:o, s:o}", "origin",
                                               origin, "limit", limit, "used",
@@ -157,7 +157,7 @@ int mortise_tree_record_view(struct mortise_run *r, struct mortise_err *err)
 }
 
 /* (4) */
-int mortise_tree_open(struct mortise_run *r, struct mortise_err *err)
+int mortise_tree_create(struct mortise_run *r, struct mortise_err *err)
 {
     struct mortise_tree_view alone = {.origin = r->id};
 
@@ -171,13 +171,13 @@ int mortise_tree_open(struct mortise_run *r, struct mortise_err *err)
     return record_tree_view(r, r->id, alone.most, alone.others, err);
 }
 
-bool mortise_tree_is_foreign(const struct mortise_run *r)
+bool mortise_tree_is_foreign_unused(const struct mortise_run *r)
 {
     return is_in_tree(r) && r->tree.origin == NULL &&
            (!r->tree.known || r->tree.is_open);
 }
 
-void mortise_tree_raised(struct mortise_run *r)
+void mortise_tree_set_raised(struct mortise_run *r)
 {
     const struct purse *p = r->frames[0]->scope->purse;
 
@@ -192,16 +192,16 @@ void mortise_tree_raised(struct mortise_run *r)
 int mortise_apply_tree(struct mortise_run *r, const struct mortise_entry *e,
                        struct mortise_err *err)
 {
-    const char *origin = mortise_json_text_of(e->value, "origin");
+    const char *origin = mortise_json_get_text(e->value, "origin");
     uint64_t most[MORTISE_N_SPENDS], used[MORTISE_N_SPENDS];
     struct scope *in = r->frames[0]->scope;
 
     if (get_shared_purse(r) == NULL || origin == NULL ||
         (r->tree.origin != NULL && strcmp(r->tree.origin, origin) != 0) ||
-        mortise_budget_read(json_object_get(e->value, "limit"), most) !=
-            MORTISE_OK ||
-        mortise_budget_read(json_object_get(e->value, "used"), used) !=
-            MORTISE_OK ||
+        mortise_budget_decode_amounts(json_object_get(e->value, "limit"),
+                                      most) != MORTISE_OK ||
+        mortise_budget_decode_amounts(json_object_get(e->value, "used"),
+                                      used) != MORTISE_OK ||
         most[MORTISE_SPEND_WALL] + used[MORTISE_SPEND_WALL] > 0)
         return mortise_entry_corrupt(err, e);
     if (r->tree.origin == NULL)
@@ -209,15 +209,15 @@ int mortise_apply_tree(struct mortise_run *r, const struct mortise_entry *e,
     if (r->tree.origin == NULL)
         return mortise_nomem(err);
     memcpy(in->purse->others, used, sizeof used);
-    mortise_budget_bound(r, most);
-    return mortise_budget_warn(r, in, err);
+    mortise_budget_set_limits(r, most);
+    return mortise_budget_warn_if_low(r, in, err);
 }
 
 /* ---- counting (1) -------------------------------------------------------- */
 
-int mortise_tree_count(struct mortise_run *r, struct mortise_err *err)
+int mortise_tree_record_amounts(struct mortise_run *r, struct mortise_err *err)
 {
-    struct mortise_spawn_spend *s = &r->tree.spend;
+    struct mortise_spawn_budget_change *s = &r->tree.spend;
     struct mortise_entry e = {.type = MORTISE_E_COUNTED};
     uint64_t used[MORTISE_N_SPENDS];
     const uint64_t *was = r->tree.counted;
@@ -237,27 +237,29 @@ int mortise_tree_count(struct mortise_run *r, struct mortise_err *err)
         s->plus[k] = used[k] > was[k] ? used[k] - was[k] : 0;
         s->minus[k] = used[k] < was[k] ? was[k] - used[k] : 0;
     }
-    return mortise_run_record_value(r, &e, mortise_budget_write(used), err);
+    return mortise_run_record_value(r, &e, mortise_budget_encode_amounts(used),
+                                    err);
 }
 
-int mortise_tree_give_back(struct mortise_run *r, struct mortise_err *err)
+int mortise_tree_release_unused(struct mortise_run *r, struct mortise_err *err)
 {
     uint64_t used[MORTISE_N_SPENDS];
     bool less = false;
 
-    if (r->tree.origin == NULL || r->shorts.n == 0)
+    if (r->tree.origin == NULL || r->waiting_for_budget.n == 0)
         return MORTISE_OK;
     get_used_amounts(get_shared_purse(r), used);
     for (int k = 0; k < MORTISE_N_SPENDS; k++)
         less |= used[k] < r->tree.counted[k];
-    return less ? mortise_tree_count(r, err) : MORTISE_OK;
+    return less ? mortise_tree_record_amounts(r, err) : MORTISE_OK;
 }
 
-struct mortise_spawn_spend mortise_tree_take_spend(struct mortise_run *r)
+struct mortise_spawn_budget_change
+mortise_tree_take_spend(struct mortise_run *r)
 {
-    struct mortise_spawn_spend s = r->tree.spend;
+    struct mortise_spawn_budget_change s = r->tree.spend;
 
-    r->tree.spend = (struct mortise_spawn_spend){.origin = NULL};
+    r->tree.spend = (struct mortise_spawn_budget_change){.origin = NULL};
     return s;
 }
 
@@ -265,13 +267,13 @@ int mortise_apply_counted(struct mortise_run *r, const struct mortise_entry *e,
                           struct mortise_err *err)
 {
     if (r->tree.origin == NULL ||
-        mortise_budget_read(e->value, r->tree.counted) != MORTISE_OK)
+        mortise_budget_decode_amounts(e->value, r->tree.counted) != MORTISE_OK)
         return mortise_entry_corrupt(err, e);
     return MORTISE_OK;
 }
 
-void mortise_run_tree_counted(const struct mortise_run *r,
-                              uint64_t out[MORTISE_N_SPENDS])
+void mortise_run_get_tree_counted(const struct mortise_run *r,
+                                  uint64_t out[MORTISE_N_SPENDS])
 {
     memcpy(out, r->tree.counted, sizeof r->tree.counted);
 }
@@ -285,16 +287,17 @@ static bool is_releasing(const struct mortise_run *r)
     return r->live && r->n_awaited + r->n_questions == 0;
 }
 
-bool mortise_run_tree_use(const struct mortise_run *r,
-                          struct mortise_tree_use *out)
+bool mortise_run_get_tree_use(const struct mortise_run *r,
+                              struct mortise_tree_use *out)
 {
     const struct purse *p = get_shared_purse(r);
 
     if (!is_in_tree(r))
         return false;
-    *out = (struct mortise_tree_use){
-        .origin = r->tree.origin,
-        .waits = r->shorts.n > 0 || r->n_asked_so[MORTISE_ASK_BUDGET] > 0};
+    *out = (struct mortise_tree_use){.origin = r->tree.origin,
+                                     .waits =
+                                         r->waiting_for_budget.n > 0 ||
+                                         r->n_asked_so[MORTISE_ASK_BUDGET] > 0};
     memcpy(out->most, p->most, sizeof out->most);
     get_used_amounts(p, out->used);
     for (int k = 0; is_releasing(r) && k < MORTISE_N_SPENDS; k++)

@@ -54,9 +54,9 @@ static void assume_reserved_usage(const struct mortise_run *r,
     }
 }
 
-int mortise_usage_note(struct mortise_run *r, struct exec *x,
-                       const struct mortise_usage *said, bool lost,
-                       struct mortise_err *err)
+int mortise_usage_add_reported(struct mortise_run *r, struct exec *x,
+                               const struct mortise_usage *said, bool lost,
+                               struct mortise_err *err)
 {
     enum used_how how = get_used_how(x);
     struct mortise_usage more = {0};
@@ -69,16 +69,16 @@ int mortise_usage_note(struct mortise_run *r, struct exec *x,
         mortise_usage_subtract(&more, &x->cost->again);
     if (lost || more.unclear || (x->hold != NULL && x->hold->asks > 0))
         assume_reserved_usage(r, x, &more);
-    if (mortise_usage_is_none(&more) &&
+    if (mortise_usage_is_empty(&more) &&
         (how == USED_BESIDES || !mortise_budget_get_unreported(r, x, owed)))
         return MORTISE_OK;
-    e = mortise_exec_entry(r, x, MORTISE_E_USED);
+    e = mortise_exec_make_entry(r, x, MORTISE_E_USED);
     e.how = (uint8_t)how;
-    return mortise_run_record_value(r, &e, mortise_usage_json(&more), err);
+    return mortise_run_record_value(r, &e, mortise_usage_to_json(&more), err);
 }
 
-int mortise_usage_begin(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+int mortise_usage_create_cost(struct mortise_run *r, struct exec *x,
+                              struct mortise_err *err)
 {
     if (x->cost == NULL)
         x->cost = mortise_arena_alloc(&r->arena, sizeof *x->cost);
@@ -90,7 +90,7 @@ static int warn_unclear(struct mortise_run *r, const struct exec *x,
 {
     json_t *extra = NULL;
 
-    if (mortise_run_is_seen(r))
+    if (mortise_run_has_watcher(r))
         extra = json_pack("{s:s, s:s}", "code", "usage", "message",
                           "its usage has an amount that is not a number of at "
                           "least 0, so the reserved amount counts");
@@ -117,16 +117,16 @@ static int add_used(struct mortise_run *r, struct exec *x, enum used_how how,
 
     assert(how <= USED_BESIDES); /* the caller checked this */
     amounts.models = amounts.by_model = NULL;
-    if (mortise_usage_begin(r, x, err) != MORTISE_OK)
+    if (mortise_usage_create_cost(r, x, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     if (how == USED_ANEW)
-        mortise_usage_forget(x);
+        mortise_usage_clear_repeated(x);
     if (add_to_sums(r, x, more, err) != MORTISE_OK)
         return MORTISE_ENOMEM;
     if (how != USED_BESIDES)
         mortise_usage_add(&x->cost->again, &amounts); /* without names it
                                                          allocates nothing */
-    return mortise_budget_used(r, x, more, how != USED_BESIDES, err);
+    return mortise_budget_add_used(r, x, more, how != USED_BESIDES, err);
 }
 
 /* If the server did not report the usage of a reply, or not in numbers, count
@@ -146,30 +146,30 @@ static void assume_reply_share(const struct mortise_run *r,
             more->amount[k] = owed[k] / x->hold->asks;
 }
 
-int mortise_usage_of_step(struct mortise_run *r, struct exec *x,
-                          const struct mortise_entry *e,
-                          struct mortise_err *err)
+int mortise_usage_add_step(struct mortise_run *r, struct exec *x,
+                           const struct mortise_entry *e,
+                           struct mortise_err *err)
 {
     const json_t *said = json_object_get(e->value, "usage");
     struct mortise_usage more;
-    int rv = mortise_usage_begin(r, x, err);
+    int rv = mortise_usage_create_cost(r, x, err);
 
     if (rv != MORTISE_OK || said == NULL)
         return rv;
-    rv = mortise_usage_read(&more, said, err);
+    rv = mortise_usage_from_json(&more, said, err);
     if (rv != MORTISE_OK)
         return rv == MORTISE_EINVAL ? mortise_entry_corrupt(err, e) : rv;
     if (json_object_get(e->value, "reply") != NULL)
         assume_reply_share(r, x, &more);
     rv = add_to_sums(r, x, &more, err);
     if (rv == MORTISE_OK)
-        rv = mortise_budget_used(r, x, &more, false, err);
+        rv = mortise_budget_add_used(r, x, &more, false, err);
     mortise_usage_finish(&more);
     return rv;
 }
 
-void mortise_usage_assume(struct mortise_run *r, struct exec *x,
-                          const uint64_t used[MORTISE_USED_N])
+void mortise_usage_add_unreported(struct mortise_run *r, struct exec *x,
+                                  const uint64_t used[MORTISE_USED_N])
 {
     struct mortise_usage more = {0};
 
@@ -195,7 +195,7 @@ int mortise_apply_used(struct mortise_run *r, struct exec *x,
 {
     struct mortise_usage more;
     int rv = e->how <= USED_BESIDES && can_use_models(mortise_exec_node(r, x))
-                 ? mortise_usage_read(&more, e->value, err)
+                 ? mortise_usage_from_json(&more, e->value, err)
                  : MORTISE_EINVAL;
 
     if (rv != MORTISE_OK)
@@ -205,13 +205,13 @@ int mortise_apply_used(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-void mortise_usage_forget(struct exec *x)
+void mortise_usage_clear_repeated(struct exec *x)
 {
     if (x->cost != NULL)
         x->cost->again = (struct mortise_usage){0};
 }
 
-void mortise_usage_drop(struct exec *x)
+void mortise_usage_free_cost(struct exec *x)
 {
     if (x->cost != NULL)
         mortise_usage_finish(&x->cost->all);
@@ -221,17 +221,18 @@ void mortise_usage_drop(struct exec *x)
 
 static int put_usage_member(json_t *to, const struct mortise_usage *u)
 {
-    return mortise_usage_is_none(u)
+    return mortise_usage_is_empty(u)
                ? 0
-               : json_object_set_new(to, "usage", mortise_usage_shown(u));
+               : json_object_set_new(to, "usage",
+                                     mortise_usage_to_user_json(u));
 }
 
-int mortise_usage_put(json_t *to, const struct exec *x)
+int mortise_usage_add_exec_json(json_t *to, const struct exec *x)
 {
     return x->cost != NULL ? put_usage_member(to, &x->cost->all) : 0;
 }
 
-int mortise_usage_put_all(json_t *to, const struct mortise_run *r)
+int mortise_usage_add_run_json(json_t *to, const struct mortise_run *r)
 {
     return put_usage_member(to, &r->usage);
 }

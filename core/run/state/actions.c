@@ -93,7 +93,7 @@ struct mortise_action *mortise_action_new(struct mortise_run *r,
 {
     struct mortise_actions *a = r->actions;
     struct mortise_action *grown =
-        mortise_grow(a->mem, a->list, a->n, &a->cap, sizeof *grown);
+        mortise_array_grow(a->mem, a->list, a->n, &a->cap, sizeof *grown);
 
     if (grown == NULL) {
         mortise_nomem(err);
@@ -108,17 +108,17 @@ struct mortise_action *mortise_action_new(struct mortise_run *r,
 
 /* ---- timers and calls ---------------------------------------------------- */
 
-uint64_t mortise_exec_handle(const struct exec *x)
+uint64_t mortise_exec_get_handle(const struct exec *x)
 {
     return (uint64_t)x->index << 32 | x->serial;
 }
 
-void mortise_exec_renew(struct exec *x)
+void mortise_exec_renew_handle(struct exec *x)
 {
     x->serial++;
 }
 
-bool mortise_exec_fire_timer(struct exec *x)
+bool mortise_exec_take_due_timer(struct exec *x)
 {
     bool armed = x->timer;
 
@@ -142,21 +142,21 @@ static int arm_timer(struct mortise_run *r, struct exec *x, uint64_t at_ms,
     assert(!x->timer); /* one timer at a time */
     x->timer = true;
     x->elapses = !wall;
-    a->u.timer.id = mortise_exec_handle(x);
+    a->u.timer.id = mortise_exec_get_handle(x);
     a->u.timer.at_ms = at_ms;
     a->u.timer.in_ms = at_ms > now_ms ? at_ms - now_ms : 0;
     a->u.timer.wall = wall;
     return MORTISE_OK;
 }
 
-int mortise_exec_arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
-                     struct mortise_err *err)
+int mortise_exec_arm_timer_at(struct mortise_run *r, struct exec *x,
+                              uint64_t at_ms, struct mortise_err *err)
 {
     return arm_timer(r, x, at_ms, r->time_ms, true, err);
 }
 
-int mortise_exec_arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
-                        struct mortise_err *err)
+int mortise_exec_arm_timer_after(struct mortise_run *r, struct exec *x,
+                                 uint64_t in_ms, struct mortise_err *err)
 {
     uint64_t at_ms =
         in_ms < UINT64_MAX - r->steady_ms ? r->steady_ms + in_ms : UINT64_MAX;
@@ -164,8 +164,8 @@ int mortise_exec_arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
     return arm_timer(r, x, at_ms, r->steady_ms, false, err);
 }
 
-int mortise_exec_disarm(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+int mortise_exec_disarm_timer(struct mortise_run *r, struct exec *x,
+                              struct mortise_err *err)
 {
     struct mortise_action *a;
 
@@ -175,12 +175,12 @@ int mortise_exec_disarm(struct mortise_run *r, struct exec *x,
     if (a == NULL)
         return MORTISE_ENOMEM;
     x->timer = false;
-    a->u.timer.id = mortise_exec_handle(x);
+    a->u.timer.id = mortise_exec_get_handle(x);
     return MORTISE_OK;
 }
 
-int mortise_exec_cancel(struct mortise_run *r, struct exec *x,
-                        enum stop_why why, struct mortise_err *err)
+int mortise_exec_cancel_call(struct mortise_run *r, struct exec *x,
+                             enum stop_why why, struct mortise_err *err)
 {
     struct mortise_action *a;
     int rv;
@@ -191,20 +191,20 @@ int mortise_exec_cancel(struct mortise_run *r, struct exec *x,
         return MORTISE_OK;
     }
     assert(x->state == X_RUNNING);
-    rv = mortise_exec_disarm(r, x, err);
+    rv = mortise_exec_disarm_timer(r, x, err);
     a = rv == MORTISE_OK ? mortise_action_new(r, MORTISE_ACT_CANCEL, err)
                          : NULL;
     if (a == NULL)
         return MORTISE_ENOMEM;
-    a->u.cancel = mortise_exec_handle(x);
+    a->u.cancel = mortise_exec_get_handle(x);
     x->stop = why;
     mortise_exec_set_state(r, x, X_STOPPING);
     return MORTISE_OK;
 }
 
-uint64_t mortise_call_end_ms(const struct exec *x)
+uint64_t mortise_call_get_timeout_end(const struct exec *x)
 {
-    uint64_t timeout = mortise_exec_timeout_ms(x);
+    uint64_t timeout = mortise_exec_get_timeout_ms(x);
 
     return timeout != 0 ? x->called_ms + timeout : 0;
 }
@@ -212,7 +212,7 @@ uint64_t mortise_call_end_ms(const struct exec *x)
 bool mortise_call_has_lost_patience(const struct mortise_run *r,
                                     const struct exec *x)
 {
-    uint64_t end = mortise_call_end_ms(x);
+    uint64_t end = mortise_call_get_timeout_end(x);
 
     return r->held != NULL && (end == 0 || r->steady_ms < end);
 }

@@ -40,7 +40,7 @@ static struct exec *find_gather(const struct frame *f, uint32_t node)
         at = all[at].parent;
     if (at == 0 || all[at].kind != MORTISE_REGION_MAP || all[at].entry != node)
         return NULL;
-    it = mortise_item_to(f, node, &child);
+    it = mortise_item_find_target(f, node, &child);
     return it->fan != NULL ? it->fan->gather : NULL;
 }
 
@@ -94,8 +94,9 @@ static int apply_exec_entry(struct mortise_run *r, const struct entry_rules *of,
     struct exec *x = find_entry_exec(r, e);
 
     if (x == NULL ||
-        (mortise_exec_is_over(x) && !(of->of_failed && x->state == X_FAILED)) ||
-        (x->state == X_HELD && !of->of_held))
+        (mortise_exec_has_ended(x) &&
+         !(of->valid_when_failed && x->state == X_FAILED)) ||
+        (x->state == X_HELD && !of->valid_when_held))
         return mortise_entry_corrupt(err, e);
     if (!of->uncounted)
         mortise_exec_count_recorded(r, x);
@@ -109,7 +110,7 @@ static int apply_exec_entry(struct mortise_run *r, const struct entry_rules *of,
 }
 
 static bool is_allowed_place(const struct mortise_run *r,
-                             enum entry_stands where)
+                             enum entry_position where)
 {
     return where == STANDS_ANYWHERE ||
            (where == STANDS_FIRST) == (r->n_execs == 0);

@@ -23,14 +23,14 @@ typedef int apply_to_exec(struct mortise_run *r, struct exec *x,
  * people.  Members that do not fit into memory are left out. */
 typedef void describe_entry(json_t *out, const struct mortise_entry *e);
 
-enum entry_stands {
+enum entry_position {
     STANDS_LATER, /* only after the admission */
     STANDS_FIRST, /* only up to the admission */
     STANDS_ANYWHERE
 };
 
 /* The effect of the entry on the run's status. */
-enum entry_then {
+enum entry_status_change {
     RUN_AS_BEFORE,
     RUN_ENDS,     /* `how` is the final status */
     RUN_CONTINUES /* the run continues, even if it had ended */
@@ -48,8 +48,8 @@ struct entry_rules {
     /* if set, used instead of `phase` */
     enum mortise_phase (*phase_of)(const struct mortise_entry *e);
 
-    enum entry_stands stands;
-    enum entry_then then;
+    enum entry_position stands;
+    enum entry_status_change then;
 
     /* The entry ends, suspends or cuts off the call of x: update the
      * reservation (budget.c).  NULL: it does none of these. */
@@ -60,8 +60,8 @@ struct entry_rules {
     bool (*may_wait)(const struct mortise_run *r, const struct exec *x,
                      const struct mortise_entry *e);
 
-    bool of_held;   /* also valid for an execution in X_HELD */
-    bool of_failed; /* ... for one in X_FAILED */
+    bool valid_when_held;   /* also valid for an execution in X_HELD */
+    bool valid_when_failed; /* ... for one in X_FAILED */
     bool uncounted; /* it does not count its execution as a step of the run */
     bool uses_decision; /* it shows that the execution acted on a decision */
     bool untimed;       /* its meaning does not depend on the time */

@@ -91,7 +91,7 @@ static int count_exec(struct tally *tallies, const struct frame *top,
 /* `by_model` is always a member, even if it is empty. */
 static json_t *build_usage_json(const struct mortise_usage *u)
 {
-    json_t *out = mortise_usage_shown(u);
+    json_t *out = mortise_usage_to_user_json(u);
 
     if (out == NULL || json_object_get(out, "by_model") != NULL ||
         json_object_set_new(out, "by_model", json_object()) == 0)
@@ -116,8 +116,8 @@ static json_t *sort_members(const struct mortise_run *r, json_t *one)
     json_t *out = NULL;
 
     mortise_buf_init(&text, r->mem);
-    if (one != NULL && mortise_json_canonical(&text, one) == MORTISE_OK &&
-        mortise_json_read(&out, text.p, text.n, &why) != MORTISE_OK)
+    if (one != NULL && mortise_json_write_canonical(&text, one) == MORTISE_OK &&
+        mortise_json_parse_written(&out, text.p, text.n, &why) != MORTISE_OK)
         out = NULL;
     mortise_buf_finish(&text);
     json_decref(one);
@@ -146,9 +146,9 @@ static json_t *build_tally_json(const struct mortise_run *r,
     return out;
 }
 
-int mortise_diagnostics_of(struct mortise_run *r, const struct exec *x,
-                           const struct frame *top, bool itself, json_t **out,
-                           struct mortise_err *err)
+int mortise_diagnostics_make(struct mortise_run *r, const struct exec *x,
+                             const struct frame *top, bool itself, json_t **out,
+                             struct mortise_err *err)
 {
     uint32_t n = top->graph->n_nodes, mark = 0;
     struct tally *tallies = mortise_zalloc(r->mem, n * sizeof *tallies);
@@ -156,9 +156,9 @@ int mortise_diagnostics_of(struct mortise_run *r, const struct exec *x,
     int rv = tallies != NULL ? MORTISE_OK : mortise_nomem(err);
 
     if (rv == MORTISE_OK && !inside)
-        rv = mortise_view_mark(r, x, &mark, err);
+        rv = mortise_view_mark_past(r, x, &mark, err);
     for (size_t i = 1; rv == MORTISE_OK && i < r->n_execs; i++) {
-        const struct exec *z = mortise_exec_within(r->execs[i], top);
+        const struct exec *z = mortise_exec_find_within(r->execs[i], top);
 
         if (z != NULL && (inside || z->mark == mark || (itself && z == x)))
             rv = count_exec(tallies, top, r->execs[i], z,

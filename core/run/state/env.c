@@ -11,22 +11,22 @@
 json_t *mortise_error_new(const char *node, const char *code, const char *class,
                           const char *message)
 {
-    return json_pack("{s:s*, s:s, s:s, s:o}", "node", node, "code", code,
-                     "class",
-                     class != NULL && class[0] != '\0' ? class : "permanent",
-                     "message", mortise_json_strn(message, strlen(message)));
+    return json_pack(
+        "{s:s*, s:s, s:s, s:o}", "node", node, "code", code, "class",
+        class != NULL && class[0] != '\0' ? class : "permanent", "message",
+        mortise_json_make_string(message, strlen(message)));
 }
 
-json_t *mortise_env_error(const struct mortise_run *r, const struct exec *x,
-                          const json_t *error)
+json_t *mortise_env_make_error(const struct mortise_run *r,
+                               const struct exec *x, const json_t *error)
 {
-    const struct mortise_call_end ending = mortise_ending_of(error);
+    const struct mortise_exit_info ending = mortise_exit_info_get(error);
     json_t *seen = mortise_error_new(mortise_exec_node(r, x)->id,
-                                     mortise_json_text_of(error, "code"),
-                                     mortise_json_text_of(error, "class"),
-                                     mortise_json_text_of(error, "message"));
+                                     mortise_json_get_text(error, "code"),
+                                     mortise_json_get_text(error, "class"),
+                                     mortise_json_get_text(error, "message"));
 
-    if (seen != NULL && mortise_ending_put(seen, &ending) != 0)
+    if (seen != NULL && mortise_exit_info_set(seen, &ending) != 0)
         mortise_json_clear_ref(&seen);
     return seen;
 }
@@ -37,7 +37,8 @@ static json_t *build_handled_error(const struct mortise_run *r,
 {
     const struct exec *of = r->execs[x->handles];
 
-    return x->handles != 0 ? mortise_env_error(r, of, of->error) : json_null();
+    return x->handles != 0 ? mortise_env_make_error(r, of, of->error)
+                           : json_null();
 }
 
 static int build_env_values(struct env *env, const struct mortise_run *r,
@@ -82,8 +83,8 @@ static int build_env_diagnostics(struct env *env, struct mortise_run *r,
     int rv = MORTISE_OK;
 
     if (uses & 1u << MORTISE_IN_DIAGNOSTICS)
-        rv = mortise_diagnostics_of(r, x, at->top, state == x->after,
-                                    &env->diagnostics, err);
+        rv = mortise_diagnostics_make(r, x, at->top, state == x->after,
+                                      &env->diagnostics, err);
     env->values[MORTISE_IN_DIAGNOSTICS] = env->diagnostics;
     return rv;
 }

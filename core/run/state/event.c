@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "core/run/state/state.h"
 
-bool mortise_run_is_seen(const struct mortise_run *r)
+bool mortise_run_has_watcher(const struct mortise_run *r)
 {
     return r->watched || r->sink != NULL;
 }
@@ -23,11 +23,11 @@ static json_t *build_event(const struct mortise_run *r, const struct exec *x,
 {
     char at[MORTISE_TIME_TEXT], path[MORTISE_EXEC_PATH];
 
-    mortise_time_text(at, r->time_ms);
+    mortise_time_format(at, r->time_ms);
     if (x == NULL)
         return json_pack("{s:o, s:s, s:s, s:s, s:s}", first, value, "run",
                          r->id, "tenant", r->tenant, "at", at, "type", type);
-    mortise_exec_path(r, x, path);
+    mortise_exec_print_path(r, x, path);
     return json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:s, s:I}", first, value,
                      "run", r->id, "tenant", r->tenant, "at", at, "type", type,
                      "node", mortise_exec_node(r, x)->id, "path", path,
@@ -42,7 +42,7 @@ int mortise_event_announce(struct mortise_run *r, const struct exec *x,
     json_t *event;
 
     assert(r->n_unsent == 0 || r->unsent[r->n_unsent - 1].seq <= r->seq + 1);
-    if (!mortise_run_is_seen(r)) {
+    if (!mortise_run_has_watcher(r)) {
         json_decref(extra);
         return MORTISE_OK;
     }
@@ -60,8 +60,8 @@ int mortise_event_announce(struct mortise_run *r, const struct exec *x,
         json_decref(event);
         return MORTISE_OK;
     }
-    struct unsent *grown = mortise_grow(r->mem, r->unsent, r->n_unsent,
-                                        &r->cap_unsent, sizeof *grown);
+    struct unsent *grown = mortise_array_grow(r->mem, r->unsent, r->n_unsent,
+                                              &r->cap_unsent, sizeof *grown);
     if (grown == NULL) {
         json_decref(event);
         return mortise_nomem(err);
@@ -71,8 +71,8 @@ int mortise_event_announce(struct mortise_run *r, const struct exec *x,
     return MORTISE_OK;
 }
 
-json_t *mortise_event_live(const struct mortise_run *r, const struct exec *x,
-                           const char *type)
+json_t *mortise_event_make_live(const struct mortise_run *r,
+                                const struct exec *x, const char *type)
 {
     return build_event(r, x, type, "ephemeral", json_true());
 }
@@ -85,7 +85,7 @@ int mortise_event_announce_live(struct mortise_run *r, const struct exec *x,
 
     if (!r->watched || r->actions == NULL)
         return MORTISE_OK;
-    event = mortise_event_live(r, x, type);
+    event = mortise_event_make_live(r, x, type);
     a = event != NULL ? mortise_action_new(r, MORTISE_ACT_PUBLISH, err) : NULL;
     if (a == NULL) {
         json_decref(event);
@@ -96,42 +96,43 @@ int mortise_event_announce_live(struct mortise_run *r, const struct exec *x,
 }
 
 /* `node` or `reason` is the object of the command; NULL: none. */
-int mortise_event_command(struct mortise_run *r, const char *command,
-                          const char *actor, const char *node, json_t *reason,
-                          struct mortise_err *err)
+int mortise_event_announce_command(struct mortise_run *r, const char *command,
+                                   const char *actor, const char *node,
+                                   json_t *reason, struct mortise_err *err)
 {
     json_t *extra = NULL;
 
-    if (mortise_run_is_seen(r))
+    if (mortise_run_has_watcher(r))
         extra = json_pack("{s:s, s:s, s:s*, s:O*, s:s*}", "command", command,
                           "actor", actor, "node", node, "reason", reason,
-                          "order", mortise_order_of(r, actor));
+                          "order", mortise_order_get_for_actor(r, actor));
     return mortise_event_announce(r, NULL, "command", extra, err);
 }
 
-int mortise_event_interrupt(struct mortise_run *r, const struct exec *x,
-                            const char *id, json_t *request,
-                            struct mortise_err *err)
+int mortise_event_announce_request(struct mortise_run *r, const struct exec *x,
+                                   const char *id, json_t *request,
+                                   struct mortise_err *err)
 {
     return mortise_event_announce(
         r, x, "interrupt",
-        mortise_run_is_seen(r)
+        mortise_run_has_watcher(r)
             ? json_pack("{s:s, s:O}", "id", id, "request", request)
             : NULL,
         err);
 }
 
-int mortise_event_decision(struct mortise_run *r, const struct exec *x,
-                           const struct mortise_entry *e,
-                           struct mortise_err *err)
+int mortise_event_announce_decision(struct mortise_run *r, const struct exec *x,
+                                    const struct mortise_entry *e,
+                                    struct mortise_err *err)
 {
     json_t *extra = NULL;
 
-    if (mortise_run_is_seen(r))
-        extra = json_pack(
-            "{s:s, s:s, s:s, s:O*, s:s*}", "id", e->id, "decision",
-            mortise_settle_name((enum mortise_settle)e->how), "actor", e->actor,
-            "value", e->value, "order", mortise_order_of(r, e->actor));
+    if (mortise_run_has_watcher(r))
+        extra =
+            json_pack("{s:s, s:s, s:s, s:O*, s:s*}", "id", e->id, "decision",
+                      mortise_settle_name((enum mortise_settle)e->how), "actor",
+                      e->actor, "value", e->value, "order",
+                      mortise_order_get_for_actor(r, e->actor));
     return mortise_event_announce(r, x, "decision", extra, err);
 }
 
@@ -144,8 +145,9 @@ static bool is_override(const json_t *note)
            strcmp(action, "block") == 0;
 }
 
-int mortise_event_notes(struct mortise_run *r, const struct exec *x,
-                        const json_t *notes, struct mortise_err *err)
+int mortise_event_announce_verdicts(struct mortise_run *r, const struct exec *x,
+                                    const json_t *notes,
+                                    struct mortise_err *err)
 {
     size_t i;
     json_t *note;
@@ -163,12 +165,13 @@ int mortise_event_notes(struct mortise_run *r, const struct exec *x,
     return rv;
 }
 
-int mortise_event_skipped(struct mortise_run *r, const struct mortise_node *n,
-                          const char *why, struct mortise_err *err)
+int mortise_event_announce_skipped(struct mortise_run *r,
+                                   const struct mortise_node *n,
+                                   const char *why, struct mortise_err *err)
 {
     json_t *extra = NULL;
 
-    if (mortise_run_is_seen(r))
+    if (mortise_run_has_watcher(r))
         extra = json_pack("{s:s, s:s}", "node", n->id, "why", why);
     return mortise_event_announce(r, NULL, "node_skipped", extra, err);
 }

@@ -21,8 +21,8 @@ static size_t append_text(char out[MORTISE_EXEC_PATH], size_t at,
     return at;
 }
 
-void mortise_exec_path(const struct mortise_run *r, const struct exec *x,
-                       char out[MORTISE_EXEC_PATH])
+void mortise_exec_print_path(const struct mortise_run *r, const struct exec *x,
+                             char out[MORTISE_EXEC_PATH])
 {
     char digits[12] = "";
     size_t at, k = sizeof digits - 1;
@@ -55,9 +55,10 @@ bool mortise_exec_is_held(const struct mortise_run *r, const struct exec *x)
            mortise_exec_is_within_held(r, x);
 }
 
-const char *mortise_exec_failure_words(const struct mortise_run *r,
-                                       const struct exec *x, const char *code,
-                                       const char *words)
+const char *mortise_exec_get_failure_message(const struct mortise_run *r,
+                                             const struct exec *x,
+                                             const char *code,
+                                             const char *words)
 {
     bool unseen = mortise_node_is_held_back(mortise_exec_node(r, x)) &&
                   strcmp(code, "guardrail") != 0 &&
@@ -102,15 +103,15 @@ struct artifact *mortise_exec_artifact(struct mortise_run *r,
     return n;
 }
 
-const char *mortise_exec_timed_out(const struct exec *x,
-                                   char out[MORTISE_TIMEOUT_WORDS])
+const char *mortise_exec_print_timeout(const struct exec *x,
+                                       char out[MORTISE_TIMEOUT_WORDS])
 {
     struct mortise_node n = *mortise_exec_node(NULL, x);
 
     if (n.timeout != NULL)
         n.timeout_ms = x->timeout_ms;
-    if (mortise_exec_timeout_ms(x) == n.timeout_ms)
-        return mortise_node_timed_out(&n, out);
+    if (mortise_exec_get_timeout_ms(x) == n.timeout_ms)
+        return mortise_node_print_timeout(&n, out);
     snprintf(out, MORTISE_TIMEOUT_WORDS,
              "the attempt took longer than %d ms, the limit for a finaliser of "
              "a stopped graph",
@@ -128,8 +129,8 @@ struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
                               const struct indexes *preds,
                               struct mortise_err *err)
 {
-    struct exec **grown = mortise_grow(r->mem, r->execs, r->n_execs,
-                                       &r->cap_execs, sizeof grown[0]);
+    struct exec **grown = mortise_array_grow(r->mem, r->execs, r->n_execs,
+                                             &r->cap_execs, sizeof grown[0]);
     struct exec *x;
 
     assert(preds != NULL ? preds->n > 0 : node == MORTISE_START);
@@ -150,8 +151,8 @@ struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
     x->generation = 1;
     x->attempt = 1;
     x->frame = f;
-    if (mortise_view_link(r, x, preds != NULL ? preds->list : NULL,
-                          preds != NULL ? preds->n : 0, err) != MORTISE_OK)
+    if (mortise_view_set_preds(r, x, preds != NULL ? preds->list : NULL,
+                               preds != NULL ? preds->n : 0, err) != MORTISE_OK)
         return NULL;
     x->sibling = f->execs;
     f->execs = x;
@@ -182,7 +183,7 @@ static void count_running_calls(struct mortise_run *r, const struct exec *x,
 }
 
 /* Add one or, if `by` is all ones, subtract one. */
-static void adjust_counter(uint32_t *n, uint32_t by)
+static void add_to_counter(uint32_t *n, uint32_t by)
 {
     assert(*n > 0 || by == 1);
     *n += by;
@@ -202,35 +203,35 @@ static void count_exec_state(struct mortise_run *r, struct exec *x, uint32_t by)
     case X_READY:
     case X_INTENT:
     case X_BACKOFF:
-        adjust_counter(&r->n_waiting, by);
+        add_to_counter(&r->n_waiting, by);
         break;
     case X_RUNNING:
     case X_STOPPING:
-        adjust_counter(&r->n_running, by);
+        add_to_counter(&r->n_running, by);
         count_running_calls(r, x, by);
         break;
     case X_ASKED:
-        adjust_counter(&r->n_asked, by);
-        adjust_counter(&r->n_asked_so[x->ask], by);
+        add_to_counter(&r->n_asked, by);
+        add_to_counter(&r->n_asked_so[x->ask], by);
         break;
     case X_HELD:
-        adjust_counter(&r->n_asked, by);
+        add_to_counter(&r->n_asked, by);
         break;
-    case X_INSIDE:
-        adjust_counter(&r->n_inside, by);
+    case X_INNER_GRAPH:
+        add_to_counter(&r->n_inside, by);
         break;
     case X_SUSPENDED:
-        adjust_counter(&r->n_suspended, by);
+        add_to_counter(&r->n_suspended, by);
         break;
     case X_DONE:
         if (is_step(x))
-            adjust_counter(&r->n_finished, by);
+            add_to_counter(&r->n_finished, by);
         break;
     case X_FAILED:
         if (x->serves == 0)
-            adjust_counter(&r->n_finished, by);
+            add_to_counter(&r->n_finished, by);
         if (!x->handled)
-            adjust_counter(&r->n_failed, by);
+            add_to_counter(&r->n_failed, by);
         break;
     case X_CANCELLED:
         break;
@@ -276,7 +277,8 @@ static void set_resource_user(const struct mortise_run *r, const struct exec *x,
         *user = 0;
 }
 
-bool mortise_exec_must_wait(const struct mortise_run *r, const struct exec *x)
+bool mortise_exec_must_await_resource(const struct mortise_run *r,
+                                      const struct exec *x)
 {
     const uint32_t *user = find_resource_user(r, x);
 
@@ -301,7 +303,7 @@ void mortise_exec_withdraw(struct mortise_run *r, struct exec *x)
     mortise_exec_set_state(r, x, X_DONE);
 }
 
-int mortise_exec_share_out(struct mortise_run *r, struct mortise_err *err)
+int mortise_exec_rebuild_users(struct mortise_run *r, struct mortise_err *err)
 {
     r->users = mortise_arena_alloc(&r->arena,
                                    r->graph->n_resources * sizeof *r->users);
@@ -324,11 +326,11 @@ static void update_lent_slot(struct mortise_run *r, struct exec *x)
     bool lends = (x->state == X_RUNNING || x->state == X_STOPPING) &&
                  x->tools->scope->n_live > 0;
 
-    r->n_lent += (uint32_t)lends - (uint32_t)x->lent;
+    r->n_slots_lent += (uint32_t)lends - (uint32_t)x->lent;
     x->lent = lends;
 }
 
-void mortise_exec_list_asker(struct mortise_run *r, struct exec *x)
+void mortise_exec_add_asker(struct mortise_run *r, struct exec *x)
 {
     assert(x->tools != NULL);
     if (x->listed)
@@ -350,13 +352,13 @@ struct exec *mortise_exec_take_asker(struct mortise_run *r)
     return x;
 }
 
-void mortise_exec_list_askers_of(struct mortise_run *r, const struct exec *x)
+void mortise_exec_add_askers_of(struct mortise_run *r, const struct exec *x)
 {
     struct exec *owner = x->frame->top->scope->owner;
 
     for (; owner != NULL; owner = owner->frame->top->scope->owner) {
         if (owner->tools != NULL)
-            mortise_exec_list_asker(r, owner);
+            mortise_exec_add_asker(r, owner);
     }
 }
 
@@ -368,7 +370,7 @@ static void notify_tool_owners(struct mortise_run *r, const struct exec *x)
 
     if (owner->tools == x->frame->top)
         update_lent_slot(r, owner);
-    mortise_exec_list_askers_of(r, x);
+    mortise_exec_add_askers_of(r, x);
 }
 
 /* A step that recorded nothing counts only while it runs: a crash would forget
@@ -420,16 +422,16 @@ void mortise_run_count_own_call(struct mortise_run *r, bool out)
 {
     assert(out || r->n_running > 0);
     r->n_own += out ? 1 : (uint32_t)-1;
-    adjust_counter(&r->n_running, out ? 1 : (uint32_t)-1);
+    add_to_counter(&r->n_running, out ? 1 : (uint32_t)-1);
 }
 
 void mortise_run_count_own_wait(struct mortise_run *r, bool waits)
 {
-    adjust_counter(&r->n_waiting, waits ? 1 : (uint32_t)-1);
+    add_to_counter(&r->n_waiting, waits ? 1 : (uint32_t)-1);
 }
 
-int mortise_exec_ready(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err)
+int mortise_exec_make_ready(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err)
 {
     /* Gathering a map needs no slot. */
     struct indexes *queue = x->fan != NULL ? &r->gathers : &r->ready;
@@ -448,10 +450,11 @@ int mortise_exec_ready(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-int mortise_exec_intend(struct mortise_run *r, struct exec *x,
-                        const struct mortise_entry *e, struct mortise_err *err)
+int mortise_exec_make_intent(struct mortise_run *r, struct exec *x,
+                             const struct mortise_entry *e,
+                             struct mortise_err *err)
 {
-    assert(!mortise_exec_is_over(x));
+    assert(!mortise_exec_has_ended(x));
     mortise_exec_set_attempt(x, e->attempt, e->started_ms);
     if (x->state == X_INTENT)
         return MORTISE_OK; /* its reservation was recorded just before */
@@ -462,15 +465,16 @@ int mortise_exec_intend(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-const struct exec *mortise_exec_within(const struct exec *x,
-                                       const struct frame *top)
+const struct exec *mortise_exec_find_within(const struct exec *x,
+                                            const struct frame *top)
 {
     while (x != NULL && x->frame->top != top)
         x = x->frame->top->scope->owner;
     return x;
 }
 
-struct exec *mortise_exec_at(const struct mortise_run *r, uint64_t handle)
+struct exec *mortise_exec_find_by_handle(const struct mortise_run *r,
+                                         uint64_t handle)
 {
     uint64_t index = handle >> 32;
     struct exec *x = index < r->n_execs ? r->execs[index] : NULL;
@@ -478,9 +482,9 @@ struct exec *mortise_exec_at(const struct mortise_run *r, uint64_t handle)
     return x != NULL && x->serial == (uint32_t)handle ? x : NULL;
 }
 
-struct mortise_entry mortise_exec_entry(const struct mortise_run *r,
-                                        const struct exec *x,
-                                        enum mortise_entry_type type)
+struct mortise_entry mortise_exec_make_entry(const struct mortise_run *r,
+                                             const struct exec *x,
+                                             enum mortise_entry_type type)
 {
     return (struct mortise_entry){.type = type,
                                   .frame = x->frame->index,
@@ -519,21 +523,21 @@ void mortise_exec_set_handled(struct mortise_run *r, struct exec *x,
 {
     assert(x->state != X_FAILED || (handled && !x->handled));
     if (x->state == X_FAILED)
-        adjust_counter(&r->n_failed, (uint32_t)-1);
+        add_to_counter(&r->n_failed, (uint32_t)-1);
     x->handled = handled;
 }
 
-void mortise_exec_pass_before(struct exec *x)
+void mortise_exec_set_before_passed(struct exec *x)
 {
     x->before_passed = true;
 }
 
-void mortise_exec_approve_whole(struct exec *x)
+void mortise_exec_set_whole_approved(struct exec *x)
 {
     x->approved_whole = true;
 }
 
-void mortise_exec_approve_plan(struct exec *x)
+void mortise_exec_set_plan_approved(struct exec *x)
 {
     x->approved_plan = true;
 }
@@ -558,13 +562,13 @@ void mortise_exec_begin_generation(struct exec *x)
     mortise_exec_set_attempt(x, 1, 0);
     mortise_exec_set_ended(x, 0);
     mortise_exec_set_error(x, NULL);
-    mortise_exec_forget_leaving(x);
+    mortise_exec_drop_leaving(x);
     mortise_exec_clear_decided(x);
 }
 
-int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
-                              const struct mortise_entry *e,
-                              struct mortise_err *err)
+int mortise_exec_store_leaving(struct mortise_run *r, struct exec *x,
+                               const struct mortise_entry *e,
+                               struct mortise_err *err)
 {
     size_t size = e->n_edges * sizeof x->chosen[0];
 
@@ -580,17 +584,17 @@ int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
     return MORTISE_OK;
 }
 
-void mortise_exec_keep_sought(struct exec *x, json_t *found)
+void mortise_exec_set_sought(struct exec *x, json_t *found)
 {
     mortise_json_set_ref(&x->sought, found);
 }
 
-void mortise_exec_keep_trace(struct exec *x, json_t *trace)
+void mortise_exec_set_trace(struct exec *x, json_t *trace)
 {
     mortise_json_set_ref(&x->trace, trace);
 }
 
-void mortise_exec_forget_leaving(struct exec *x)
+void mortise_exec_drop_leaving(struct exec *x)
 {
     mortise_json_clear_ref(&x->leaving);
     mortise_json_clear_ref(&x->sought);
@@ -598,8 +602,8 @@ void mortise_exec_forget_leaving(struct exec *x)
     x->n_chosen = 0;
 }
 
-bool mortise_exec_edges_fit(const uint32_t *out, uint32_t n_out,
-                            const struct mortise_entry *e)
+bool mortise_exec_can_take_edges(const uint32_t *out, uint32_t n_out,
+                                 const struct mortise_entry *e)
 {
     size_t t = 0;
 
@@ -608,9 +612,9 @@ bool mortise_exec_edges_fit(const uint32_t *out, uint32_t n_out,
     return t == e->n_edges;
 }
 
-int mortise_exec_keep_taken(struct mortise_run *r, struct exec *x,
-                            const struct mortise_entry *e,
-                            struct mortise_err *err)
+int mortise_exec_store_taken(struct mortise_run *r, struct exec *x,
+                             const struct mortise_entry *e,
+                             struct mortise_err *err)
 {
     x->taken = mortise_arena_alloc(&r->arena, e->n_edges * sizeof x->taken[0]);
     assert(e->n_edges <= UINT32_MAX);
@@ -645,7 +649,8 @@ int mortise_exec_compare(const struct exec *a, const struct exec *b)
     return c != 0 ? c : (a->index > b->index) - (a->index < b->index);
 }
 
-uint32_t mortise_exec_least(const struct mortise_run *r, uint32_t a, uint32_t b)
+uint32_t mortise_exec_get_least(const struct mortise_run *r, uint32_t a,
+                                uint32_t b)
 {
     if (a == 0 || b == 0)
         return a | b;
@@ -659,7 +664,7 @@ bool mortise_exec_is_counted_in(const struct exec *x, const struct frame *f)
     return x->discard <= f->index;
 }
 
-void mortise_exec_count(struct mortise_run *r, struct exec *x)
+void mortise_exec_count_started(struct mortise_run *r, struct exec *x)
 {
     if (x->counted)
         return;
@@ -672,10 +677,10 @@ void mortise_exec_count(struct mortise_run *r, struct exec *x)
 void mortise_exec_count_recorded(struct mortise_run *r, struct exec *x)
 {
     x->is_recorded = true;
-    mortise_exec_count(r, x);
+    mortise_exec_count_started(r, x);
 }
 
-void mortise_exec_is_no_step(struct exec *x)
+void mortise_exec_set_no_step(struct exec *x)
 {
     assert(x->state == 0); /* only while it is being created */
     x->counted = x->is_recorded = true;
@@ -685,16 +690,16 @@ void mortise_exec_is_no_step(struct exec *x)
 
 /* A failed run can be resumed.  Resuming a completed or cancelled run only
  * settles its effects in doubt. */
-bool mortise_run_is_over(const struct mortise_run *r)
+bool mortise_run_is_closed(const struct mortise_run *r)
 {
     return r->status == MORTISE_RUN_COMPLETED ||
            r->status == MORTISE_RUN_CANCELLED;
 }
 
-bool mortise_run_has_room(const struct mortise_run *r)
+bool mortise_run_has_free_slot(const struct mortise_run *r)
 {
     assert(r->n_running <= r->n_execs && r->intents.n <= r->n_execs);
-    assert(r->n_lent + r->n_own <= r->n_running);
-    return r->n_running - r->n_own - r->n_lent + r->intents.n <
+    assert(r->n_slots_lent + r->n_own <= r->n_running);
+    return r->n_running - r->n_own - r->n_slots_lent + r->intents.n <
            r->graph->concurrency;
 }

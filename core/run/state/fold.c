@@ -48,7 +48,7 @@ static int concat_strings(json_t **out, const json_t *old, const json_t *add,
     mortise_buf_init(&b, &mortise_heap);
     mortise_buf_put(&b, json_string_value(old), json_string_length(old));
     mortise_buf_put(&b, json_string_value(add), json_string_length(add));
-    *out = b.failed ? NULL : mortise_json_strn(b.n != 0 ? b.p : "", b.n);
+    *out = b.failed ? NULL : mortise_json_make_string(b.n != 0 ? b.p : "", b.n);
     mortise_buf_finish(&b);
     return *out != NULL ? MORTISE_OK : mortise_nomem(err);
 }
@@ -248,8 +248,8 @@ static int forget_means(json_t **state, const struct mortise_path *path,
 
 /* The deepest value.  The state and the documents that contain it nest the
  * value in a path of at most MORTISE_PATH_STEPS and a few members: half of
- * MORTISE_JSON_DEPTH_OURS is more than enough for that. */
-enum { DEEPEST = MORTISE_JSON_DEPTH_OURS / 2 };
+ * MORTISE_JSON_DEPTH_INTERNAL is more than enough for that. */
+enum { DEEPEST = MORTISE_JSON_DEPTH_INTERNAL / 2 };
 
 static bool is_deeper(const json_t *value, int than)
 {
@@ -390,7 +390,7 @@ static bool can_concat(const json_t *old, const struct mortise_write *w)
            (json_is_string(old) && json_is_string(w->value));
 }
 
-bool mortise_fold_is_sure(const json_t *state, const struct mortise_write *w)
+bool mortise_fold_is_certain(const json_t *state, const struct mortise_write *w)
 {
     const json_t *old = mortise_path_get(state, w->path);
 

@@ -24,7 +24,8 @@ int mortise_fold_write(json_t **state, const struct mortise_write *w,
 
 /* Is mortise_fold_write() certain to succeed?  False: it may succeed or
  * fail. */
-bool mortise_fold_is_sure(const json_t *state, const struct mortise_write *w);
+bool mortise_fold_is_certain(const json_t *state,
+                             const struct mortise_write *w);
 
 /* MORTISE_ELIMIT when a value nests too deep to be stored in a state. */
 int mortise_fold_check_depth(const json_t *value, struct mortise_err *err);

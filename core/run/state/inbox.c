@@ -44,11 +44,11 @@ static bool is_message_for(const struct mortise_run *r, const struct told *t,
     return false;
 }
 
-int mortise_inbox_put(struct mortise_run *r, const char *node, json_t *text,
+int mortise_inbox_add(struct mortise_run *r, const char *node, json_t *text,
                       struct mortise_err *err)
 {
-    struct told *grown = mortise_grow(r->mem, r->inbox, r->n_inbox,
-                                      &r->cap_inbox, sizeof *grown);
+    struct told *grown = mortise_array_grow(r->mem, r->inbox, r->n_inbox,
+                                            &r->cap_inbox, sizeof *grown);
     const char *copy = mortise_arena_strdup(&r->arena, node);
 
     if (grown == NULL || copy == NULL)
@@ -91,7 +91,8 @@ bool mortise_inbox_has_messages(const struct mortise_run *r,
     return false;
 }
 
-size_t mortise_inbox_size(const struct mortise_run *r, const struct exec *x)
+size_t mortise_inbox_count_bytes(const struct mortise_run *r,
+                                 const struct exec *x)
 {
     size_t n = 0;
 
@@ -108,8 +109,8 @@ static json_t *build_user_message(const struct told *t)
                      "text", "text", t->text);
 }
 
-json_t *mortise_inbox_take(struct mortise_run *r, const struct exec *x,
-                           uint32_t step)
+json_t *mortise_inbox_take_messages(struct mortise_run *r, const struct exec *x,
+                                    uint32_t step)
 {
     json_t *list = json_array();
 
@@ -130,7 +131,7 @@ json_t *mortise_inbox_take(struct mortise_run *r, const struct exec *x,
     return list;
 }
 
-json_t *mortise_inbox_json(const struct mortise_run *r)
+json_t *mortise_inbox_make_json(const struct mortise_run *r)
 {
     json_t *list = json_array();
 

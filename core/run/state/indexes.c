@@ -5,7 +5,7 @@ int mortise_indexes_add(const struct mortise_mem *mem, struct indexes *to,
                         uint32_t index, struct mortise_err *err)
 {
     uint32_t *grown =
-        mortise_grow(mem, to->list, to->n, &to->cap, sizeof *grown);
+        mortise_array_grow(mem, to->list, to->n, &to->cap, sizeof *grown);
 
     if (grown == NULL)
         return mortise_nomem(err);

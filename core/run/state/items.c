@@ -23,8 +23,8 @@ struct item *mortise_item_of_region(const struct frame *f, uint32_t region)
     return &f->items[f->region->n_nodes + lo];
 }
 
-struct item *mortise_item_to(const struct frame *f, uint32_t node,
-                             const struct mortise_region **child)
+struct item *mortise_item_find_target(const struct frame *f, uint32_t node,
+                                      const struct mortise_region **child)
 {
     const struct mortise_region *all = f->graph->regions;
     uint32_t at = f->graph->nodes[node].region;
@@ -39,30 +39,32 @@ struct item *mortise_item_to(const struct frame *f, uint32_t node,
     return mortise_item_of_region(f, at);
 }
 
-struct item *mortise_item_from(const struct frame *f, uint32_t edge,
-                               const struct mortise_region **child)
+struct item *mortise_item_find_source(const struct frame *f, uint32_t edge,
+                                      const struct mortise_region **child)
 {
-    return mortise_item_to(f, mortise_frame_edge(f, edge)->from, child);
+    return mortise_item_find_target(f, mortise_frame_edge(f, edge)->from,
+                                    child);
 }
 
 /* Go to the newest visit of each loop around the node, as far as it has
  * frames. */
-const struct item *mortise_frame_innermost(const struct frame *f, uint32_t node,
-                                           const struct mortise_region **child)
+const struct item *
+mortise_frame_find_newest_item(const struct frame *f, uint32_t node,
+                               const struct mortise_region **child)
 {
-    const struct item *it = mortise_item_to(f, node, child);
+    const struct item *it = mortise_item_find_target(f, node, child);
 
     while (*child != NULL && it->visit != NULL) {
         f = it->visit;
-        it = mortise_item_to(f, node, child);
+        it = mortise_item_find_target(f, node, child);
     }
     return it;
 }
 
-uint32_t mortise_frame_visits(const struct frame *f, uint32_t node)
+uint32_t mortise_frame_count_visits(const struct frame *f, uint32_t node)
 {
     const struct mortise_region *child;
-    const struct item *it = mortise_frame_innermost(f, node, &child);
+    const struct item *it = mortise_frame_find_newest_item(f, node, &child);
 
     return child == NULL ? it->visits : 0;
 }

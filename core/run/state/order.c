@@ -30,15 +30,15 @@ static const struct order *find_order_by_id(const struct mortise_run *r,
     return NULL;
 }
 
-bool mortise_run_knows_order(const struct mortise_run *r, const char *id)
+bool mortise_run_has_order(const struct mortise_run *r, const char *id)
 {
     return id != NULL && find_order_by_id(r, id) != NULL;
 }
 
 static void hash_optional_text(struct mortise_hasher *h, const char *text)
 {
-    mortise_hasher_u64(h, text != NULL);
-    mortise_hasher_str(h, text != NULL ? text : "");
+    mortise_hasher_add_u64(h, text != NULL);
+    mortise_hasher_add_str(h, text != NULL ? text : "");
 }
 
 /* Values are hashed as their JSON text. */
@@ -52,12 +52,12 @@ static int digest_commands(const struct mortise_run *r,
     for (size_t i = 0; i < h->n; i++) {
         const struct mortise_run_command *c = &h->list[i];
         char *value =
-            c->value != NULL ? mortise_json_text(r->mem, c->value) : NULL;
+            c->value != NULL ? mortise_json_to_text(r->mem, c->value) : NULL;
 
         if (c->value != NULL && value == NULL)
             return mortise_nomem(err);
-        mortise_hasher_u64(&hasher, c->kind);
-        mortise_hasher_u64(&hasher, c->flags);
+        mortise_hasher_add_u64(&hasher, c->kind);
+        mortise_hasher_add_u64(&hasher, c->flags);
         hash_optional_text(&hasher, c->id);
         hash_optional_text(&hasher, c->decision);
         hash_optional_text(&hasher, c->reason);
@@ -104,8 +104,8 @@ int mortise_order_record(struct mortise_run *r, struct mortise_err *err)
     return rv == MORTISE_OK ? mortise_run_record(r, &e, err) : rv;
 }
 
-int mortise_order_record_start(struct mortise_run *r, const char *id,
-                               struct mortise_err *err)
+int mortise_order_record_admission(struct mortise_run *r, const char *id,
+                                   struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_ORDER, .id = id};
 
@@ -115,8 +115,8 @@ int mortise_order_record_start(struct mortise_run *r, const char *id,
 int mortise_apply_order(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
 {
-    struct order *grown = mortise_grow(r->mem, r->orders, r->n_orders,
-                                       &r->cap_orders, sizeof *grown);
+    struct order *grown = mortise_array_grow(r->mem, r->orders, r->n_orders,
+                                             &r->cap_orders, sizeof *grown);
     const char *id;
 
     if (grown == NULL)
@@ -133,7 +133,8 @@ int mortise_apply_order(struct mortise_run *r, const struct mortise_entry *e,
     return MORTISE_OK;
 }
 
-const char *mortise_order_of(const struct mortise_run *r, const char *actor)
+const char *mortise_order_get_for_actor(const struct mortise_run *r,
+                                        const char *actor)
 {
     return actor[0] != '\0' ? r->order : NULL;
 }

@@ -17,11 +17,11 @@ static int add_patch_write(struct patch *p, enum mortise_reduce reduce,
 {
     struct mortise_entry_write *w = &p->writes[p->n];
 
-    assert(p->n < p->cap); /* mortise_patch_make() counted them */
+    assert(p->n < p->cap); /* mortise_patch_parse() counted them */
     w->ref = MORTISE_WRITE_SPELLED;
     w->reduce = reduce;
     w->text = path;
-    w->value = mortise_schema_normal(s, value, p->graph->expr_cost);
+    w->value = mortise_schema_normalize(s, value, p->graph->expr_cost);
     p->n++;
     return w->value != NULL ? MORTISE_OK : mortise_nomem(err);
 }
@@ -53,7 +53,7 @@ static bool is_reduced_below(const struct mortise_graph *g,
 {
     for (size_t i = 0; i < g->n_reducers; i++) {
         if (g->reducers[i].path.n > path->n &&
-            mortise_path_covers(path, &g->reducers[i].path))
+            mortise_path_is_prefix(path, &g->reducers[i].path))
             return true;
     }
     return false;
@@ -73,7 +73,7 @@ static int patch_member(struct patch *p, const char *at, json_t *value,
 
     if (rv != MORTISE_OK)
         return rv;
-    reduce = mortise_graph_reduce(p->graph, &path);
+    reduce = mortise_graph_get_reduce(p->graph, &path);
     if (reduce == MORTISE_REDUCE_DEFAULT && json_is_object(value) &&
         is_reduced_below(p->graph, &path))
         return patch_members(p, at, value, s, err);
@@ -96,9 +96,9 @@ static int patch_members(struct patch *p, const char *at, json_t *value,
 
         if (path == NULL)
             return mortise_nomem(err);
-        rv =
-            patch_member(p, path, member,
-                         s != NULL ? mortise_schema_member(s, key) : NULL, err);
+        rv = patch_member(p, path, member,
+                          s != NULL ? mortise_schema_get_member(s, key) : NULL,
+                          err);
         if (rv != MORTISE_OK)
             return rv;
     }
@@ -160,8 +160,8 @@ void mortise_patch_init(struct patch *p, struct mortise_run *r,
     mortise_arena_init(&p->arena, r->mem);
 }
 
-int mortise_patch_make(struct patch *p, const json_t *body,
-                       struct mortise_err *err)
+int mortise_patch_parse(struct patch *p, const json_t *body,
+                        struct mortise_err *err)
 {
     if (!json_is_object(body))
         return mortise_fail(

@@ -48,13 +48,14 @@ static bool is_tool_pin_of(const char *named_pin, const struct mortise_node *n)
            strcmp(named_pin + len + 1, n->operation) == 0;
 }
 
-bool mortise_pins_is_of(const char *named_pin, const struct mortise_node *n)
+bool mortise_pins_is_of_node(const char *named_pin,
+                             const struct mortise_node *n)
 {
     return strcmp(named_pin, n->plugin) == 0 || is_tool_pin_of(named_pin, n);
 }
 
-const uint8_t *mortise_pins_tool(const struct mortise_run *r,
-                                 const struct mortise_node *n)
+const uint8_t *mortise_pins_get_tool(const struct mortise_run *r,
+                                     const struct mortise_node *n)
 {
     for (size_t i = 0; i < r->n_pins; i++)
         if (is_tool_pin_of(r->pins[i].plugin, n))
@@ -62,8 +63,8 @@ const uint8_t *mortise_pins_tool(const struct mortise_run *r,
     return NULL;
 }
 
-const uint8_t *mortise_pins_digest(const struct mortise_run *r,
-                                   const char *plugin)
+const uint8_t *mortise_pins_get_digest(const struct mortise_run *r,
+                                       const char *plugin)
 {
     static const uint8_t none[MORTISE_DIGEST];
     const struct mortise_pin *p = named_pin(r, plugin);
@@ -79,7 +80,7 @@ static json_t *build_pins_json(const struct mortise_pin *pins, size_t n,
     for (size_t i = 0; out != NULL && i < n; i++) {
         char hex[MORTISE_DIGEST_HEX];
 
-        mortise_hex(hex, pins[i].digest, MORTISE_DIGEST);
+        mortise_hex_encode(hex, pins[i].digest, MORTISE_DIGEST);
         if (json_object_set_new(
                 out, pins[i].plugin,
                 json_sprintf("%s%s", marked && pins[i].dev ? dev : "", hex)) !=
@@ -89,17 +90,17 @@ static json_t *build_pins_json(const struct mortise_pin *pins, size_t n,
     return out;
 }
 
-json_t *mortise_pins_json(const struct mortise_pin *pins, size_t n)
+json_t *mortise_pins_make_entry_json(const struct mortise_pin *pins, size_t n)
 {
     return build_pins_json(pins, n, true);
 }
 
-json_t *mortise_pins_show(const struct mortise_run *r)
+json_t *mortise_pins_make_show_json(const struct mortise_run *r)
 {
     return build_pins_json(r->pins, r->n_pins, false);
 }
 
-bool mortise_pins_dev(const struct mortise_run *r)
+bool mortise_pins_has_unsigned(const struct mortise_run *r)
 {
     for (size_t i = 0; i < r->n_pins; i++) {
         if (r->pins[i].dev)
@@ -108,7 +109,7 @@ bool mortise_pins_dev(const struct mortise_run *r)
     return false;
 }
 
-json_t *mortise_pins_dev_json(const struct mortise_run *r)
+json_t *mortise_pins_list_unsigned(const struct mortise_run *r)
 {
     json_t *out = json_array();
 
@@ -136,9 +137,9 @@ static int read_pin_digest(struct mortise_pin *p, const json_t *value,
 
     p->dev |= is_unsigned_digest(value);
     if (json_is_string(value) &&
-        mortise_unhex(p->digest, MORTISE_DIGEST,
-                      json_string_value(value) + skip,
-                      json_string_length(value) - skip) == 0)
+        mortise_hex_decode(p->digest, MORTISE_DIGEST,
+                           json_string_value(value) + skip,
+                           json_string_length(value) - skip) == 0)
         return MORTISE_OK;
     return mortise_fail(err, MORTISE_ECORRUPT,
                         "the pin of '%s' is not a digest", p->plugin);
@@ -174,15 +175,16 @@ int mortise_pins_add(struct mortise_run *r, const json_t *pins,
     return MORTISE_OK;
 }
 
-int mortise_pins_use(struct mortise_run *r, const struct mortise_pin *used,
-                     struct mortise_err *err)
+int mortise_pins_record_used(struct mortise_run *r,
+                             const struct mortise_pin *used,
+                             struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_USES};
 
     return named_pin(r, used->plugin) != NULL
                ? MORTISE_OK
-               : mortise_run_record_value(r, &e, mortise_pins_json(used, 1),
-                                          err);
+               : mortise_run_record_value(
+                     r, &e, mortise_pins_make_entry_json(used, 1), err);
 }
 
 int mortise_pins_replace(struct mortise_run *r, const json_t *pins,
@@ -219,7 +221,7 @@ int mortise_pins_announce(struct mortise_run *r, const json_t *pins,
 
         if (!is_unsigned_digest(value))
             continue;
-        if (mortise_run_is_seen(r))
+        if (mortise_run_has_watcher(r))
             extra =
                 json_pack("{s:s, s:s, s:s, s:s}", "code", "unsigned_plugin",
                           "plugin", key, "digest",

@@ -18,7 +18,7 @@ static int pending_add(struct mortise_run *r, struct mortise_run_open **list,
 
     if (r->actions == NULL)
         return MORTISE_OK; /* replaying: the store has them already */
-    grown = mortise_grow(r->mem, *list, *n, cap, sizeof *grown);
+    grown = mortise_array_grow(r->mem, *list, *n, cap, sizeof *grown);
     if (grown == NULL)
         return mortise_nomem(err);
     *list = grown;
@@ -41,9 +41,9 @@ int mortise_pending_open(struct mortise_run *r, const char *id,
                        id, &one, err);
 }
 
-int mortise_pending_renew(struct mortise_run *r, const char *id,
-                          uint64_t deadline_ms, json_t *payload,
-                          struct mortise_err *err)
+int mortise_pending_replace(struct mortise_run *r, const char *id,
+                            uint64_t deadline_ms, json_t *payload,
+                            struct mortise_err *err)
 {
     struct mortise_run_open one = {
         .deadline_ms = deadline_ms, .again = true, .payload = payload};
@@ -64,33 +64,33 @@ int mortise_pending_close(struct mortise_run *r, const char *id,
 
 /* ---- the entries --------------------------------------------------------- */
 
-void mortise_request_id(const struct mortise_run *r, const struct exec *x,
-                        char out[REQUEST_ID])
+void mortise_request_make_id(const struct mortise_run *r, const struct exec *x,
+                             char out[REQUEST_ID])
 {
     uint8_t digest[MORTISE_DIGEST];
     struct mortise_hasher h;
 
-    mortise_exec_hasher(&h, r, x);
-    mortise_hasher_str(&h, "request");
-    mortise_hasher_field(&h, r->seed, sizeof r->seed);
-    mortise_hasher_u64(&h, x->generation);
-    mortise_hasher_u64(&h, x->ordinal);
+    mortise_exec_begin_hash(&h, r, x);
+    mortise_hasher_add_str(&h, "request");
+    mortise_hasher_add_field(&h, r->seed, sizeof r->seed);
+    mortise_hasher_add_u64(&h, x->generation);
+    mortise_hasher_add_u64(&h, x->ordinal);
     mortise_hasher_final(&h, digest);
-    mortise_hex(out, digest, (REQUEST_ID - 1) / 2);
+    mortise_hex_encode(out, digest, (REQUEST_ID - 1) / 2);
 }
 
-int mortise_request_ask(struct mortise_run *r, struct exec *x,
-                        enum mortise_ask kind, json_t *payload,
-                        uint64_t deadline_ms, struct mortise_err *err)
+int mortise_request_record(struct mortise_run *r, struct exec *x,
+                           enum mortise_ask kind, json_t *payload,
+                           uint64_t deadline_ms, struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_ASK);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_ASK);
     char id[REQUEST_ID], path[MORTISE_EXEC_PATH];
     int rv;
 
     if (payload == NULL)
         return mortise_nomem(err);
-    mortise_request_id(r, x, id);
-    mortise_exec_path(r, x, path);
+    mortise_request_make_id(r, x, id);
+    mortise_exec_print_path(r, x, path);
     e.id = id;
     e.how = (uint8_t)kind;
     e.at_ms = deadline_ms;
@@ -106,8 +106,8 @@ int mortise_request_ask(struct mortise_run *r, struct exec *x,
         rv = mortise_run_record(r, &e, err);
     json_decref(payload);
     if (rv == MORTISE_OK && deadline_ms != 0) {
-        mortise_exec_renew(x);
-        rv = mortise_exec_arm(r, x, deadline_ms, err);
+        mortise_exec_renew_handle(x);
+        rv = mortise_exec_arm_timer_at(r, x, deadline_ms, err);
     }
     return rv;
 }
@@ -117,9 +117,9 @@ int mortise_request_settle(struct mortise_run *r, struct exec *x,
                            const uint8_t *digest, const char *actor,
                            struct mortise_err *err)
 {
-    struct mortise_entry e = mortise_exec_entry(r, x, MORTISE_E_SETTLE);
+    struct mortise_entry e = mortise_exec_make_entry(r, x, MORTISE_E_SETTLE);
     char id[REQUEST_ID];
-    int rv = mortise_exec_disarm(r, x, err);
+    int rv = mortise_exec_disarm_timer(r, x, err);
 
     assert(x->state == X_ASKED || x->state == X_HELD);
     if (rv != MORTISE_OK)

@@ -43,8 +43,8 @@ static const char *store_actor(struct mortise_run *r, const char *actor)
 int mortise_settled_add(struct mortise_run *r, const struct mortise_entry *e,
                         struct mortise_err *err)
 {
-    struct settled *grown = mortise_grow(r->mem, r->settled, r->n_settled,
-                                         &r->cap_settled, sizeof *grown);
+    struct settled *grown = mortise_array_grow(r->mem, r->settled, r->n_settled,
+                                               &r->cap_settled, sizeof *grown);
     const char *actor;
 
     if (grown == NULL)

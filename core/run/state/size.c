@@ -54,7 +54,7 @@ static uint64_t measure_value(const json_t *v)
     return n;
 }
 
-void mortise_size_link(struct mortise_run *r, struct exec *x)
+void mortise_size_add_preds(struct mortise_run *r, struct exec *x)
 {
     const struct exec *d = r->execs[x->idom];
 
@@ -63,8 +63,8 @@ void mortise_size_link(struct mortise_run *r, struct exec *x)
         d->size_before - d->size_saved + (r->size_written - d->size_then);
 }
 
-void mortise_size_add(struct mortise_run *r, struct exec *x,
-                      const struct mortise_write *w)
+void mortise_size_add_write(struct mortise_run *r, struct exec *x,
+                            const struct mortise_write *w)
 {
     uint64_t n = w->reduce == MORTISE_REDUCE_EXPR
                      ? UNKNOWN
@@ -74,7 +74,7 @@ void mortise_size_add(struct mortise_run *r, struct exec *x,
     r->size_written += n;
 }
 
-void mortise_size_forget(struct mortise_run *r, struct exec *x)
+void mortise_size_remove_writes(struct mortise_run *r, struct exec *x)
 {
     assert(x->size_own <= r->size_written); /* which includes the part of x */
     r->size_written -= x->size_own;
@@ -93,8 +93,8 @@ static void lower_size_bounds(struct mortise_run *r, struct exec *x,
         x->size_saved = x->size_before + x->size_own - exact;
 }
 
-int mortise_size_within(const struct mortise_graph *g, const json_t *state,
-                        uint64_t *size, struct mortise_err *why)
+int mortise_size_check_state(const struct mortise_graph *g, const json_t *state,
+                             uint64_t *size, struct mortise_err *why)
 {
     *size = measure_value(state);
     if (*size <= g->limits.state)
@@ -120,7 +120,7 @@ int mortise_size_check(struct mortise_run *r, struct exec *x,
     if (mortise_size_is_small(x))
         return MORTISE_OK;
     assert(x->after != NULL); /* the caller has folded its writes */
-    rv = mortise_size_within(g, x->after, &exact, why);
+    rv = mortise_size_check_state(g, x->after, &exact, why);
     if (rv == MORTISE_OK)
         lower_size_bounds(r, x, exact);
     return rv;

@@ -21,7 +21,7 @@ find_discovery_edge(const struct exec *x, size_t place)
 }
 
 const struct mortise_edge_discovery *
-mortise_exec_next_discovery(const struct exec *x)
+mortise_exec_get_next_discovery(const struct exec *x)
 {
     return find_discovery_edge(x, json_array_size(x->sought));
 }
@@ -38,8 +38,8 @@ const json_t *mortise_exec_get_discovery(const struct exec *x,
 }
 
 const char *
-mortise_exec_first_discovered(const struct exec *x,
-                              const struct mortise_edge_discovery *d)
+mortise_exec_get_discovered_node(const struct exec *x,
+                                 const struct mortise_edge_discovery *d)
 {
     const json_t *found = mortise_exec_get_discovery(x, d);
     const json_t *first = json_array_get(json_object_get(found, "results"), 0);

@@ -32,7 +32,7 @@ void mortise_spawned_mark_left(struct mortise_run *r)
     r->leaves |= r->has_handles;
 }
 
-const char *mortise_run_spawned_by(const struct mortise_run *r)
+const char *mortise_run_get_spawn_handle(const struct mortise_run *r)
 {
     return r->spawned_by;
 }
@@ -47,15 +47,15 @@ bool mortise_run_has_family(const struct mortise_run *r)
     return r->spawned_by != NULL || r->has_handles || r->n_awaited > 0;
 }
 
-int mortise_run_end_result(struct mortise_run *r, json_t **out,
-                           struct mortise_err *err)
+int mortise_run_get_end_result(struct mortise_run *r, json_t **out,
+                               struct mortise_err *err)
 {
     json_t *state = NULL;
     int rv = MORTISE_OK;
 
     *out = NULL;
     if (r->status == MORTISE_RUN_COMPLETED) {
-        rv = mortise_view_total(r, r->frames[0], false, &state, err);
+        rv = mortise_view_fold_all(r, r->frames[0], false, &state, err);
         if (rv == MORTISE_OK)
             *out = json_pack("{s:O}", "output",
                              json_object_get(state, "artifacts"));

@@ -26,16 +26,16 @@ enum {
 };
 
 enum exec_state {
-    X_READY = 1, /* activated; waits for a free slot */
-    X_ASKED,     /* its request is pending */
-    X_INTENT,    /* its intent or reservation is recorded but not synced */
-    X_INSIDE,    /* a subgraph node: its child graph runs */
-    X_RUNNING,   /* its call is in flight */
-    X_STOPPING,  /* its call is in flight and was asked to stop */
-    X_SUSPENDED, /* its call suspended until a step is answered */
-    X_BACKOFF,   /* an attempt failed; the next one waits for its time */
-    X_HELD,      /* done, but interrupt_after delays its edges */
-    X_DONE,      /* this state and all after it are final */
+    X_READY = 1,   /* activated; waits for a free slot */
+    X_ASKED,       /* its request is pending */
+    X_INTENT,      /* its intent or reservation is recorded but not synced */
+    X_INNER_GRAPH, /* a subgraph node: its child graph runs */
+    X_RUNNING,     /* its call is in flight */
+    X_STOPPING,    /* its call is in flight and was asked to stop */
+    X_SUSPENDED,   /* its call suspended until a step is answered */
+    X_BACKOFF,     /* an attempt failed; the next one waits for its time */
+    X_HELD,        /* done, but interrupt_after delays its edges */
+    X_DONE,        /* this state and all after it are final */
     X_FAILED,
     X_CANCELLED
 };
@@ -43,12 +43,12 @@ enum exec_state {
 enum stop_why {
     STOP_NONE,
     STOP_TIMEOUT,
-    STOP_BROKE,  /* a replayed call made a different ask than before */
-    STOP_BUDGET, /* the wall clock budget of its graph is used up */
+    STOP_DIVERGED, /* a replayed call made a different ask than before */
+    STOP_BUDGET,   /* the wall clock budget of its graph is used up */
     STOP_COMMAND,
     STOP_RACE,
     STOP_RUN,
-    STOP_STUCK /* it was asked to stop and did not return in time */
+    STOP_UNRESPONSIVE /* it was asked to stop and did not return in time */
 };
 
 /* Why an execution is stopped, or is not started (flow/race.c). */
@@ -100,14 +100,15 @@ struct step { /* one ask; `key` and `method` follow it in memory */
     enum step_state state;
     json_t *payload; /* OPEN: its arguments; PENDING: the request */
 
-    struct mortise_hashed by_name;
+    struct mortise_table_entry by_name;
 
-    bool has_effect;                /* an EFFECT; `effect` to `n_like_it` are
+    bool has_effect; /* an EFFECT; `effect` to `n_equal_effects` are
                                        set */
     uint8_t effect[MORTISE_DIGEST]; /* its idempotency key */
     /* Entry in journal.effects; only the first of equal effects is there. */
-    struct mortise_hashed like_it;
-    uint64_t n_like_it; /* number of effects equal to it, itself included */
+    struct mortise_table_entry effect_links;
+    uint64_t
+        n_equal_effects; /* number of effects equal to it, itself included */
     bool cleared; /* OPEN: a person decided that it is to be performed again */
 
     char request[REQUEST_ID];
@@ -177,7 +178,8 @@ struct cost {
 struct hold {
     uint64_t amount[MORTISE_N_SPENDS];
     bool open;     /* reserved and not settled */
-    bool uncalled; /* live only: reserved and on disk, but the call did not
+    bool
+        call_not_started; /* live only: reserved and on disk, but the call did not
                       start */
     bool goes_on;  /* it suspended; re-entering it continues the same call */
     uint32_t asks; /* asks of models in flight, covered by `amount` */
@@ -213,7 +215,8 @@ struct tree {
     const char *origin;                 /* the run with the budget; NULL: none
                                            yet */
     uint64_t counted[MORTISE_N_SPENDS]; /* amounts that the tree counts */
-    struct mortise_spawn_spend spend;   /* for the next commit; live only */
+    struct mortise_spawn_budget_change
+        spend;                          /* for the next commit; live only */
     bool known, is_open;                /* live only: a view was supplied; it is
                                            in `told` */
     struct mortise_tree_view told;
@@ -334,12 +337,13 @@ struct exec {
     struct exec *next_yield; /* the one before it that yielded in its element */
     /* Index of the failed execution whose on_error edge led here; 0: none. */
     uint32_t handles;
-    bool surfaced; /* its failure reached the end of its graph unhandled */
+    bool
+        failed_to_graph_end; /* its failure reached the end of its graph unhandled */
     /* By flow/join.c: */
     json_t *caught; /* failures that its join collected: [{node, error}] */
     /* By flow/final.c: */
     bool final;   /* it is a finaliser: it runs after its graph was stopped */
-    bool unbound; /* live only: it ran before the stop */
+    bool ran_before_stop; /* live only: it ran before the stop */
     uint64_t spent_ms; /* time that its attempt had used by then; live only */
     /* By flow/sub.c: the child graph. */
     struct frame *child; /* subgraph node: the graph of its newest attempt */
@@ -352,10 +356,10 @@ struct exec {
      * step of its graph's owner; 0: it is no tool */
     uint32_t serves;
     uint8_t served[MORTISE_DIGEST]; /* the key of that step, if it has one */
-    bool taken_up; /* a later attempt of its asker asked for it again */
+    bool asked_again; /* a later attempt of its asker asked for it again */
     /* By asks/earlier.c: the generation of its asker in which a person rejected
      * it or declared it failed; 0: none. */
-    uint32_t turned_down;
+    uint32_t rejected_in_generation;
 
     /* By asks/generation.c: fields that last for one generation. */
     bool child_again; /* `child` failed; retry in it, not in a new child */
@@ -398,7 +402,7 @@ struct exec {
                       before */
     bool goes_on;  /* its newest call started with a journal to replay */
     /* By asks/doubt_evidence.c: evidence in the request about its doubt. */
-    bool told_apart; /* `told` is in an entry of its own, not only in a
+    bool evidence_has_entry; /* `told` is in an entry of its own, not only in a
                         request */
     json_t *told;    /* {cause, step?, answer?}; NULL: none */
 
@@ -413,7 +417,7 @@ struct exec {
     /* Live only: the failure of the attempt whose effect is in doubt, {code,
      * class, message}; NULL: the process died. */
     json_t *failure;
-    bool doubted; /* an attempt failed with its effect open */
+    bool failed_in_doubt; /* an attempt failed with its effect open */
     bool cut;     /* a cancel command stopped it */
     /* By outcome/doubt_resolve.c: */
     bool failing; /* it fails now because of its doubt */
@@ -429,17 +433,17 @@ struct exec {
     struct fresh *fresh; /* NULL: the cache was not looked up for it */
     /* By outcome/sought.c: live only.  Its output and the query, while a
      * discovery edge is looked up. */
-    json_t *seeking, *seeking_for;
+    json_t *seeking, *searched_query;
     /* By outcome/recall.c: live only. */
     json_t *overlay; /* matching traces that this run wrote itself */
     /* By outcome/lookups.c: live only. */
     json_t *recalled; /* the result of a lookup, while guardrails check it */
     /* By outcome/remember.c: live only.  Its output while it is checked for or
      * written to the memory; and the replacement that guardrails made. */
-    json_t *encoded, *memorable;
+    json_t *encoded, *replaced_trace;
     /* By outcome/compact.c: live only.  The output that is to be shortened, and
      * the shortened output, until it is recorded. */
-    json_t *lengthy, *brief;
+    json_t *full_output, *brief;
     /* By outcome/arguments.c: live only. */
     uint8_t body_digest[MORTISE_DIGEST];
     /* By outcome/fail.c: live only. */
@@ -535,7 +539,7 @@ struct frame {
     bool again;    /* a back edge was taken */
     bool left;     /* an exit was taken */
     bool failed;   /* a failure reached its end unhandled */
-    bool for_good; /* it failed, and no join around it handles that */
+    bool failed_unhandled; /* it failed, and no join around it handles that */
     bool over;     /* map element: its end was counted */
     bool late;     /* map element: it ended after the race of its map was won */
     bool waits;    /* map element: it is to be retried when a slot is free */
@@ -579,9 +583,9 @@ struct scope {
     struct scope *next_changed; /* list r->clocks */
     uint64_t wall_ms; /* used part of budget.wall; while `ticks`, up to
                          since_ms */
-    bool wall_over;   /* live only: the loop noticed that it is used up */
-    bool walled;      /* live only: it is in r->walls */
-    struct scope *next_walled;
+    bool wall_used_up; /* live only: the loop noticed that it is used up */
+    bool in_wall_list; /* live only: it is in r->walls */
+    struct scope *next_in_wall_list;
     struct scope *next; /* next in r->graphs */
 };
 
@@ -595,9 +599,10 @@ struct fan {
     json_t *list;
     uint32_t max_parallel;
     struct frame **elements;
-    size_t n, n_begun, n_over;
+    size_t n, n_started_elements, n_over;
     size_t n_waiting;        /* ended elements that are to be retried */
-    size_t n_came, n_failed; /* ended elements; those of `n_came` took an edge
+    size_t n_reached_join,
+        n_failed; /* ended elements; those of `n_reached_join` took an edge
                                 to the join */
     bool enough;             /* the race is won: elements that still run have
                                 lost */
@@ -662,11 +667,16 @@ struct outbox {
     /* {id, by, at}: uses of traces to report to the memory; NULL: none */
     json_t *uses;
     /* Live only, from here on. */
-    enum { OUTBOX_RESTS, OUTBOX_PINS, OUTBOX_DELIVERS, OUTBOX_WAITS } state;
+    enum {
+        OUTBOX_IDLE,
+        OUTBOX_PINNING,
+        OUTBOX_DELIVERING,
+        OUTBOX_WAITING
+    } state;
     uint32_t serial;   /* of its newest call or timer */
     size_t n_out;      /* DELIVERS: number of traces in the write, from the
                           front */
-    size_t uses_out;   /* ... and of the uses */
+    size_t n_uses_sent; /* ... and of the uses */
     uint64_t uses_seq; /* the commit that contains the newest use */
     bool timer;        /* armed */
     bool asked;        /* the version for snapshots was requested, once */
@@ -743,7 +753,7 @@ struct mortise_run {
     uint32_t n_waiting;                /* READY, INTENT, BACKOFF */
     uint32_t n_asked;                  /* ASKED, HELD */
     uint32_t n_asked_so[MORTISE_ATTENTION]; /* ASKED, by kind */
-    uint32_t n_suspended, n_near, n_lent;
+    uint32_t n_suspended, n_near, n_slots_lent;
     uint32_t n_fresh;    /* READY, and not counted as a step */
     uint64_t n_started;  /* started steps */
     uint32_t n_inside;   /* INSIDE */
@@ -786,7 +796,8 @@ struct mortise_run {
     /* By flow/race.c and outcome/stop.c: */
     struct indexes losers; /* executions to stop, or stopped already */
     /* By flow/sub.c and outcome/gather.c: */
-    struct indexes overs; /* executions whose child graph has ended */
+    struct indexes
+        ended_inner_graphs; /* executions whose child graph has ended */
 
     /* By outcome/plan.c: */
     struct plan plan;
@@ -797,14 +808,15 @@ struct mortise_run {
     size_t n_inbox, cap_inbox;
 
     /* By spend/budget.c: */
-    struct indexes shorts; /* in X_READY, waiting for reservations to be
+    struct indexes
+        waiting_for_budget; /* in X_READY, waiting for reservations to be
                               released */
     bool purses_moved;     /* some reservation was released since the last
                               check */
     /* By spend/clock.c: */
     struct scope *walls; /* scopes with wall time that is not recorded yet */
     /* By spend/limit.c: */
-    uint64_t steps_raised, visits_raised; /* raised limits; 0: not raised */
+    uint64_t raised_steps, raised_visits; /* raised limits; 0: not raised */
     /* By spend/usage.c and run.c: */
     struct mortise_usage usage; /* of all executions; freed with the run */
     /* By asks/steps.c: */
@@ -899,13 +911,13 @@ void mortise_indexes_finish(const struct mortise_mem *mem,
 /* ---- size.c ---- */
 /* Update the size bounds: x has its preds; x has one more write; x has no
  * writes any more. */
-void mortise_size_link(struct mortise_run *r, struct exec *x);
-void mortise_size_add(struct mortise_run *r, struct exec *x,
-                      const struct mortise_write *w);
-void mortise_size_forget(struct mortise_run *r, struct exec *x);
+void mortise_size_add_preds(struct mortise_run *r, struct exec *x);
+void mortise_size_add_write(struct mortise_run *r, struct exec *x,
+                            const struct mortise_write *w);
+void mortise_size_remove_writes(struct mortise_run *r, struct exec *x);
 /* MORTISE_ELIMIT: the state is larger than the graph's limits.state. */
-int mortise_size_within(const struct mortise_graph *g, const json_t *state,
-                        uint64_t *size, struct mortise_err *why);
+int mortise_size_check_state(const struct mortise_graph *g, const json_t *state,
+                             uint64_t *size, struct mortise_err *why);
 /* mortise_size_is_small(): the bounds show that x is within the limit.
  * mortise_size_check() measures x->after, which must be set, only if they do
  * not. */
@@ -921,14 +933,15 @@ bool mortise_exec_is_offered(const struct exec *x, const char *tool);
 
 /* ---- state_view.c ---- */
 /* Replace the predecessors of x.  n is 0 only for START. */
-int mortise_view_link(struct mortise_run *r, struct exec *x,
-                      const uint32_t *preds, size_t n, struct mortise_err *err);
+int mortise_view_set_preds(struct mortise_run *r, struct exec *x,
+                           const uint32_t *preds, size_t n,
+                           struct mortise_err *err);
 /* x has several successors, even if it took only one edge. */
-void mortise_view_share(struct exec *x);
+void mortise_view_set_shared(struct exec *x);
 /* The writes of x were removed: drop x->after. */
 void mortise_view_drop_after(struct exec *x);
 /* Begin a walk over executions; mark x as reached in it. */
-void mortise_view_walk(struct mortise_run *r);
+void mortise_view_begin_walk(struct mortise_run *r);
 void mortise_view_set_reached(const struct mortise_run *r, struct exec *x);
 static inline bool mortise_view_is_reached(const struct mortise_run *r,
                                            const struct exec *x)
@@ -936,36 +949,38 @@ static inline bool mortise_view_is_reached(const struct mortise_run *r,
     return x->mark == r->stamp;
 }
 /* Mark the causal past of x.  *mark is valid until the next walk. */
-int mortise_view_mark(struct mortise_run *r, const struct exec *x,
-                      uint32_t *mark, struct mortise_err *err);
+int mortise_view_mark_past(struct mortise_run *r, const struct exec *x,
+                           uint32_t *mark, struct mortise_err *err);
 /* Make x->view. */
-int mortise_view_before(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err);
+int mortise_view_make_before(struct mortise_run *r, struct exec *x,
+                             struct mortise_err *err);
 /* Make x->after, the state after the writes of x, which must be set. */
-int mortise_view_after(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err);
+int mortise_view_make_after(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err);
 /* Can x->after be made later?  True if its writes surely succeed and would have
  * to copy the state. */
 bool mortise_view_can_defer(const struct exec *x);
 /* Add the predecessors of a commit that follows everything in f, a graph's
  * frame. */
-int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
-                          struct indexes *preds, struct mortise_err *err);
+int mortise_view_add_frontier(struct mortise_run *r, const struct frame *f,
+                              struct indexes *preds, struct mortise_err *err);
 /* The same for a commit that follows everything in these frames, as far as it
  * counts in f. */
-int mortise_view_frontier_in(struct mortise_run *r, const struct frame *f,
-                             struct frame *const *frames, size_t n_frames,
-                             struct indexes *preds, struct mortise_err *err);
+int mortise_view_add_frontier_in(struct mortise_run *r, const struct frame *f,
+                                 struct frame *const *frames, size_t n_frames,
+                                 struct indexes *preds,
+                                 struct mortise_err *err);
 /* Add the last commits of each of these frames.  A failure is no commit: it may
  * be retried after a later update.  An update that was made after the first
  * `since` executions is added, too. */
-int mortise_view_frontier_of(struct mortise_run *r, struct frame *const *frames,
-                             size_t n_frames, size_t since,
-                             struct indexes *preds, struct mortise_err *err);
+int mortise_view_add_frontier_of(struct mortise_run *r,
+                                 struct frame *const *frames, size_t n_frames,
+                                 size_t since, struct indexes *preds,
+                                 struct mortise_err *err);
 /* The fold over all commits in f, a graph's frame: a new reference.  `strict`:
  * fail on conflicts and on operands that a reducer cannot take. */
-int mortise_view_total(struct mortise_run *r, const struct frame *f,
-                       bool strict, json_t **out, struct mortise_err *err);
+int mortise_view_fold_all(struct mortise_run *r, const struct frame *f,
+                          bool strict, json_t **out, struct mortise_err *err);
 
 /* ---- exec.c ---- */
 struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
@@ -973,28 +988,31 @@ struct exec *mortise_exec_new(struct mortise_run *r, struct frame *f,
                               const struct indexes *preds,
                               struct mortise_err *err);
 /* Find by the handle of a call or timer; NULL if the handle is stale. */
-struct exec *mortise_exec_at(const struct mortise_run *r, uint64_t handle);
+struct exec *mortise_exec_find_by_handle(const struct mortise_run *r,
+                                         uint64_t handle);
 /* The execution of `top`'s graph that is x or contains x; NULL: none. */
-const struct exec *mortise_exec_within(const struct exec *x,
-                                       const struct frame *top);
+const struct exec *mortise_exec_find_within(const struct exec *x,
+                                            const struct frame *top);
 /* The only function that changes x->state: it keeps the run's counters. */
 void mortise_exec_set_state(struct mortise_run *r, struct exec *x,
                             enum exec_state s);
 /* Does another execution use its node's resource? */
-bool mortise_exec_must_wait(const struct mortise_run *r, const struct exec *x);
+bool mortise_exec_must_await_resource(const struct mortise_run *r,
+                                      const struct exec *x);
 /* The run was steered: its node has this index in the new graph. */
 void mortise_exec_renumber(struct exec *x, uint32_t node);
 /* Remove x, which is READY, as if it had never been: its node waits again, or
  * does not exist any more. */
 void mortise_exec_withdraw(struct mortise_run *r, struct exec *x);
 /* Rebuild r->users for the resources of the run's graph. */
-int mortise_exec_share_out(struct mortise_run *r, struct mortise_err *err);
+int mortise_exec_rebuild_users(struct mortise_run *r, struct mortise_err *err);
 /* Make x READY, at the end of the queue. */
-int mortise_exec_ready(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err);
+int mortise_exec_make_ready(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err);
 /* Make x INTENT: its call starts once the entry for its attempt is synced. */
-int mortise_exec_intend(struct mortise_run *r, struct exec *x,
-                        const struct mortise_entry *e, struct mortise_err *err);
+int mortise_exec_make_intent(struct mortise_run *r, struct exec *x,
+                             const struct mortise_entry *e,
+                             struct mortise_err *err);
 void mortise_exec_set_near(struct mortise_run *r, struct exec *x, bool near);
 /* Make x SUSPENDED until all of its tools have ended. */
 void mortise_exec_await_tools(struct mortise_run *r, struct exec *x);
@@ -1009,21 +1027,21 @@ static inline bool mortise_run_is_own(const struct mortise_run *r,
     return handle == (RUN_OWN | r->outbox.serial);
 }
 /* Has x ended?  Only a retry of a failure can change it after that. */
-static inline bool mortise_exec_is_over(const struct exec *x)
+static inline bool mortise_exec_has_ended(const struct exec *x)
 {
     return x->state >= X_DONE;
 }
 /* Are the edges of the entry among `out`, in its order?  Then x can have taken
  * them. */
-bool mortise_exec_edges_fit(const uint32_t *out, uint32_t n_out,
-                            const struct mortise_entry *e);
-int mortise_exec_keep_taken(struct mortise_run *r, struct exec *x,
-                            const struct mortise_entry *e,
-                            struct mortise_err *err);
+bool mortise_exec_can_take_edges(const uint32_t *out, uint32_t n_out,
+                                 const struct mortise_entry *e);
+int mortise_exec_store_taken(struct mortise_run *r, struct exec *x,
+                             const struct mortise_entry *e,
+                             struct mortise_err *err);
 /* An entry about x, with the current time. */
-struct mortise_entry mortise_exec_entry(const struct mortise_run *r,
-                                        const struct exec *x,
-                                        enum mortise_entry_type type);
+struct mortise_entry mortise_exec_make_entry(const struct mortise_run *r,
+                                             const struct exec *x,
+                                             enum mortise_entry_type type);
 static inline const struct mortise_node *
 mortise_exec_node(const struct mortise_run *r, const struct exec *x)
 {
@@ -1048,26 +1066,27 @@ bool mortise_exec_is_within_held(const struct mortise_run *r,
 /* The error message of x for its successors.  If guardrails check the output of
  * x but not this message, return a fixed text instead.  Either `words` or
  * static. */
-const char *mortise_exec_failure_words(const struct mortise_run *r,
-                                       const struct exec *x, const char *code,
-                                       const char *words);
-void mortise_exec_path(const struct mortise_run *r, const struct exec *x,
-                       char out[MORTISE_EXEC_PATH]);
+const char *mortise_exec_get_failure_message(const struct mortise_run *r,
+                                             const struct exec *x,
+                                             const char *code,
+                                             const char *words);
+void mortise_exec_print_path(const struct mortise_run *r, const struct exec *x,
+                             char out[MORTISE_EXEC_PATH]);
 /* A total order that does not depend on timing: declared position, then visit,
  * then map element, the outermost map first.  <0, 0, >0. */
 int mortise_exec_compare(const struct exec *a, const struct exec *b);
 /* The lesser of two executions in that order; 0 stands for none. */
-uint32_t mortise_exec_least(const struct mortise_run *r, uint32_t a,
-                            uint32_t b);
+uint32_t mortise_exec_get_least(const struct mortise_run *r, uint32_t a,
+                                uint32_t b);
 /* Do the writes of x, which is in f or in a frame in f, count for f? */
 bool mortise_exec_is_counted_in(const struct exec *x, const struct frame *f);
-/* mortise_exec_count(): count x as a started step. mortise_exec_is_no_step(): x
+/* mortise_exec_count_started(): count x as a started step. mortise_exec_set_no_step(): x
  * is being created and never counts as a step. */
-void mortise_exec_count(struct mortise_run *r, struct exec *x);
-/* Like mortise_exec_count(), because of an entry: x is also counted after a
+void mortise_exec_count_started(struct mortise_run *r, struct exec *x);
+/* Like mortise_exec_count_started(), because of an entry: x is also counted after a
  * crash. */
 void mortise_exec_count_recorded(struct mortise_run *r, struct exec *x);
-void mortise_exec_is_no_step(struct exec *x);
+void mortise_exec_set_no_step(struct exec *x);
 /* Set the number and the start of its attempt. */
 void mortise_exec_set_attempt(struct exec *x, uint32_t attempt,
                               uint64_t started_ms);
@@ -1082,11 +1101,11 @@ void mortise_exec_set_handled(struct mortise_run *r, struct exec *x,
 /* Set whether its effect may have happened without a recorded answer. */
 void mortise_exec_set_effect_open(struct exec *x, bool open);
 /* Its interrupt_before is settled. */
-void mortise_exec_pass_before(struct exec *x);
+void mortise_exec_set_before_passed(struct exec *x);
 /* A person approved that its node runs (MORTISE_ASK_NODE), or its child graph
  * (MORTISE_ASK_PLAN). */
-void mortise_exec_approve_whole(struct exec *x);
-void mortise_exec_approve_plan(struct exec *x);
+void mortise_exec_set_whole_approved(struct exec *x);
+void mortise_exec_set_plan_approved(struct exec *x);
 /* Set and clear x->decided.  While it is set, an update restarts neither x nor
  * the executions that x runs for as a tool. */
 void mortise_exec_set_decided(struct exec *x);
@@ -1094,25 +1113,25 @@ void mortise_exec_clear_decided(struct exec *x);
 /* Begin a new generation: no attempt has started, failed or ended. */
 void mortise_exec_begin_generation(struct exec *x);
 /* Store the output and the edges of an entry in x->leaving; and drop them. */
-int mortise_exec_keep_leaving(struct mortise_run *r, struct exec *x,
-                              const struct mortise_entry *e,
-                              struct mortise_err *err);
-void mortise_exec_forget_leaving(struct exec *x);
+int mortise_exec_store_leaving(struct mortise_run *r, struct exec *x,
+                               const struct mortise_entry *e,
+                               struct mortise_err *err);
+void mortise_exec_drop_leaving(struct exec *x);
 /* Set the results of its discovery edges. */
-void mortise_exec_keep_sought(struct exec *x, json_t *found);
+void mortise_exec_set_sought(struct exec *x, json_t *found);
 /* Set its trace; NULL: none. */
-void mortise_exec_keep_trace(struct exec *x, json_t *trace);
+void mortise_exec_set_trace(struct exec *x, json_t *trace);
 /* The discovery edge to look up next; NULL: all were looked up. */
 const struct mortise_edge_discovery *
-mortise_exec_next_discovery(const struct exec *x);
+mortise_exec_get_next_discovery(const struct exec *x);
 /* The result for one edge, {query, kind, results, error?}; NULL: not looked up.
  * And the id of the node that it leads to; NULL: to the fallback. */
 const json_t *
 mortise_exec_get_discovery(const struct exec *x,
                            const struct mortise_edge_discovery *d);
 const char *
-mortise_exec_first_discovered(const struct exec *x,
-                              const struct mortise_edge_discovery *d);
+mortise_exec_get_discovered_node(const struct exec *x,
+                                 const struct mortise_edge_discovery *d);
 /* Is x a finaliser, or in one? */
 static inline bool mortise_exec_is_final(const struct exec *x)
 {
@@ -1121,11 +1140,11 @@ static inline bool mortise_exec_is_final(const struct exec *x)
     return x != NULL;
 }
 /* The error message of a timeout of x. */
-const char *mortise_exec_timed_out(const struct exec *x,
-                                   char out[MORTISE_TIMEOUT_WORDS]);
+const char *mortise_exec_print_timeout(const struct exec *x,
+                                       char out[MORTISE_TIMEOUT_WORDS]);
 /* Time limit of its attempt or of its child graph; 0: none. */
 enum { MORTISE_FINAL_MS = 60000 };
-static inline uint64_t mortise_exec_timeout_ms(const struct exec *x)
+static inline uint64_t mortise_exec_get_timeout_ms(const struct exec *x)
 {
     const struct mortise_node *n = &x->frame->graph->nodes[x->node];
     uint64_t own = n->timeout != NULL ? x->timeout_ms : n->timeout_ms;
@@ -1140,9 +1159,9 @@ static inline uint32_t *mortise_exec_get_taken_edges(const struct exec *x)
     return x->chosen + x->n_chosen;
 }
 /* Completed and cancelled runs are over; a failed one can be resumed. */
-bool mortise_run_is_over(const struct mortise_run *r);
+bool mortise_run_is_closed(const struct mortise_run *r);
 /* Nothing is left to do. */
-static inline bool mortise_run_is_quiet(const struct mortise_run *r)
+static inline bool mortise_run_has_nothing_to_do(const struct mortise_run *r)
 {
     return r->n_running + r->n_waiting + r->n_asked + r->n_suspended +
                    r->n_inside ==
@@ -1159,40 +1178,40 @@ static inline bool mortise_exec_must_stop(const struct mortise_run *r,
  * none. */
 struct exec *mortise_exec_take_asker(struct mortise_run *r);
 /* Add x to that list. */
-void mortise_exec_list_asker(struct mortise_run *r, struct exec *x);
+void mortise_exec_add_asker(struct mortise_run *r, struct exec *x);
 /* Add to that list the executions that x runs for as a tool, directly or inside
  * a tool. */
-void mortise_exec_list_askers_of(struct mortise_run *r, const struct exec *x);
+void mortise_exec_add_askers_of(struct mortise_run *r, const struct exec *x);
 /* Is a slot free for one more call? */
-bool mortise_run_has_room(const struct mortise_run *r);
+bool mortise_run_has_free_slot(const struct mortise_run *r);
 
 /* ---- actions.c ---- */
-/* mortise_exec_handle(): the handle of x's newest call or timer.
- * mortise_exec_renew() makes the next handle, which invalidates the current
+/* mortise_exec_get_handle(): the handle of x's newest call or timer.
+ * mortise_exec_renew_handle() makes the next handle, which invalidates the current
  * one. */
-uint64_t mortise_exec_handle(const struct exec *x);
-void mortise_exec_renew(struct exec *x);
+uint64_t mortise_exec_get_handle(const struct exec *x);
+void mortise_exec_renew_handle(struct exec *x);
 struct mortise_action *mortise_action_new(struct mortise_run *r,
                                           enum mortise_action_kind kind,
                                           struct mortise_err *err);
 /* Arm x's one timer: for a time of day, or for a duration that changes of the
  * wall clock do not affect. */
-int mortise_exec_arm(struct mortise_run *r, struct exec *x, uint64_t at_ms,
-                     struct mortise_err *err);
-int mortise_exec_arm_in(struct mortise_run *r, struct exec *x, uint64_t in_ms,
-                        struct mortise_err *err);
-int mortise_exec_disarm(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err);
-int mortise_exec_cancel(struct mortise_run *r, struct exec *x,
-                        enum stop_why why, struct mortise_err *err);
+int mortise_exec_arm_timer_at(struct mortise_run *r, struct exec *x,
+                              uint64_t at_ms, struct mortise_err *err);
+int mortise_exec_arm_timer_after(struct mortise_run *r, struct exec *x,
+                                 uint64_t in_ms, struct mortise_err *err);
+int mortise_exec_disarm_timer(struct mortise_run *r, struct exec *x,
+                              struct mortise_err *err);
+int mortise_exec_cancel_call(struct mortise_run *r, struct exec *x,
+                             enum stop_why why, struct mortise_err *err);
 
 /* Disarm the timer of x, which is due.  False: it was not armed any more. */
-bool mortise_exec_fire_timer(struct exec *x);
+bool mortise_exec_take_due_timer(struct exec *x);
 /* Set why its call was asked to stop; STOP_NONE: it ended. */
 void mortise_exec_set_stop(struct exec *x, enum stop_why why);
 
 /* When the timeout of x ends its call, by steady_ms; 0: never. */
-uint64_t mortise_call_end_ms(const struct exec *x);
+uint64_t mortise_call_get_timeout_end(const struct exec *x);
 /* The timer of a call is due: is it the end of a pause's patience rather than
  * the call's timeout? */
 bool mortise_call_has_lost_patience(const struct mortise_run *r,
@@ -1200,8 +1219,8 @@ bool mortise_call_has_lost_patience(const struct mortise_run *r,
 
 /* ---- items.c ---- */
 /* The frame of that region: f, or a frame around f. */
-static inline struct frame *mortise_frame_around(struct frame *f,
-                                                 uint32_t region)
+static inline struct frame *mortise_frame_find_region(struct frame *f,
+                                                      uint32_t region)
 {
     while (f->region->index != region)
         f = f->parent; /* the graph's frame contains all others */
@@ -1218,66 +1237,72 @@ mortise_frame_edge(const struct frame *f, uint32_t e)
 {
     return &f->graph->edges[e];
 }
-static inline size_t mortise_frame_n_items(const struct mortise_region *region)
+static inline size_t
+mortise_frame_count_items(const struct mortise_region *region)
 {
     return (size_t)region->n_nodes + region->n_regions;
 }
 struct item *mortise_item_of_region(const struct frame *f, uint32_t region);
 /* The frame, f or around f, in which the edge is decided. */
-static inline struct frame *mortise_frame_home(struct frame *f, uint32_t edge)
+static inline struct frame *mortise_frame_find_home(struct frame *f,
+                                                    uint32_t edge)
 {
-    return mortise_frame_around(f, mortise_frame_edge(f, edge)->home);
+    return mortise_frame_find_region(f, mortise_frame_edge(f, edge)->home);
 }
 /* The item that an edge to `node` leads to in f.  *child is NULL, or the child
  * region that contains the node. */
-struct item *mortise_item_to(const struct frame *f, uint32_t node,
-                             const struct mortise_region **child);
+struct item *mortise_item_find_target(const struct frame *f, uint32_t node,
+                                      const struct mortise_region **child);
 /* The item that an edge, not one from START, comes from. */
-struct item *mortise_item_from(const struct frame *f, uint32_t edge,
-                               const struct mortise_region **child);
+struct item *mortise_item_find_source(const struct frame *f, uint32_t edge,
+                                      const struct mortise_region **child);
 /* The item of `node` in the newest visits of the loops around it; *child as for
- * mortise_item_to(). */
-const struct item *mortise_frame_innermost(const struct frame *f, uint32_t node,
-                                           const struct mortise_region **child);
+ * mortise_item_find_target(). */
+const struct item *
+mortise_frame_find_newest_item(const struct frame *f, uint32_t node,
+                               const struct mortise_region **child);
 /* The number of visits of a node of f, a graph's frame. */
-uint32_t mortise_frame_visits(const struct frame *f, uint32_t node);
+uint32_t mortise_frame_count_visits(const struct frame *f, uint32_t node);
 
 /* ---- identity.c ---- */
 /* Begin a hash with the identity of an execution. */
-void mortise_exec_hasher(struct mortise_hasher *h, const struct mortise_run *r,
-                         const struct exec *x);
+void mortise_exec_begin_hash(struct mortise_hasher *h,
+                             const struct mortise_run *r, const struct exec *x);
 /* A stable name for something that x stores outside the run (`what`): it does
  * not depend on the caller or on the number of calls. */
-void mortise_exec_name(const struct mortise_run *r, const struct exec *x,
-                       const char *what, char out[MORTISE_DIGEST_HEX]);
+void mortise_exec_print_stable_name(const struct mortise_run *r,
+                                    const struct exec *x, const char *what,
+                                    char out[MORTISE_DIGEST_HEX]);
 /* The same for the identities of its effects. */
-void mortise_exec_effect_hasher(struct mortise_hasher *h,
-                                const struct mortise_run *r,
-                                const struct exec *x);
+void mortise_exec_begin_effect_hash(struct mortise_hasher *h,
+                                    const struct mortise_run *r,
+                                    const struct exec *x);
 /* The idempotency key of its call: the same in every attempt and generation,
  * different for another operation or other arguments. */
-void mortise_exec_effect_key(const struct mortise_run *r, const struct exec *x,
-                             uint8_t out[MORTISE_DIGEST]);
+void mortise_exec_compute_effect_key(const struct mortise_run *r,
+                                     const struct exec *x,
+                                     uint8_t out[MORTISE_DIGEST]);
 /* Set x->key: the key of its recorded intent; or the key that an intent would
  * get now. */
-void mortise_exec_keep_key(struct exec *x, const uint8_t key[MORTISE_DIGEST]);
-void mortise_exec_find_key(const struct mortise_run *r, struct exec *x);
+void mortise_exec_set_key(struct exec *x, const uint8_t key[MORTISE_DIGEST]);
+void mortise_exec_compute_key(const struct mortise_run *r, struct exec *x);
 /* The digest that an approval of a call with this body is bound to. */
 int mortise_exec_approval_digest(struct mortise_run *r, struct exec *x,
                                  const json_t *body,
                                  uint8_t out[MORTISE_DIGEST],
                                  struct mortise_err *err);
 /* The same, given the digest of the body. */
-void mortise_exec_approval_of(const struct mortise_run *r, const struct exec *x,
-                              const uint8_t body[MORTISE_DIGEST],
-                              uint8_t out[MORTISE_DIGEST]);
+void mortise_exec_approval_of_digest(const struct mortise_run *r,
+                                     const struct exec *x,
+                                     const uint8_t body[MORTISE_DIGEST],
+                                     uint8_t out[MORTISE_DIGEST]);
 
 /* ---- writes.c ---- */
 /* Set the writes of x from an entry, unless they are set. */
-int mortise_writes_put(struct mortise_run *r, struct exec *x,
+int mortise_writes_set(struct mortise_run *r, struct exec *x,
                        const struct mortise_entry *e, struct mortise_err *err);
 /* Remove the writes of a result. */
-void mortise_writes_undo(struct mortise_run *r, struct exec *x);
+void mortise_writes_remove(struct mortise_run *r, struct exec *x);
 
 /* ---- spawned.c ---- */
 /* An execution of r claimed a spawn handle. */
@@ -1293,21 +1318,21 @@ int mortise_pending_open(struct mortise_run *r, const char *id,
                          uint64_t deadline_ms, json_t *payload,
                          struct mortise_err *err);
 /* The next commit replaces the payload of an open request. */
-int mortise_pending_renew(struct mortise_run *r, const char *id,
-                          uint64_t deadline_ms, json_t *payload,
-                          struct mortise_err *err);
+int mortise_pending_replace(struct mortise_run *r, const char *id,
+                            uint64_t deadline_ms, json_t *payload,
+                            struct mortise_err *err);
 int mortise_pending_close(struct mortise_run *r, const char *id,
                           uint64_t deadline_ms, bool timer,
                           struct mortise_err *err);
 /* The id of the next request of x.  It is stable across restarts, and differs
  * by generation and by store, and from that of a run of the same name that was
  * created anew. */
-void mortise_request_id(const struct mortise_run *r, const struct exec *x,
-                        char out[REQUEST_ID]);
+void mortise_request_make_id(const struct mortise_run *r, const struct exec *x,
+                             char out[REQUEST_ID]);
 /* Record a request.  Takes the payload (NULL: out of memory). */
-int mortise_request_ask(struct mortise_run *r, struct exec *x,
-                        enum mortise_ask kind, json_t *payload,
-                        uint64_t deadline_ms, struct mortise_err *err);
+int mortise_request_record(struct mortise_run *r, struct exec *x,
+                           enum mortise_ask kind, json_t *payload,
+                           uint64_t deadline_ms, struct mortise_err *err);
 /* Settle the pending request of x. */
 int mortise_request_settle(struct mortise_run *r, struct exec *x,
                            enum mortise_settle how, json_t *value,
@@ -1321,7 +1346,7 @@ int mortise_request_withdraw(struct mortise_run *r, struct exec *x,
 
 /* ---- env.c ---- */
 /* The names that expressions of x can use.  Finish it before the state changes.
- * `uses`: the names that the expression uses (mortise_cel_uses). */
+ * `uses`: the names that the expression uses (mortise_cel_get_uses). */
 struct env {
     struct mortise_cel_env cel;
     const json_t *values[MORTISE_IN_N];
@@ -1337,8 +1362,8 @@ json_t *mortise_error_new(const char *node, const char *code, const char *class,
                           const char *message);
 /* The error of x as expressions see it: {node, code, class, message,
  * exit_code?, status?}. */
-json_t *mortise_env_error(const struct mortise_run *r, const struct exec *x,
-                          const json_t *error);
+json_t *mortise_env_make_error(const struct mortise_run *r,
+                               const struct exec *x, const json_t *error);
 /* The environment of output_mapping: the child's state, x->child_state. */
 int mortise_env_init_child(struct env *env, struct mortise_run *r,
                            struct exec *x, uint32_t uses,
@@ -1347,40 +1372,42 @@ void mortise_env_finish(struct env *env);
 
 /* ---- event.c ---- */
 /* Is there a watcher or a sink for events? */
-bool mortise_run_is_seen(const struct mortise_run *r);
-/* Count a durable event; build it if mortise_run_is_seen().  Takes `extra`
+bool mortise_run_has_watcher(const struct mortise_run *r);
+/* Count a durable event; build it if mortise_run_has_watcher().  Takes `extra`
  * (NULL: none). */
 int mortise_event_announce(struct mortise_run *r, const struct exec *x,
                            const char *type, json_t *extra,
                            struct mortise_err *err);
-int mortise_event_command(struct mortise_run *r, const char *command,
-                          const char *actor, const char *node, json_t *reason,
-                          struct mortise_err *err);
+int mortise_event_announce_command(struct mortise_run *r, const char *command,
+                                   const char *actor, const char *node,
+                                   json_t *reason, struct mortise_err *err);
 /* A request was opened; a request of x was settled. */
-int mortise_event_interrupt(struct mortise_run *r, const struct exec *x,
-                            const char *id, json_t *request,
-                            struct mortise_err *err);
-int mortise_event_decision(struct mortise_run *r, const struct exec *x,
-                           const struct mortise_entry *e,
-                           struct mortise_err *err);
+int mortise_event_announce_request(struct mortise_run *r, const struct exec *x,
+                                   const char *id, json_t *request,
+                                   struct mortise_err *err);
+int mortise_event_announce_decision(struct mortise_run *r, const struct exec *x,
+                                    const struct mortise_entry *e,
+                                    struct mortise_err *err);
 /* One event for each guardrail verdict in `notes`. */
-int mortise_event_notes(struct mortise_run *r, const struct exec *x,
-                        const json_t *notes, struct mortise_err *err);
-int mortise_event_skipped(struct mortise_run *r, const struct mortise_node *n,
-                          const char *why, struct mortise_err *err);
+int mortise_event_announce_verdicts(struct mortise_run *r, const struct exec *x,
+                                    const json_t *notes,
+                                    struct mortise_err *err);
+int mortise_event_announce_skipped(struct mortise_run *r,
+                                   const struct mortise_node *n,
+                                   const char *why, struct mortise_err *err);
 /* An event that is not stored: build it; build it and publish it to
  * watchers. */
-json_t *mortise_event_live(const struct mortise_run *r, const struct exec *x,
-                           const char *type);
+json_t *mortise_event_make_live(const struct mortise_run *r,
+                                const struct exec *x, const char *type);
 int mortise_event_announce_live(struct mortise_run *r, const struct exec *x,
                                 const char *type, struct mortise_err *err);
 
 /* ---- diagnostics.c ---- */
 /* `diagnostics` of x for the graph `top`, its own or its child's: a new
  * reference.  `itself`: x has ended, and is included. */
-int mortise_diagnostics_of(struct mortise_run *r, const struct exec *x,
-                           const struct frame *top, bool itself, json_t **out,
-                           struct mortise_err *err);
+int mortise_diagnostics_make(struct mortise_run *r, const struct exec *x,
+                             const struct frame *top, bool itself, json_t **out,
+                             struct mortise_err *err);
 
 /* ---- order.c ---- */
 /* MORTISE_EMISMATCH: another list was recorded under the id of this order,
@@ -1391,13 +1418,14 @@ int mortise_order_check(const struct mortise_run *r,
 /* Record the order before the first entry of the list that is being applied. */
 int mortise_order_record(struct mortise_run *r, struct mortise_err *err);
 /* Record the order of the admission; id NULL: none. */
-int mortise_order_record_start(struct mortise_run *r, const char *id,
-                               struct mortise_err *err);
+int mortise_order_record_admission(struct mortise_run *r, const char *id,
+                                   struct mortise_err *err);
 /* The `order` member of an event about this actor's command; NULL: none. */
-const char *mortise_order_of(const struct mortise_run *r, const char *actor);
+const char *mortise_order_get_for_actor(const struct mortise_run *r,
+                                        const char *actor);
 
 /* ---- inbox.c ---- */
-int mortise_inbox_put(struct mortise_run *r, const char *node, json_t *text,
+int mortise_inbox_add(struct mortise_run *r, const char *node, json_t *text,
                       struct mortise_err *err);
 /* Remove the first n messages for x: it received them. */
 void mortise_inbox_remove(struct mortise_run *r, const struct exec *x,
@@ -1406,13 +1434,14 @@ void mortise_inbox_remove(struct mortise_run *r, const struct exec *x,
 bool mortise_inbox_has_messages(const struct mortise_run *r,
                                 const struct exec *x);
 /* The bytes of text of those messages. */
-size_t mortise_inbox_size(const struct mortise_run *r, const struct exec *x);
+size_t mortise_inbox_count_bytes(const struct mortise_run *r,
+                                 const struct exec *x);
 /* All messages for x, which this step of x carries: a new list; NULL when
  * memory ran out. */
-json_t *mortise_inbox_take(struct mortise_run *r, const struct exec *x,
-                           uint32_t step);
+json_t *mortise_inbox_take_messages(struct mortise_run *r, const struct exec *x,
+                                    uint32_t step);
 /* For `show`: [{text, node?} ...]; NULL when memory ran out. */
-json_t *mortise_inbox_json(const struct mortise_run *r);
+json_t *mortise_inbox_make_json(const struct mortise_run *r);
 void mortise_inbox_finish(struct mortise_run *r);
 
 /* ---- settled.c ---- */
@@ -1438,8 +1467,8 @@ struct patch {
 void mortise_patch_init(struct patch *p, struct mortise_run *r,
                         const struct mortise_graph *g);
 /* From {scratch?, artifacts?}; MORTISE_EINVAL for anything else. */
-int mortise_patch_make(struct patch *p, const json_t *body,
-                       struct mortise_err *err);
+int mortise_patch_parse(struct patch *p, const json_t *body,
+                        struct mortise_err *err);
 void mortise_patch_finish(struct patch *p);
 
 /* ---- rules.c ---- */
@@ -1449,21 +1478,21 @@ int mortise_rules_record(struct mortise_run *r, struct mortise_uuid store,
 
 /* ---- pins.c ---- */
 /* Is this the name of a pin of the node's plugin, or of its tool? */
-bool mortise_pins_is_of(const char *pin, const struct mortise_node *n);
+bool mortise_pins_is_of_node(const char *pin, const struct mortise_node *n);
 /* The pinned definition of the tool that the node calls; NULL: not pinned.  And
  * the pinned digest of a plugin; zeros: not pinned. */
-const uint8_t *mortise_pins_tool(const struct mortise_run *r,
-                                 const struct mortise_node *n);
-const uint8_t *mortise_pins_digest(const struct mortise_run *r,
-                                   const char *plugin);
+const uint8_t *mortise_pins_get_tool(const struct mortise_run *r,
+                                     const struct mortise_node *n);
+const uint8_t *mortise_pins_get_digest(const struct mortise_run *r,
+                                       const char *plugin);
 /* The form in entries; the form in `show`.  New references. */
-json_t *mortise_pins_json(const struct mortise_pin *pins, size_t n);
-json_t *mortise_pins_show(const struct mortise_run *r);
+json_t *mortise_pins_make_entry_json(const struct mortise_pin *pins, size_t n);
+json_t *mortise_pins_make_show_json(const struct mortise_run *r);
 /* Did the run ever use an unsigned plugin?  The names of its unsigned
  * plugins. */
-bool mortise_pins_dev(const struct mortise_run *r);
+bool mortise_pins_has_unsigned(const struct mortise_run *r);
 /* A new reference. */
-json_t *mortise_pins_dev_json(const struct mortise_run *r);
+json_t *mortise_pins_list_unsigned(const struct mortise_run *r);
 /* Emit a warning event for each unsigned plugin of an entry. */
 int mortise_pins_announce(struct mortise_run *r, const json_t *pins,
                           struct mortise_err *err);
@@ -1472,8 +1501,9 @@ int mortise_pins_add(struct mortise_run *r, const json_t *pins,
                      struct mortise_err *err);
 /* Record a pin that the run uses from now on, unless it has one of that
  * name. */
-int mortise_pins_use(struct mortise_run *r, const struct mortise_pin *used,
-                     struct mortise_err *err);
+int mortise_pins_record_used(struct mortise_run *r,
+                             const struct mortise_pin *used,
+                             struct mortise_err *err);
 int mortise_pins_replace(struct mortise_run *r, const json_t *pins,
                          struct mortise_err *err);
 

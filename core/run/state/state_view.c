@@ -105,8 +105,9 @@ static uint32_t find_usable_dominator(const struct mortise_run *r,
     return dom;
 }
 
-int mortise_view_link(struct mortise_run *r, struct exec *x,
-                      const uint32_t *preds, size_t n, struct mortise_err *err)
+int mortise_view_set_preds(struct mortise_run *r, struct exec *x,
+                           const uint32_t *preds, size_t n,
+                           struct mortise_err *err)
 {
     /* Everything but START has a predecessor. */
     assert(n > 0 || x->node == MORTISE_START);
@@ -122,11 +123,11 @@ int mortise_view_link(struct mortise_run *r, struct exec *x,
     x->idom = find_usable_dominator(r, x->frame->scope, preds, n);
     assert(x->idom != x->index);
     x->depth = r->execs[x->idom]->depth + 1;
-    mortise_size_link(r, x);
+    mortise_size_add_preds(r, x);
     return MORTISE_OK;
 }
 
-void mortise_view_share(struct exec *x)
+void mortise_view_set_shared(struct exec *x)
 {
     x->shared = true;
 }
@@ -136,7 +137,7 @@ void mortise_view_drop_after(struct exec *x)
     mortise_json_clear_ref(&x->after);
 }
 
-void mortise_view_walk(struct mortise_run *r)
+void mortise_view_begin_walk(struct mortise_run *r)
 {
     ++r->stamp;
 }
@@ -162,7 +163,7 @@ static int collect_region(struct mortise_run *r, struct indexes *g,
     int rv = MORTISE_OK;
 
     assert(dom < r->n_execs && g->n == 0);
-    mortise_view_walk(r);
+    mortise_view_begin_walk(r);
     mortise_view_set_reached(r, r->execs[dom]);
     for (size_t at = 0; rv == MORTISE_OK;) {
         for (uint32_t i = 0; rv == MORTISE_OK && i < n; i++) {
@@ -181,8 +182,8 @@ static int collect_region(struct mortise_run *r, struct indexes *g,
     return rv;
 }
 
-int mortise_view_mark(struct mortise_run *r, const struct exec *x,
-                      uint32_t *mark, struct mortise_err *err)
+int mortise_view_mark_past(struct mortise_run *r, const struct exec *x,
+                           uint32_t *mark, struct mortise_err *err)
 {
     struct indexes g = {.n = 0};
     int rv = collect_region(r, &g, x->preds, x->n_preds, 0, err);
@@ -407,8 +408,8 @@ static int check_claim_pair(struct mortise_run *r, const struct claim *a,
                              : is_exec_in_past(r, b->by, a->by, &ordered, err);
     if (rv != MORTISE_OK || ordered)
         return rv;
-    mortise_exec_path(r, a->order < b->order ? a->by : b->by, one);
-    mortise_exec_path(r, a->order < b->order ? b->by : a->by, two);
+    mortise_exec_print_path(r, a->order < b->order ? a->by : b->by, one);
+    mortise_exec_print_path(r, a->order < b->order ? b->by : a->by, two);
     return mortise_fail(err, MORTISE_ECONFLICT,
                         "%s and %s both write %s, and neither runs after the "
                         "other; declare a reducer for it (or reduce: last)",
@@ -429,12 +430,12 @@ static int check_claims(struct mortise_run *r, struct claim *claims, size_t n,
         const struct mortise_path *p = claims[i].write->path;
 
         while (depth > 0 &&
-               !mortise_path_covers(claims[stack[depth - 1]].write->path, p))
+               !mortise_path_is_prefix(claims[stack[depth - 1]].write->path, p))
             depth--;
         for (size_t k = 0; rv == MORTISE_OK && k < depth; k++)
             rv = check_claim_pair(r, &claims[stack[k]], &claims[i], err);
         if (depth > 0 &&
-            mortise_path_equal(claims[stack[depth - 1]].write->path, p))
+            mortise_path_is_equal(claims[stack[depth - 1]].write->path, p))
             depth--;
         if (depth < MORTISE_JSON_DEPTH)
             stack[depth++] = i;
@@ -617,8 +618,8 @@ static int make_after_from_view(struct exec *x, struct mortise_err *err)
 
 /* Make after(x): walk up the dominators to one that has its `after`, and down
  * again.  Not recursive, because a chain may be long. */
-int mortise_view_after(struct mortise_run *r, struct exec *x,
-                       struct mortise_err *err)
+int mortise_view_make_after(struct mortise_run *r, struct exec *x,
+                            struct mortise_err *err)
 {
     struct indexes way = {.n = 0};
     int rv = MORTISE_OK;
@@ -651,14 +652,14 @@ int mortise_view_after(struct mortise_run *r, struct exec *x,
     return rv;
 }
 
-int mortise_view_before(struct mortise_run *r, struct exec *x,
-                        struct mortise_err *err)
+int mortise_view_make_before(struct mortise_run *r, struct exec *x,
+                             struct mortise_err *err)
 {
     int rv;
 
     if (x->view != NULL)
         return MORTISE_OK;
-    rv = mortise_view_after(r, r->execs[x->idom], err);
+    rv = mortise_view_make_after(r, r->execs[x->idom], err);
     return rv != MORTISE_OK ? rv : make_view_from_dominator(r, x, true, err);
 }
 
@@ -667,8 +668,8 @@ static bool are_writes_disjoint(const struct mortise_write *w, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < i; k++) {
-            if (mortise_path_covers(w[i].path, w[k].path) ||
-                mortise_path_covers(w[k].path, w[i].path))
+            if (mortise_path_is_prefix(w[i].path, w[k].path) ||
+                mortise_path_is_prefix(w[k].path, w[i].path))
                 return false;
         }
     }
@@ -683,7 +684,7 @@ bool mortise_view_can_defer(const struct exec *x)
         mortise_path_get_unshared(x->view, &root) != NULL)
         return false;
     for (size_t i = 0; i < x->n_writes; i++) {
-        if (!mortise_fold_is_sure(x->view, &x->writes[i]))
+        if (!mortise_fold_is_certain(x->view, &x->writes[i]))
             return false;
     }
     return are_writes_disjoint(x->writes, x->n_writes);
@@ -703,16 +704,16 @@ static int gather_execs(const struct mortise_run *r, const struct frame *f,
     return rv;
 }
 
-int mortise_view_frontier_in(struct mortise_run *r, const struct frame *f,
-                             struct frame *const *frames, size_t n_frames,
-                             struct indexes *preds, struct mortise_err *err)
+int mortise_view_add_frontier_in(struct mortise_run *r, const struct frame *f,
+                                 struct frame *const *frames, size_t n_frames,
+                                 struct indexes *preds, struct mortise_err *err)
 {
     struct indexes all = {.n = 0};
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < n_frames; i++)
         rv = gather_execs(r, frames[i], &all, err);
-    mortise_view_walk(r);
+    mortise_view_begin_walk(r);
     sort_by_index(&all);
     /* Predecessors have lower indexes: by its turn, an execution with a
      * successor is marked. */
@@ -732,40 +733,42 @@ int mortise_view_frontier_in(struct mortise_run *r, const struct frame *f,
     return rv;
 }
 
-int mortise_view_frontier_of(struct mortise_run *r, struct frame *const *frames,
-                             size_t n_frames, size_t since,
-                             struct indexes *preds, struct mortise_err *err)
+int mortise_view_add_frontier_of(struct mortise_run *r,
+                                 struct frame *const *frames, size_t n_frames,
+                                 size_t since, struct indexes *preds,
+                                 struct mortise_err *err)
 {
     int rv = MORTISE_OK;
 
     for (size_t i = 0; rv == MORTISE_OK && i < n_frames; i++)
-        rv = mortise_view_frontier_in(r, frames[i], &frames[i], 1, preds, err);
+        rv = mortise_view_add_frontier_in(r, frames[i], &frames[i], 1, preds,
+                                          err);
     if (rv == MORTISE_OK && r->update >= since && n_frames > 0 &&
         frames[0]->top == r->frames[0])
         rv = mortise_indexes_add(r->mem, preds, r->update, err);
     return rv;
 }
 
-int mortise_view_frontier(struct mortise_run *r, const struct frame *f,
-                          struct indexes *preds, struct mortise_err *err)
+int mortise_view_add_frontier(struct mortise_run *r, const struct frame *f,
+                              struct indexes *preds, struct mortise_err *err)
 {
     struct frame *all = r->frames[f->index];
 
-    return mortise_view_frontier_in(r, f, &all, 1, preds, err);
+    return mortise_view_add_frontier_in(r, f, &all, 1, preds, err);
 }
 
-int mortise_view_total(struct mortise_run *r, const struct frame *f,
-                       bool strict, json_t **out, struct mortise_err *err)
+int mortise_view_fold_all(struct mortise_run *r, const struct frame *f,
+                          bool strict, json_t **out, struct mortise_err *err)
 {
     struct indexes preds = {.n = 0};
     uint32_t dom = 0;
     json_t *state = NULL;
-    int rv = mortise_view_frontier(r, f, &preds, err);
+    int rv = mortise_view_add_frontier(r, f, &preds, err);
 
     assert(rv != MORTISE_OK || preds.n > 0); /* START committed */
     if (rv == MORTISE_OK) {
         dom = find_usable_dominator(r, f->scope, preds.list, preds.n);
-        rv = mortise_view_after(r, r->execs[dom], err);
+        rv = mortise_view_make_after(r, r->execs[dom], err);
     }
     if (rv == MORTISE_OK)
         state = json_incref(r->execs[dom]->after);

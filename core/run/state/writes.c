@@ -84,7 +84,7 @@ static bool belongs_to_element(const struct exec *x,
 }
 
 /* A live decision may have set them already. */
-int mortise_writes_put(struct mortise_run *r, struct exec *x,
+int mortise_writes_set(struct mortise_run *r, struct exec *x,
                        const struct mortise_entry *e, struct mortise_err *err)
 {
     if (x->n_writes != 0 || e->n_writes == 0)
@@ -102,14 +102,14 @@ int mortise_writes_put(struct mortise_run *r, struct exec *x,
         x->writes[i].value = json_incref(e->writes[i].value);
         x->writes[i].own = belongs_to_element(x, x->writes[i].path);
         x->n_writes++;
-        mortise_size_add(r, x, &x->writes[i]);
+        mortise_size_add_write(r, x, &x->writes[i]);
     }
     return MORTISE_OK;
 }
 
-void mortise_writes_undo(struct mortise_run *r, struct exec *x)
+void mortise_writes_remove(struct mortise_run *r, struct exec *x)
 {
-    mortise_size_forget(r, x);
+    mortise_size_remove_writes(r, x);
     for (size_t i = 0; i < x->n_writes; i++)
         json_decref(x->writes[i].value);
     x->n_writes = 0;

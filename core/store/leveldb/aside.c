@@ -50,7 +50,7 @@
 
 #define PREFIX "aside."
 static const char current[] = "CURRENT", current_aside[] = PREFIX "CURRENT",
-                  half_done[] = MORTISE_ASIDE_NEW;
+                  half_done[] = MORTISE_ASIDE_TEMP_NAME;
 
 enum { NAME_ROOM = NAME_MAX + 1 };
 
@@ -59,7 +59,7 @@ static bool has_aside_prefix(const char *name)
     return strncmp(name, PREFIX, sizeof PREFIX - 1) == 0;
 }
 
-const char *mortise_aside_name(const char *name)
+const char *mortise_aside_strip_prefix(const char *name)
 {
     return has_aside_prefix(name) ? name + sizeof PREFIX - 1 : name;
 }
@@ -79,7 +79,7 @@ static bool is_table(const char *name)
 
 static bool is_table_aside(const char *name)
 {
-    return has_aside_prefix(name) && is_table(mortise_aside_name(name));
+    return has_aside_prefix(name) && is_table(mortise_aside_strip_prefix(name));
 }
 
 static bool has_db_name(int db, const char *name)
@@ -94,7 +94,7 @@ static bool has_db_name(int db, const char *name)
 static int each_db_name(int db, mortise_directory_each_fn *fn, void *ud,
                         struct mortise_err *err)
 {
-    return mortise_directory_each(db, "db", fn, ud, err);
+    return mortise_directory_for_each(db, "db", fn, ud, err);
 }
 
 static int fail_replaced_file(const char *name, struct mortise_err *err)
@@ -107,9 +107,10 @@ static int check_is_file(void *ud, int db, const char *name,
                          struct mortise_err *err)
 {
     (void)ud;
-    if (mortise_dbfile_kind(mortise_aside_name(name)) == MORTISE_DBFILE_OTHER ||
+    if (mortise_dbfile_kind(mortise_aside_strip_prefix(name)) ==
+            MORTISE_DBFILE_OTHER ||
         /* then it is no link to a table, and is dropped (5) */
-        is_table_aside(name) || mortise_dbfile_is_file(db, name))
+        is_table_aside(name) || mortise_dbfile_is_regular(db, name))
         return MORTISE_OK;
     return fail_replaced_file(name, err);
 }
@@ -141,7 +142,7 @@ static bool is_same_file(int db, const char *a, const char *b)
 static bool is_link(int db, const char *name)
 {
     assert(is_table_aside(name));
-    return is_same_file(db, name, mortise_aside_name(name));
+    return is_same_file(db, name, mortise_aside_strip_prefix(name));
 }
 
 static int unlink_if_aside(void *ud, int db, const char *name,
@@ -174,7 +175,7 @@ static int sweep_stale_link(void *ud, int db, const char *name,
 
     if (!is_table_aside(name))
         return MORTISE_OK;
-    if (!has_db_name(db, mortise_aside_name(name)))
+    if (!has_db_name(db, mortise_aside_strip_prefix(name)))
         return unlink_db_file(db, name, err);
     *remains = true;
     return MORTISE_OK;
@@ -186,13 +187,13 @@ static int add_second_name(int db, const char *name, const char *as,
                            bool may_copy, struct mortise_err *err)
 {
     assert(strcmp(name, as) != 0);
-    int rv = mortise_directory_link(db, name, db, as, err);
+    int rv = mortise_directory_link_file(db, name, db, as, err);
 
     if (rv != MORTISE_ESTATE)
         return rv;
     if (!may_copy)
         return MORTISE_OK;
-    rv = mortise_directory_copy(db, name, db, half_done, err);
+    rv = mortise_directory_copy_file(db, name, db, half_done, err);
     if (rv == MORTISE_OK && renameat(db, half_done, db, as) != 0)
         rv = mortise_syserr(err, errno, "rename db/%s", half_done);
     return rv;
@@ -231,7 +232,7 @@ static int replace_with_link(int db, const char *name, const char *as,
 static int put_back_file(void *ud, int db, const char *name,
                          struct mortise_err *err)
 {
-    const char *was = mortise_aside_name(name);
+    const char *was = mortise_aside_strip_prefix(name);
 
     (void)ud;
     if (!has_aside_prefix(name) || strcmp(name, current_aside) == 0 ||
@@ -271,7 +272,8 @@ struct table_search {
 
 static bool is_lost_table(int db, const char *name)
 {
-    return is_table_aside(name) && !has_db_name(db, mortise_aside_name(name));
+    return is_table_aside(name) &&
+           !has_db_name(db, mortise_aside_strip_prefix(name));
 }
 
 static int find_lost_table(void *ud, int db, const char *name,
@@ -288,7 +290,7 @@ static int restore_lost_table(void *ud, int db, const char *name,
                               struct mortise_err *err)
 {
     const struct table_search *l = ud;
-    const char *was = mortise_aside_name(name);
+    const char *was = mortise_aside_strip_prefix(name);
 
     assert(l->any); /* else nothing searches for them */
     return is_lost_table(db, name) && mortise_tables_has(l->named, was)
@@ -306,7 +308,7 @@ static int read_manifest_tables(struct mortise_tables *named, int db,
     char name[MORTISE_DBFILE_NAME], as[sizeof name + sizeof PREFIX];
     int rv;
 
-    if (!mortise_dbfile_current(db, from, name)) {
+    if (!mortise_dbfile_read_current(db, from, name)) {
         *named = (struct mortise_tables){.n = 0};
         mortise_buf_init(&named->room, mem);
         return MORTISE_ECORRUPT;
@@ -331,7 +333,7 @@ static int restore_lost_tables(int db, const struct mortise_mem *mem,
         rv = each_db_name(db, restore_lost_table, &l, err);
     else if (rv == MORTISE_ECORRUPT)
         rv = MORTISE_OK; /* LevelDB will report it */
-    mortise_tables_finish(&named);
+    mortise_tables_free(&named);
     return rv;
 }
 
@@ -344,8 +346,8 @@ int mortise_aside_read_tables(struct mortise_tables *named, int db, bool aside,
                  : read_manifest_tables(named, db, current, "", mem, err);
 }
 
-bool mortise_aside_is_needed(int db, const char *name,
-                             const struct mortise_mem *mem)
+bool mortise_aside_is_last_link(int db, const char *name,
+                                const struct mortise_mem *mem)
 {
     struct mortise_tables named;
     bool needed;
@@ -354,8 +356,8 @@ bool mortise_aside_is_needed(int db, const char *name,
         return false;
     needed = read_manifest_tables(&named, db, current, "", mem, NULL) ==
                  MORTISE_OK &&
-             mortise_tables_has(&named, mortise_aside_name(name));
-    mortise_tables_finish(&named);
+             mortise_tables_has(&named, mortise_aside_strip_prefix(name));
+    mortise_tables_free(&named);
     return needed;
 }
 
@@ -371,7 +373,7 @@ static bool has_table_number(int db, uint64_t number, bool *aside)
         snprintf(as, sizeof as, PREFIX "%06llu.%s", (unsigned long long)number,
                  ends[i]);
         *aside = has_db_name(db, as);
-        if (*aside || has_db_name(db, mortise_aside_name(as)))
+        if (*aside || has_db_name(db, mortise_aside_strip_prefix(as)))
             return true;
     }
     return false;
@@ -388,7 +390,7 @@ static int is_superseded(int db, bool *merged, const struct mortise_mem *mem,
 
     for (size_t i = 0; rv == MORTISE_OK && !aside && i < named.n; i++)
         lacks |= !has_table_number(db, named.list[i].number, &aside);
-    mortise_tables_finish(&named);
+    mortise_tables_free(&named);
     *merged = rv == MORTISE_OK && lacks && !aside;
     return rv == MORTISE_ENOMEM ? rv : MORTISE_OK;
 }
@@ -404,8 +406,9 @@ static int unlink_aside_files(int db, mortise_directory_each_fn *fn,
     return rv == MORTISE_OK ? each_db_name(db, fn, NULL, err) : rv;
 }
 
-int mortise_aside_is_whole(int db, bool *whole, const struct mortise_mem *mem,
-                           struct mortise_err *err)
+int mortise_aside_is_complete(int db, bool *whole,
+                              const struct mortise_mem *mem,
+                              struct mortise_err *err)
 {
     bool merged;
     int rv;
@@ -422,7 +425,7 @@ int mortise_aside_save(int db, const struct mortise_mem *mem,
                        struct mortise_err *err)
 {
     bool whole, stay = false, tables;
-    int rv = mortise_aside_is_whole(db, &whole, mem, err);
+    int rv = mortise_aside_is_complete(db, &whole, mem, err);
 
     if (rv != MORTISE_OK || whole || !has_db_name(db, current))
         return rv; /* (2); LevelDB opens nothing without CURRENT */
@@ -445,7 +448,7 @@ int mortise_aside_drop(int db, struct mortise_err *err)
     return unlink_aside_files(db, drop_but_tables, err);
 }
 
-bool mortise_aside_sweep(int db)
+bool mortise_aside_drop_removed(int db)
 {
     bool remains = false;
 
@@ -468,7 +471,7 @@ static int put_all_back(int db, const struct mortise_mem *mem,
                                  NULL) == MORTISE_OK;
     if (rv == MORTISE_OK)
         rv = each_db_name(db, unlink_new_files, knows ? &named : NULL, err);
-    mortise_tables_finish(&named);
+    mortise_tables_free(&named);
     if (rv == MORTISE_OK && fsync(db) != 0)
         rv = mortise_syserr(err, errno, "sync db");
     return rv;
@@ -478,7 +481,7 @@ int mortise_aside_restore(int db, const struct mortise_mem *mem,
                           struct mortise_err *err)
 {
     bool whole;
-    int rv = mortise_aside_is_whole(db, &whole, mem, err);
+    int rv = mortise_aside_is_complete(db, &whole, mem, err);
 
     if (rv == MORTISE_OK && whole)
         rv = put_all_back(db, mem, err);

@@ -26,7 +26,7 @@ enum mortise_dbfile mortise_dbfile_kind(const char *name)
                : MORTISE_DBFILE_OTHER;
 }
 
-bool mortise_dbfile_is_file(int db, const char *name)
+bool mortise_dbfile_is_regular(int db, const char *name)
 {
     struct stat st;
 
@@ -37,8 +37,8 @@ bool mortise_dbfile_is_file(int db, const char *name)
     return fstatat(db, name, &st, AT_SYMLINK_NOFOLLOW) != 0;
 }
 
-bool mortise_dbfile_current(int db, const char *from,
-                            char name[MORTISE_DBFILE_NAME])
+bool mortise_dbfile_read_current(int db, const char *from,
+                                 char name[MORTISE_DBFILE_NAME])
 {
     int fd = mortise_infile_open(db, from, O_NOFOLLOW);
     ssize_t n = fd >= 0 ? read(fd, name, MORTISE_DBFILE_NAME) : -1;

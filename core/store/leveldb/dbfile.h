@@ -20,10 +20,10 @@ enum { MORTISE_DBFILE_NAME = NAME_MAX + 1 };
 enum mortise_dbfile mortise_dbfile_kind(const char *name);
 /* Can it be opened without blocking?  False for a FIFO, device, socket or
  * directory. */
-bool mortise_dbfile_is_file(int db, const char *name);
+bool mortise_dbfile_is_regular(int db, const char *name);
 /* Read the name of the MANIFEST from a CURRENT, which is called `from`.  False:
  * it does not name one. */
-bool mortise_dbfile_current(int db, const char *from,
-                            char name[MORTISE_DBFILE_NAME]);
+bool mortise_dbfile_read_current(int db, const char *from,
+                                 char name[MORTISE_DBFILE_NAME]);
 
 #endif

@@ -194,8 +194,8 @@ static int flock_store_dir(struct mortise_dir_lock *h, struct mortise_err *err)
     }
 }
 
-int mortise_dir_lock_take(struct mortise_dir_lock *h, int dir,
-                          struct mortise_err *err)
+int mortise_dir_lock_acquire(struct mortise_dir_lock *h, int dir,
+                             struct mortise_err *err)
 {
     static pthread_once_t watched = PTHREAD_ONCE_INIT;
     struct stat st;
@@ -227,7 +227,7 @@ int mortise_dir_lock_take(struct mortise_dir_lock *h, int dir,
     return rv;
 }
 
-void mortise_dir_lock_drop(struct mortise_dir_lock *h)
+void mortise_dir_lock_release(struct mortise_dir_lock *h)
 {
     struct mortise_dir_lock **at = &claims;
 
@@ -251,7 +251,7 @@ int mortise_dir_lock_probe(int dir, const char *name, struct mortise_err *err)
 
     if (fd < 0 && errno == ENOENT)
         return MORTISE_OK; /* the file does not exist yet */
-    if (fd < 0 && errno == MORTISE_NO_FILE)
+    if (fd < 0 && errno == MORTISE_ERRNO_NOT_REGULAR)
         return mortise_fail(
             err, MORTISE_ECORRUPT,
             "%s is not a regular file: it was replaced; remove it, and it is "

@@ -20,15 +20,15 @@ struct mortise_dir_lock {
 /* Claim the open directory `dir`.  Takes `dir` in any case, and closes it on
  * failure.  MORTISE_EBUSY, with the pid in the message: this process or another
  * one has a claim already. */
-int mortise_dir_lock_take(struct mortise_dir_lock *h, int dir,
-                          struct mortise_err *err);
-void mortise_dir_lock_drop(struct mortise_dir_lock *h);
+int mortise_dir_lock_acquire(struct mortise_dir_lock *h, int dir,
+                             struct mortise_err *err);
+void mortise_dir_lock_release(struct mortise_dir_lock *h);
 
 /* Did this process take the claim?  A child of fork() did not, and must leave
  * the content of the directory alone. */
 bool mortise_dir_lock_is_ours(const struct mortise_dir_lock *h);
 
-/* Test LevelDB's lock file `name` in `dir`, after mortise_dir_lock_take().
+/* Test LevelDB's lock file `name` in `dir`, after mortise_dir_lock_acquire().
  * MORTISE_EBUSY, with the pid in the message: another process has it locked. */
 int mortise_dir_lock_probe(int dir, const char *name, struct mortise_err *err);
 

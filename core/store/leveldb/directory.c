@@ -71,14 +71,15 @@ int mortise_directory_open(int *dir, const char *path, struct mortise_err *err)
 {
     int errnum = mkdir(path, 0700) == 0 ? 0 : errno, rv;
 
-    rv = mortise_directory_find(dir, path, err);
+    rv = mortise_directory_open_existing(dir, path, err);
     if (rv != MORTISE_ENOTFOUND || errnum == 0 || errnum == EEXIST)
         /* If it cannot be made, an existing one will do. */
         return rv;
     return mortise_syserr(err, errnum, "make the directory");
 }
 
-int mortise_directory_find(int *dir, const char *path, struct mortise_err *err)
+int mortise_directory_open_existing(int *dir, const char *path,
+                                    struct mortise_err *err)
 {
     *dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*dir < 0)
@@ -114,12 +115,12 @@ static bool has_database(int dir)
 
     if (db < 0)
         return errno != ENOENT;
-    rv = mortise_directory_each(db, "db", find_commit_file, NULL, NULL);
+    rv = mortise_directory_for_each(db, "db", find_commit_file, NULL, NULL);
     close(db);
     return rv != MORTISE_OK;
 }
 
-bool mortise_directory_is_made(int dir)
+bool mortise_directory_has_store(int dir)
 {
     return may_have_name(dir, "format") || may_have_name(dir, "mark") ||
            has_database(dir);
@@ -155,13 +156,13 @@ static int fail_foreign_file(void *ud, int dir, const char *name,
 
 int mortise_directory_check_ours(int dir, struct mortise_err *err)
 {
-    return mortise_directory_is_made(dir)
+    return mortise_directory_has_store(dir)
                ? MORTISE_OK
-               : mortise_directory_each(dir, "the directory", fail_foreign_file,
-                                        NULL, err);
+               : mortise_directory_for_each(dir, "the directory",
+                                            fail_foreign_file, NULL, err);
 }
 
-mode_t mortise_directory_close_off(int dir)
+mode_t mortise_directory_restrict_mode(int dir)
 {
     struct stat st;
 
@@ -189,7 +190,7 @@ static int read_stamp_text(int dir, char *text, size_t cap, size_t *n,
     *n = 0;
     if (fd < 0)
         return errno == ENOENT ? MORTISE_OK
-               : errno == MORTISE_NO_FILE
+               : errno == MORTISE_ERRNO_NOT_REGULAR
                    ? fail_replaced_stamp(err)
                    : mortise_syserr(err, errno, "open %s", stamp_name);
     got = read(fd, text, cap - 1);
@@ -255,8 +256,8 @@ int mortise_directory_read_stamp(int dir, bool *stamped,
 static int replace_stamp_text(int dir, const char *text,
                               struct mortise_err *err)
 {
-    int rv =
-        mortise_directory_put(dir, stamp_new, text, strlen(text), true, err);
+    int rv = mortise_directory_write_file(dir, stamp_new, text, strlen(text),
+                                          true, err);
 
     if (rv != MORTISE_OK)
         return rv;
@@ -310,9 +311,9 @@ int mortise_directory_sync(int dir, struct mortise_err *err)
     return rv != MORTISE_OK ? rv : sync_named_dir(dir, "..", err);
 }
 
-int mortise_directory_each(int dir, const char *what,
-                           mortise_directory_each_fn *each, void *ud,
-                           struct mortise_err *err)
+int mortise_directory_for_each(int dir, const char *what,
+                               mortise_directory_each_fn *each, void *ud,
+                               struct mortise_err *err)
 {
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rv = 0;
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -334,22 +335,22 @@ int mortise_directory_each(int dir, const char *what,
 }
 
 /* (5) */
-int mortise_directory_create(int dir, const char *name, int flags)
+int mortise_directory_create_file(int dir, const char *name, int flags)
 {
     if (unlinkat(dir, name, 0) != 0 && errno != ENOENT)
         return -1;
     return openat(dir, name, flags | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
 
-int mortise_directory_put(int dir, const char *name, const void *p, size_t n,
-                          bool sync, struct mortise_err *err)
+int mortise_directory_write_file(int dir, const char *name, const void *p,
+                                 size_t n, bool sync, struct mortise_err *err)
 {
-    int fd = mortise_directory_create(dir, name, O_WRONLY);
+    int fd = mortise_directory_create_file(dir, name, O_WRONLY);
     int rv = MORTISE_OK;
 
     if (fd < 0)
         return mortise_syserr(err, errno, "make %s", name);
-    if (mortise_file_put(fd, p, n) != 0)
+    if (mortise_file_write_fd(fd, p, n) != 0)
         rv = mortise_syserr(err, errno, "write %s", name);
     else if (sync)
         rv = sync_fd(fd, name, err);
@@ -357,8 +358,8 @@ int mortise_directory_put(int dir, const char *name, const void *p, size_t n,
     return rv;
 }
 
-int mortise_directory_link(int from, const char *name, int to, const char *as,
-                           struct mortise_err *err)
+int mortise_directory_link_file(int from, const char *name, int to,
+                                const char *as, struct mortise_err *err)
 {
     if (linkat(from, name, to, as, 0) == 0)
         return MORTISE_OK;
@@ -390,14 +391,14 @@ static int copy_descriptor(int in, int out, const char *name,
     return n == 0 ? MORTISE_OK : mortise_syserr(err, errno, "read %s", name);
 }
 
-int mortise_directory_copy(int from, const char *name, int to, const char *as,
-                           struct mortise_err *err)
+int mortise_directory_copy_file(int from, const char *name, int to,
+                                const char *as, struct mortise_err *err)
 {
     int in = mortise_infile_open(from, name, O_NOFOLLOW), out, rv;
 
     if (in < 0)
         return mortise_syserr(err, errno, "open %s", name);
-    out = mortise_directory_create(to, as, O_WRONLY);
+    out = mortise_directory_create_file(to, as, O_WRONLY);
     rv = out >= 0 ? copy_descriptor(in, out, name, err)
                   : mortise_syserr(err, errno, "make %s", as);
     close(in);

@@ -12,10 +12,11 @@
 int mortise_directory_open(int *dir, const char *path, struct mortise_err *err);
 
 /* Open STORE, which must exist; *dir is its descriptor. */
-int mortise_directory_find(int *dir, const char *path, struct mortise_err *err);
+int mortise_directory_open_existing(int *dir, const char *path,
+                                    struct mortise_err *err);
 
 /* Does it contain any part of a store?  True if that cannot be determined. */
-bool mortise_directory_is_made(int dir);
+bool mortise_directory_has_store(int dir);
 
 /* MORTISE_EINVAL: it contains other files and no part of a store. */
 int mortise_directory_check_ours(int dir, struct mortise_err *err);
@@ -23,7 +24,7 @@ int mortise_directory_check_ours(int dir, struct mortise_err *err);
 /* Remove the permissions of other users from the directory, if this user owns
  * it.  Returns its previous mode if it was changed, else 0.  The mode 0710
  * stays. */
-mode_t mortise_directory_close_off(int dir);
+mode_t mortise_directory_restrict_mode(int dir);
 
 /* Read STORE/format; *stamped: it exists and has our format.  MORTISE_EFORMAT:
  * another format.  MORTISE_ESTATE: an unfinished store.  MORTISE_ECORRUPT:
@@ -49,23 +50,23 @@ int mortise_directory_sync(int dir, struct mortise_err *err);
  * `what` is the directory's name in messages. */
 typedef int mortise_directory_each_fn(void *ud, int dir, const char *name,
                                       struct mortise_err *err);
-int mortise_directory_each(int dir, const char *what,
-                           mortise_directory_each_fn *each, void *ud,
-                           struct mortise_err *err);
+int mortise_directory_for_each(int dir, const char *what,
+                               mortise_directory_each_fn *each, void *ud,
+                               struct mortise_err *err);
 
 /* Create a file, open with `flags`.  An existing file or link is removed first.
  * -1 with errno. */
-int mortise_directory_create(int dir, const char *name, int flags);
+int mortise_directory_create_file(int dir, const char *name, int flags);
 /* Create a file with these n bytes, synced if `sync`; replaces an
  * existing one. */
-int mortise_directory_put(int dir, const char *name, const void *p, size_t n,
-                          bool sync, struct mortise_err *err);
+int mortise_directory_write_file(int dir, const char *name, const void *p,
+                                 size_t n, bool sync, struct mortise_err *err);
 /* Add a hard link.  MORTISE_ESTATE, without a message: the file system does not
  * support it, or not between these directories. */
-int mortise_directory_link(int from, const char *name, int to, const char *as,
-                           struct mortise_err *err);
+int mortise_directory_link_file(int from, const char *name, int to,
+                                const char *as, struct mortise_err *err);
 /* Copy a file; replaces an existing one. */
-int mortise_directory_copy(int from, const char *name, int to, const char *as,
-                           struct mortise_err *err);
+int mortise_directory_copy_file(int from, const char *name, int to,
+                                const char *as, struct mortise_err *err);
 
 #endif

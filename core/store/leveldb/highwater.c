@@ -155,7 +155,7 @@ int mortise_highwater_make(struct mortise_highwater *w, int dir,
     int rv;
 
     *w = (struct mortise_highwater){
-        .fd = mortise_directory_create(dir, name_new, O_RDWR),
+        .fd = mortise_directory_create_file(dir, name_new, O_RDWR),
         .number = number};
     if (w->fd < 0)
         return mortise_syserr(err, errno, "make %s", name_new);
@@ -170,8 +170,8 @@ int mortise_highwater_make(struct mortise_highwater *w, int dir,
     return rv;
 }
 
-int mortise_highwater_put(struct mortise_highwater *w, uint64_t number,
-                          struct mortise_err *err)
+int mortise_highwater_write(struct mortise_highwater *w, uint64_t number,
+                            struct mortise_err *err)
 {
     unsigned slot = (w->slot + 1) % SLOTS;
     uint8_t bytes[SLOT];

@@ -15,7 +15,7 @@ struct mortise_highwater {
 };
 
 /* Read the mark; w->fd is -1 if there is none.  MORTISE_ECORRUPT: the file is
- * not a valid mark.  `writing`: open it for mortise_highwater_put(), too. */
+ * not a valid mark.  `writing`: open it for mortise_highwater_write(), too. */
 int mortise_highwater_open(struct mortise_highwater *w, int dir, bool writing,
                            struct mortise_err *err);
 /* Create the mark atomically and durably, for a store without one. */
@@ -23,8 +23,8 @@ int mortise_highwater_make(struct mortise_highwater *w, int dir,
                            const uint8_t identity[MORTISE_STORE_ID],
                            uint64_t number, struct mortise_err *err);
 /* Record that batch `number`, with all before it, has been synced. */
-int mortise_highwater_put(struct mortise_highwater *w, uint64_t number,
-                          struct mortise_err *err);
+int mortise_highwater_write(struct mortise_highwater *w, uint64_t number,
+                            struct mortise_err *err);
 void mortise_highwater_close(struct mortise_highwater *w);
 
 #endif

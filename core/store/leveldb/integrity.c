@@ -18,7 +18,8 @@ static int read_all(struct mortise_ldb *s, struct mortise_err *err)
 
     for (leveldb_iter_seek_to_first(it); leveldb_iter_valid(it);)
         leveldb_iter_next(it);
-    return mortise_ldb_iter_end(it, MORTISE_OK, "read all of the store", err);
+    return mortise_ldb_iter_destroy(it, MORTISE_OK, "read all of the store",
+                                    err);
 }
 
 static bool has_db(int dir)
@@ -36,7 +37,7 @@ static int open_to_check(struct mortise_ldb *s, struct mortise_err *err)
         return rv;
     db = open(s->scratch.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (db >= 0 && mortise_torn_is_present(db, s->mem)) {
-        rv = mortise_torn_cut(db, s->mem, err);
+        rv = mortise_torn_remove_end(db, s->mem, err);
         if (rv == MORTISE_OK)
             rv = mortise_ldb_open(s, false, err);
     }
@@ -47,7 +48,7 @@ static int open_to_check(struct mortise_ldb *s, struct mortise_err *err)
 
 static int check(struct mortise_ldb *s, struct mortise_err *err)
 {
-    int dir, rv = mortise_directory_find(&dir, s->path, err);
+    int dir, rv = mortise_directory_open_existing(&dir, s->path, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_ldb_lock(s, dir, true, err);

@@ -47,36 +47,36 @@ static void put_key_name(struct mortise_buf *k, const char *s)
     mortise_buf_put(k, s, n);
 }
 
-void mortise_key_of_tag(struct mortise_buf *k, enum mortise_key_tag tag)
+void mortise_key_prefix_of_tag(struct mortise_buf *k, enum mortise_key_tag tag)
 {
     mortise_buf_clear(k);
-    mortise_buf_u8(k, (uint8_t)tag);
+    mortise_buf_put_u8(k, (uint8_t)tag);
 }
 
-void mortise_key_of_tenant(struct mortise_buf *k, enum mortise_key_tag tag,
-                           const char *tenant)
+void mortise_key_prefix_of_tenant(struct mortise_buf *k,
+                                  enum mortise_key_tag tag, const char *tenant)
 {
-    mortise_key_of_tag(k, tag);
+    mortise_key_prefix_of_tag(k, tag);
     put_key_name(k, tenant);
 }
 
-void mortise_key_of_run(struct mortise_buf *k, enum mortise_key_tag tag,
-                        const char *tenant, const char *run)
+void mortise_key_prefix_of_run(struct mortise_buf *k, enum mortise_key_tag tag,
+                               const char *tenant, const char *run)
 {
-    mortise_key_of_tenant(k, tag, tenant);
+    mortise_key_prefix_of_tenant(k, tag, tenant);
     put_key_name(k, run);
 }
 
 void mortise_key_commit(struct mortise_buf *k, uint64_t n)
 {
-    mortise_key_of_tag(k, MORTISE_KEY_COMMIT);
+    mortise_key_prefix_of_tag(k, MORTISE_KEY_COMMIT);
     put_key_number(k, n);
 }
 
 void mortise_key_deadline(struct mortise_buf *k, uint64_t ms,
                           const char *tenant, const char *run, const char *id)
 {
-    mortise_key_of_tag(k, MORTISE_KEY_DEADLINE);
+    mortise_key_prefix_of_tag(k, MORTISE_KEY_DEADLINE);
     put_key_number(k, ms);
     put_key_name(k, tenant);
     put_key_name(k, run);
@@ -86,55 +86,55 @@ void mortise_key_deadline(struct mortise_buf *k, uint64_t ms,
 void mortise_key_graph(struct mortise_buf *k,
                        const uint8_t digest[MORTISE_DIGEST])
 {
-    mortise_key_of_tag(k, MORTISE_KEY_GRAPH);
+    mortise_key_prefix_of_tag(k, MORTISE_KEY_GRAPH);
     mortise_buf_put(k, digest, MORTISE_DIGEST);
 }
 
 void mortise_key_head(struct mortise_buf *k, const char *tenant,
                       const char *run)
 {
-    mortise_key_of_tenant(k, MORTISE_KEY_HEAD, tenant);
+    mortise_key_prefix_of_tenant(k, MORTISE_KEY_HEAD, tenant);
     mortise_buf_puts(k, run);
 }
 
 void mortise_key_checkpoint(struct mortise_buf *k, const char *tenant,
                             const char *run, uint64_t seq)
 {
-    mortise_key_of_run(k, MORTISE_KEY_CHECKPOINT, tenant, run);
+    mortise_key_prefix_of_run(k, MORTISE_KEY_CHECKPOINT, tenant, run);
     put_key_number(k, seq);
 }
 
 void mortise_key_mark(struct mortise_buf *k, const char *name)
 {
-    mortise_key_of_tag(k, MORTISE_KEY_MARK);
+    mortise_key_prefix_of_tag(k, MORTISE_KEY_MARK);
     mortise_buf_puts(k, name);
 }
 
 void mortise_key_kv(struct mortise_buf *k, const char *tenant,
                     const char *plugin, const void *key, size_t n)
 {
-    mortise_key_of_run(k, MORTISE_KEY_KV, tenant, plugin);
+    mortise_key_prefix_of_run(k, MORTISE_KEY_KV, tenant, plugin);
     mortise_buf_put(k, key, n);
 }
 
-void mortise_key_of_cached(struct mortise_buf *k, const char *tenant,
-                           const uint8_t digest[MORTISE_DIGEST])
+void mortise_key_prefix_of_cached(struct mortise_buf *k, const char *tenant,
+                                  const uint8_t digest[MORTISE_DIGEST])
 {
-    mortise_key_of_tenant(k, MORTISE_KEY_CACHED, tenant);
+    mortise_key_prefix_of_tenant(k, MORTISE_KEY_CACHED, tenant);
     mortise_buf_put(k, digest, MORTISE_DIGEST);
 }
 
 void mortise_key_cached(struct mortise_buf *k, const char *tenant,
                         const uint8_t digest[MORTISE_DIGEST], uint64_t n)
 {
-    mortise_key_of_cached(k, tenant, digest);
+    mortise_key_prefix_of_cached(k, tenant, digest);
     put_key_number(k, n);
 }
 
 void mortise_key_age(struct mortise_buf *k, uint64_t n, const char *tenant,
                      const uint8_t digest[MORTISE_DIGEST])
 {
-    mortise_key_of_tag(k, MORTISE_KEY_AGE);
+    mortise_key_prefix_of_tag(k, MORTISE_KEY_AGE);
     put_key_number(k, n);
     put_key_name(k, tenant);
     mortise_buf_put(k, digest, MORTISE_DIGEST);
@@ -143,55 +143,55 @@ void mortise_key_age(struct mortise_buf *k, uint64_t n, const char *tenant,
 void mortise_key_pending(struct mortise_buf *k, const char *tenant,
                          const char *run, const char *id)
 {
-    mortise_key_of_run(k, MORTISE_KEY_PENDING, tenant, run);
+    mortise_key_prefix_of_run(k, MORTISE_KEY_PENDING, tenant, run);
     mortise_buf_puts(k, id);
 }
 
 void mortise_key_tombstone(struct mortise_buf *k, const char *tenant,
                            const char *run)
 {
-    mortise_key_of_tenant(k, MORTISE_KEY_TOMBSTONE, tenant);
+    mortise_key_prefix_of_tenant(k, MORTISE_KEY_TOMBSTONE, tenant);
     mortise_buf_puts(k, run);
 }
 
 void mortise_key_leaving(struct mortise_buf *k, const char *tenant,
                          const char *run)
 {
-    mortise_key_of_tenant(k, MORTISE_KEY_LEAVING, tenant);
+    mortise_key_prefix_of_tenant(k, MORTISE_KEY_LEAVING, tenant);
     mortise_buf_puts(k, run);
 }
 
 void mortise_key_spawn(struct mortise_buf *k, const char *tenant,
                        const char *run, const char *id)
 {
-    mortise_key_of_run(k, MORTISE_KEY_SPAWN, tenant, run);
+    mortise_key_prefix_of_run(k, MORTISE_KEY_SPAWN, tenant, run);
     mortise_buf_puts(k, id);
 }
 
 void mortise_key_child(struct mortise_buf *k, const char *tenant,
                        const char *child)
 {
-    mortise_key_of_tenant(k, MORTISE_KEY_CHILD, tenant);
+    mortise_key_prefix_of_tenant(k, MORTISE_KEY_CHILD, tenant);
     mortise_buf_puts(k, child);
 }
 
 void mortise_key_tree(struct mortise_buf *k, const char *tenant,
                       const char *origin)
 {
-    mortise_key_of_tenant(k, MORTISE_KEY_TREE, tenant);
+    mortise_key_prefix_of_tenant(k, MORTISE_KEY_TREE, tenant);
     mortise_buf_puts(k, origin);
 }
 
 void mortise_key_purse(struct mortise_buf *k, const char *tenant,
                        const char *origin)
 {
-    mortise_key_of_tenant(k, MORTISE_KEY_PURSE, tenant);
+    mortise_key_prefix_of_tenant(k, MORTISE_KEY_PURSE, tenant);
     mortise_buf_puts(k, origin);
 }
 
 uint64_t mortise_key_read_number(struct mortise_reader *r)
 {
-    const unsigned char *be = mortise_read_raw(r, 8);
+    const unsigned char *be = mortise_read_bytes(r, 8);
     uint64_t v = 0;
 
     for (int i = 0; be != NULL && i < 8; i++)
@@ -214,7 +214,7 @@ bool mortise_key_read_commit(uint64_t *number, const void *key, size_t n)
 static void read_key_text(struct mortise_reader *r, struct mortise_buf *names,
                           size_t n)
 {
-    const char *p = mortise_read_raw(r, n);
+    const char *p = mortise_read_bytes(r, n);
 
     if (p == NULL)
         return;
@@ -226,7 +226,7 @@ static void read_key_text(struct mortise_reader *r, struct mortise_buf *names,
 
 void mortise_key_read_name(struct mortise_reader *r, struct mortise_buf *names)
 {
-    const unsigned char *be = mortise_read_raw(r, 2);
+    const unsigned char *be = mortise_read_bytes(r, 2);
 
     if (be != NULL)
         read_key_text(r, names, (size_t)(be[0] << 8 | be[1]));

@@ -8,25 +8,25 @@
 
 /* The first byte of a key, and the components that follow. */
 enum mortise_key_tag {
-    MORTISE_KEY_PURSE = 'b',      /* tenant, run */
-    MORTISE_KEY_COMMIT = 'c',     /* number */
-    MORTISE_KEY_DEADLINE = 'd',   /* number, tenant, run, id */
-    MORTISE_KEY_TREE = 'e',       /* tenant, run */
-    MORTISE_KEY_GRAPH = 'g',      /* digest */
-    MORTISE_KEY_HEAD = 'h',       /* tenant, run */
-    MORTISE_KEY_IDENTITY = 'i',   /* nothing */
-    MORTISE_KEY_CHECKPOINT = 'k', /* tenant, run, number */
-    MORTISE_KEY_MARK = 'm',       /* name */
-    MORTISE_KEY_KV = 'n',         /* tenant, plugin, bytes */
-    MORTISE_KEY_AGE = 'o',        /* number, tenant, digest */
-    MORTISE_KEY_PENDING = 'p',    /* tenant, run, id */
-    MORTISE_KEY_CACHED = 'r',     /* tenant, digest, number */
-    MORTISE_KEY_SPAWN = 's',      /* tenant, run, id */
-    MORTISE_KEY_TOMBSTONE = 't',  /* tenant, run */
-    MORTISE_KEY_STAMP = 'v',      /* nothing */
-    MORTISE_KEY_NOTED = 'w',      /* nothing */
-    MORTISE_KEY_LEAVING = 'x',    /* tenant, run */
-    MORTISE_KEY_CHILD = 'y'       /* tenant, child */
+    MORTISE_KEY_PURSE = 'b',        /* tenant, run */
+    MORTISE_KEY_COMMIT = 'c',       /* number */
+    MORTISE_KEY_DEADLINE = 'd',     /* number, tenant, run, id */
+    MORTISE_KEY_TREE = 'e',         /* tenant, run */
+    MORTISE_KEY_GRAPH = 'g',        /* digest */
+    MORTISE_KEY_HEAD = 'h',         /* tenant, run */
+    MORTISE_KEY_IDENTITY = 'i',     /* nothing */
+    MORTISE_KEY_CHECKPOINT = 'k',   /* tenant, run, number */
+    MORTISE_KEY_MARK = 'm',         /* name */
+    MORTISE_KEY_KV = 'n',           /* tenant, plugin, bytes */
+    MORTISE_KEY_AGE = 'o',          /* number, tenant, digest */
+    MORTISE_KEY_PENDING = 'p',      /* tenant, run, id */
+    MORTISE_KEY_CACHED = 'r',       /* tenant, digest, number */
+    MORTISE_KEY_SPAWN = 's',        /* tenant, run, id */
+    MORTISE_KEY_TOMBSTONE = 't',    /* tenant, run */
+    MORTISE_KEY_STAMP = 'v',        /* nothing */
+    MORTISE_KEY_OVERDUE_TIME = 'w', /* nothing */
+    MORTISE_KEY_LEAVING = 'x',      /* tenant, run */
+    MORTISE_KEY_CHILD = 'y'         /* tenant, child */
 };
 
 /* Can it be a name in a key, of at most 65,535 bytes? */
@@ -66,13 +66,13 @@ void mortise_key_purse(struct mortise_buf *k, const char *tenant,
 
 /* Prefixes: of all keys with one tag, of one tenant, of one run, of
  * one result. */
-void mortise_key_of_tag(struct mortise_buf *k, enum mortise_key_tag tag);
-void mortise_key_of_tenant(struct mortise_buf *k, enum mortise_key_tag tag,
-                           const char *tenant);
-void mortise_key_of_run(struct mortise_buf *k, enum mortise_key_tag tag,
-                        const char *tenant, const char *run);
-void mortise_key_of_cached(struct mortise_buf *k, const char *tenant,
-                           const uint8_t digest[MORTISE_DIGEST]);
+void mortise_key_prefix_of_tag(struct mortise_buf *k, enum mortise_key_tag tag);
+void mortise_key_prefix_of_tenant(struct mortise_buf *k,
+                                  enum mortise_key_tag tag, const char *tenant);
+void mortise_key_prefix_of_run(struct mortise_buf *k, enum mortise_key_tag tag,
+                               const char *tenant, const char *run);
+void mortise_key_prefix_of_cached(struct mortise_buf *k, const char *tenant,
+                                  const uint8_t digest[MORTISE_DIGEST]);
 
 /* Decode a key after its tag.  Names are appended to `names` with a NUL; a NUL
  * inside a name makes the reader bad. */

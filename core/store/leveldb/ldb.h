@@ -39,10 +39,10 @@ struct mortise_ldb_spawns {
     struct mortise_table newest; /* the newest version of each, by key */
 };
 
-enum { MORTISE_SPOTS = 1024 }; /* a power of two */
+enum { MORTISE_HEAD_CACHE_SLOTS = 1024 }; /* a power of two */
 
 /* Graphs that are in use (leveldb_remove.c). */
-struct mortise_kept {
+struct mortise_graph_sweep {
     bool begun;
     uint8_t (*slots)[MORTISE_DIGEST]; /* all zero: free */
     size_t n, cap;                    /* cap: 0, or a power of two */
@@ -89,14 +89,15 @@ struct mortise_ldb {
     struct {
         uint64_t mark;
         struct mortise_head_version at;
-    } spots[MORTISE_SPOTS]; /* the newest heads, in slots by their mark */
+    } spots
+        [MORTISE_HEAD_CACHE_SLOTS]; /* the newest heads, in slots by their mark */
     uint64_t *marks;        /* hashes of the runs in the batch */
     size_t n_marks;         /* capacity */
     uint8_t graph[MORTISE_DIGEST]; /* a graph known to be stored */
     bool knows_graph;
     struct mortise_ldb_cache cache;
     struct mortise_ldb_spawns spawns;
-    struct mortise_kept kept;
+    struct mortise_graph_sweep kept;
 };
 
 static inline struct mortise_ldb *mortise_ldb_of(struct mortise_store *s)
@@ -105,7 +106,7 @@ static inline struct mortise_ldb *mortise_ldb_of(struct mortise_store *s)
 }
 
 /* The number of commit records that are kept (docs/runtime.md, rule R6b). */
-enum { MORTISE_KEPT_COMMITS = 65536 };
+enum { MORTISE_COMMIT_RECORDS_MAX = 65536 };
 /* The first of the last `many` commit numbers. */
 static inline uint64_t mortise_ldb_first_of(uint64_t many, uint64_t last)
 {
@@ -138,15 +139,16 @@ int mortise_ldb_verify_stamp(struct mortise_ldb *s, struct mortise_err *err);
 int mortise_ldb_read_mark(struct mortise_ldb *s, bool writing,
                           struct mortise_err *err);
 /* Open a store, made if missing.  With an identity: create a new store with it,
- * which is incomplete until mortise_ldb_finish() (unfinished.c);
+ * which is incomplete until mortise_ldb_mark_complete() (unfinished.c);
  * MORTISE_EEXISTS.  Call finish after a synced write. */
-int mortise_ldb_begin(struct mortise_ldb **out, const char *path,
-                      const uint8_t identity[MORTISE_STORE_ID],
-                      const struct mortise_mem *mem, struct mortise_err *err);
-int mortise_ldb_finish(struct mortise_ldb *s, struct mortise_err *err);
+int mortise_ldb_open_or_create(struct mortise_ldb **out, const char *path,
+                               const uint8_t identity[MORTISE_STORE_ID],
+                               const struct mortise_mem *mem,
+                               struct mortise_err *err);
+int mortise_ldb_mark_complete(struct mortise_ldb *s, struct mortise_err *err);
 /* "DIR/NAME"; NULL: out of memory. */
-char *mortise_ldb_join(const struct mortise_mem *mem, const char *dir,
-                       const char *name);
+char *mortise_ldb_join_path(const struct mortise_mem *mem, const char *dir,
+                            const char *name);
 
 /* ---- functions for the maker's table (leveldb.c) ------------------------- */
 
@@ -162,27 +164,29 @@ typedef int mortise_ldb_read_fn(struct mortise_ldb *s, struct mortise_read *r,
                                 struct mortise_err *err);
 mortise_ldb_read_fn mortise_ldb_read_cached;
 mortise_ldb_read_fn mortise_ldb_read_removed;
-mortise_ldb_read_fn mortise_ldb_read_noted;
+mortise_ldb_read_fn mortise_ldb_read_overdue_time;
 /* view.c */
 int mortise_ldb_open_view(struct mortise_store **out, const char *path,
                           const struct mortise_mem *mem,
                           struct mortise_err *err);
-bool mortise_ldb_lacks(struct mortise_store *store, struct mortise_err *why);
+bool mortise_ldb_is_incomplete(struct mortise_store *store,
+                               struct mortise_err *why);
 /* leveldb_cache.c */
-void mortise_ldb_cache_bound(struct mortise_store *store, uint64_t bytes);
+void mortise_ldb_set_cache_limit(struct mortise_store *store, uint64_t bytes);
 /* leveldb_remove.c */
 int mortise_ldb_remove(struct mortise_store *store,
                        struct mortise_removal *list, size_t n, uint64_t now_ms,
                        struct mortise_err *err);
 int mortise_ldb_remove_rest(struct mortise_store *store, bool *more,
                             struct mortise_err *err);
-int mortise_ldb_note(struct mortise_store *store, uint64_t ms,
-                     struct mortise_err *err);
-void mortise_ldb_sweep_begin(struct mortise_store *store);
-void mortise_ldb_sweep_keep(struct mortise_store *store,
-                            const uint8_t (*digests)[MORTISE_DIGEST], size_t n);
-int mortise_ldb_sweep(struct mortise_store *store, bool *more,
-                      struct mortise_err *err);
+int mortise_ldb_set_overdue_time(struct mortise_store *store, uint64_t ms,
+                                 struct mortise_err *err);
+void mortise_ldb_start_graph_sweep(struct mortise_store *store);
+void mortise_ldb_keep_graphs(struct mortise_store *store,
+                             const uint8_t (*digests)[MORTISE_DIGEST],
+                             size_t n);
+int mortise_ldb_sweep_graphs(struct mortise_store *store, bool *more,
+                             struct mortise_err *err);
 
 /* ---- view.c -------------------------------------------------------------- */
 
@@ -206,7 +210,7 @@ int mortise_ldb_copy(struct mortise_ldb *s, int dir, enum mortise_ldb_logs logs,
 int mortise_ldb_open_copy(struct mortise_ldb *s, bool *torn,
                           struct mortise_err *err);
 /* Record that the copy is incomplete.  Only the first message is kept. */
-void mortise_ldb_note_lack(struct mortise_ldb *s, const char *words);
+void mortise_ldb_set_incomplete(struct mortise_ldb *s, const char *words);
 /* Remove the copy, which is closed. */
 void mortise_ldb_drop_copy(struct mortise_ldb *s);
 
@@ -216,14 +220,14 @@ int mortise_ldb_convert_error(char *said, struct mortise_err *err,
                               const char *doing);
 
 /* Destroy an iterator; returns its read error if it had one, else `rv`. */
-int mortise_ldb_iter_end(leveldb_iterator_t *it, int rv, const char *doing,
-                         struct mortise_err *err);
+int mortise_ldb_iter_destroy(leveldb_iterator_t *it, int rv, const char *doing,
+                             struct mortise_err *err);
 
 /* Check that the handle is usable: MORTISE_ESTATE after a failed write. */
 int mortise_ldb_check_usable(struct mortise_ldb *s, struct mortise_err *err);
 
 /* MORTISE_EINVAL if a name cannot be part of a key; NULL is allowed. */
-int mortise_ldb_name(const char *name, struct mortise_err *err);
+int mortise_ldb_check_name(const char *name, struct mortise_err *err);
 
 /* Read one value; free it with leveldb_free().  MORTISE_ENOTFOUND, without a
  * message: no such key. */
@@ -252,16 +256,18 @@ int mortise_ldb_check_memory(size_t bytes, struct mortise_err *err);
 /* Write one batch: `fill` puts into it and calls mortise_ldb_write().  Any
  * error leaves the handle dead, except if there was not enough memory to call
  * `fill`. */
-typedef int mortise_fill_fn(struct mortise_ldb *s, leveldb_writebatch_t *batch,
-                            void *ud, struct mortise_err *err);
-int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
-                      struct mortise_err *err);
+typedef int mortise_ldb_fill_batch_fn(struct mortise_ldb *s,
+                                      leveldb_writebatch_t *batch, void *ud,
+                                      struct mortise_err *err);
+int mortise_ldb_write_batch(struct mortise_ldb *s,
+                            mortise_ldb_fill_batch_fn *fill, void *ud,
+                            struct mortise_err *err);
 /* Put s->key with s->value, or with an encoded record, into the batch, or
  * delete s->key.  Empties s->value.  MORTISE_ENOMEM.  Before
- * mortise_ldb_put_bytes(), call mortise_ldb_may_put() to check for memory for n
+ * mortise_ldb_put_bytes(), call mortise_ldb_can_put() to check for memory for n
  * more bytes (memory.c). */
 int mortise_ldb_put(struct mortise_ldb *s, leveldb_writebatch_t *batch);
-bool mortise_ldb_may_put(struct mortise_ldb *s, size_t n);
+bool mortise_ldb_can_put(struct mortise_ldb *s, size_t n);
 void mortise_ldb_put_bytes(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                            const char *key, size_t key_size, const char *value,
                            size_t value_size);
@@ -276,11 +282,11 @@ int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 void mortise_ldb_forget_head(struct mortise_ldb *s, const char *tenant,
                              const char *run);
 /* mortise_ldb_keep_graph(): a new run needs the graph, so the sweep must keep
- * it.  mortise_ldb_keep_cancel(): stop the sweep, which then removes
+ * it.  mortise_ldb_cancel_graph_sweep(): stop the sweep, which then removes
  * nothing. */
 void mortise_ldb_keep_graph(struct mortise_ldb *s,
                             const uint8_t digest[MORTISE_DIGEST]);
-void mortise_ldb_keep_cancel(struct mortise_ldb *s);
+void mortise_ldb_cancel_graph_sweep(struct mortise_ldb *s);
 
 /* ---- leveldb_cache.c, with `writing` locked ------------------------------ */
 

@@ -197,8 +197,8 @@ int mortise_ldb_convert_error(char *said, struct mortise_err *err,
     return code;
 }
 
-int mortise_ldb_iter_end(leveldb_iterator_t *it, int rv, const char *doing,
-                         struct mortise_err *err)
+int mortise_ldb_iter_destroy(leveldb_iterator_t *it, int rv, const char *doing,
+                             struct mortise_err *err)
 {
     char *said = NULL;
     int torn;
@@ -248,7 +248,7 @@ int mortise_ldb_get_record(struct mortise_ldb *s,
     int rv = mortise_ldb_get(s, options, key, &bytes, &n, err);
 
     if (rv == MORTISE_OK) {
-        rv = mortise_record_read(of, out, bytes, n);
+        rv = mortise_record_decode(of, out, bytes, n);
         if (rv != MORTISE_OK)
             mortise_ldb_fail_record(err, rv, of->what);
     }
@@ -272,7 +272,7 @@ int mortise_ldb_check_usable(struct mortise_ldb *s, struct mortise_err *err)
                         "a write to the store failed; reopen the store");
 }
 
-int mortise_ldb_name(const char *name, struct mortise_err *err)
+int mortise_ldb_check_name(const char *name, struct mortise_err *err)
 {
     if (name == NULL || mortise_key_is_name(name))
         return MORTISE_OK;
@@ -297,8 +297,9 @@ static bool read_commit_record(const leveldb_iterator_t *it, uint64_t *n,
         return false;
     is_whole = mortise_key_read_commit(n, p, size);
     p = leveldb_iter_value(it, &size);
-    *rv = is_whole ? mortise_record_read(&mortise_record_batch, batch, p, size)
-                   : MORTISE_ECORRUPT;
+    *rv = is_whole
+              ? mortise_record_decode(&mortise_record_batch, batch, p, size)
+              : MORTISE_ECORRUPT;
     return true;
 }
 
@@ -362,7 +363,7 @@ static int verify_commits(struct mortise_ldb *s, leveldb_iterator_t *it,
         return mortise_ldb_fail_record(err, rv, "a commit record");
     s->commits = last;
     s->opening = (struct mortise_batch){newest.epoch + 1, last};
-    kept = mortise_ldb_first_of(MORTISE_KEPT_COMMITS, last);
+    kept = mortise_ldb_first_of(MORTISE_COMMIT_RECORDS_MAX, last);
     from = mortise_ldb_first_of(VERIFIED_COMMITS, last);
     if (from > newest.verified)
         from = newest.verified > kept ? newest.verified : kept;
@@ -401,7 +402,7 @@ int mortise_ldb_verify_stamp(struct mortise_ldb *s, struct mortise_err *err)
     uint32_t format;
     int rv;
 
-    mortise_key_of_tag(&s->key, MORTISE_KEY_STAMP);
+    mortise_key_prefix_of_tag(&s->key, MORTISE_KEY_STAMP);
     rv = mortise_ldb_get_record(s, s->checked, &s->key, &mortise_record_stamp,
                                 &format, NULL, err);
     if (rv == MORTISE_ENOTFOUND)
@@ -434,7 +435,7 @@ static int read_identity(struct mortise_ldb *s, struct mortise_err *err)
     uint8_t id[MORTISE_STORE_ID];
     int rv;
 
-    mortise_key_of_tag(&s->key, MORTISE_KEY_IDENTITY);
+    mortise_key_prefix_of_tag(&s->key, MORTISE_KEY_IDENTITY);
     rv = mortise_ldb_get_record(s, s->checked, &s->key,
                                 &mortise_record_identity, id, NULL, err);
     s->identified = rv == MORTISE_OK;
@@ -467,13 +468,13 @@ int mortise_ldb_verify(struct mortise_ldb *s, struct mortise_err *err)
         rv = verify_end(s, err);
     if (rv == MORTISE_OK)
         rv = read_identity(s, err);
-    return mortise_ldb_iter_end(it, rv, "verify the store", err);
+    return mortise_ldb_iter_destroy(it, rv, "verify the store", err);
 }
 
 /* ---- opening ----------------------------------------------------------- */
 
-char *mortise_ldb_join(const struct mortise_mem *mem, const char *dir,
-                       const char *name)
+char *mortise_ldb_join_path(const struct mortise_mem *mem, const char *dir,
+                            const char *name)
 {
     size_t d = strlen(dir), n = strlen(name);
     char *path = mortise_alloc(mem, d + 1 + n + 1);
@@ -530,8 +531,8 @@ static bool set_db_path(struct mortise_ldb *s)
     char dir[64];
 
     snprintf(dir, sizeof dir, "/proc/self/fd/%d", s->dir_lock.dir);
-    s->db_path =
-        mortise_ldb_join(s->mem, access(dir, F_OK) == 0 ? dir : s->path, "db");
+    s->db_path = mortise_ldb_join_path(
+        s->mem, access(dir, F_OK) == 0 ? dir : s->path, "db");
     return s->db_path != NULL;
 }
 
@@ -556,7 +557,7 @@ static size_t get_longest_log(const char *db_path)
 
     if (db < 0)
         return 0;
-    mortise_directory_each(db, "db", measure_log, &most, NULL);
+    mortise_directory_for_each(db, "db", measure_log, &most, NULL);
     close(db);
     return most;
 }
@@ -607,7 +608,8 @@ static int open_and_verify(struct mortise_ldb *s, bool create,
 static int find_batch_file(void *ud, int db, const char *name,
                            struct mortise_err *err)
 {
-    enum mortise_dbfile kind = mortise_dbfile_kind(mortise_aside_name(name));
+    enum mortise_dbfile kind =
+        mortise_dbfile_kind(mortise_aside_strip_prefix(name));
     bool *any = ud;
     struct stat st;
 
@@ -625,7 +627,7 @@ int mortise_ldb_check_new(int db, struct mortise_err *err)
     int rv = MORTISE_OK;
 
     if (faccessat(db, "CURRENT", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
-        rv = mortise_directory_each(db, "db", find_batch_file, &any, err);
+        rv = mortise_directory_for_each(db, "db", find_batch_file, &any, err);
     return any ? mortise_fail(err, MORTISE_ECORRUPT,
                               "files of its database are missing")
                : rv;
@@ -641,7 +643,7 @@ static int try_open_database(struct mortise_ldb *s, int db, bool create,
     if (rv != MORTISE_OK)
         return rv;
     if (torn)
-        rv = mortise_torn_cut(db, s->mem, err);
+        rv = mortise_torn_remove_end(db, s->mem, err);
     if (rv == MORTISE_OK)
         rv = open_and_verify(s, create, err);
     if (rv != MORTISE_OK)
@@ -661,7 +663,7 @@ static int open_db_with_retries(struct mortise_ldb *s, int db, bool create,
     if (rv == MORTISE_OK && create)
         rv = mortise_ldb_check_new(db, err);
     if (rv == MORTISE_OK)
-        rv = mortise_aside_is_whole(db, &killed, s->mem, err);
+        rv = mortise_aside_is_complete(db, &killed, s->mem, err);
     if (rv != MORTISE_OK)
         return rv;
     rv = try_open_database(s, db, create, false, err);
@@ -693,7 +695,7 @@ static int open_db(struct mortise_ldb *s, bool create, struct mortise_err *err)
     if (db < 0)
         return mortise_syserr(err, errno, "open db");
     assert(s->db == NULL && s->db_dir < 0 &&
-           !mortise_tempdir_is_there(&s->scratch));
+           !mortise_tempdir_is_made(&s->scratch));
     s->buffered = BUFFER_AT_FIRST; /* it begins with an empty log */
     s->unsynced = false;
     s->cache.known = false;
@@ -722,7 +724,7 @@ static int write_mark_and_stamp(struct mortise_ldb *s, struct mortise_err *err)
     return rv;
 }
 
-int mortise_ldb_finish(struct mortise_ldb *s, struct mortise_err *err)
+int mortise_ldb_mark_complete(struct mortise_ldb *s, struct mortise_err *err)
 {
     int rv = mortise_directory_sync(s->dir_lock.dir, err);
 
@@ -793,16 +795,17 @@ static int open_held_store(struct mortise_ldb *s, struct mortise_err *err)
 int mortise_ldb_lock(struct mortise_ldb *s, int dir, bool tables,
                      struct mortise_err *err)
 {
-    int rv = mortise_dir_lock_take(&s->dir_lock, dir, err);
+    int rv = mortise_dir_lock_acquire(&s->dir_lock, dir, err);
 
     s->held = rv == MORTISE_OK;
     s->store.dir = s->held ? dir : -1;
     return s->held ? mortise_owners_check(dir, s->path, tables, err) : rv;
 }
 
-int mortise_ldb_begin(struct mortise_ldb **out, const char *path,
-                      const uint8_t identity[MORTISE_STORE_ID],
-                      const struct mortise_mem *mem, struct mortise_err *err)
+int mortise_ldb_open_or_create(struct mortise_ldb **out, const char *path,
+                               const uint8_t identity[MORTISE_STORE_ID],
+                               const struct mortise_mem *mem,
+                               struct mortise_err *err)
 {
     struct mortise_ldb *s = mortise_ldb_new(path, mem);
     int dir = -1, rv;
@@ -826,7 +829,7 @@ int mortise_ldb_begin(struct mortise_ldb **out, const char *path,
         mortise_ldb_close(s);
         return mortise_err_prefix(err, rv, "open store %s", path);
     }
-    s->store.was_open = mortise_directory_close_off(dir);
+    s->store.closed_off_mode = mortise_directory_restrict_mode(dir);
     s->store.epoch = s->opening.epoch;
     *out = s;
     return MORTISE_OK;
@@ -837,7 +840,7 @@ static int open_leveldb_store(struct mortise_store **out, const char *path,
                               struct mortise_err *err)
 {
     struct mortise_ldb *s;
-    int rv = mortise_ldb_begin(&s, path, NULL, mem, err);
+    int rv = mortise_ldb_open_or_create(&s, path, NULL, mem, err);
 
     *out = rv == MORTISE_OK ? &s->store : NULL;
     return rv;
@@ -849,7 +852,7 @@ static void close_db(struct mortise_ldb *s)
         leveldb_close(s->db);
     s->db = NULL;
     if (s->db_dir >= 0 && s->linked)
-        s->linked = mortise_aside_sweep(s->db_dir);
+        s->linked = mortise_aside_drop_removed(s->db_dir);
     if (s->db_dir >= 0)
         close(s->db_dir);
     s->db_dir = -1;
@@ -860,7 +863,7 @@ void mortise_ldb_close(struct mortise_ldb *s)
     if (s == NULL || (s->held && !mortise_dir_lock_is_ours(&s->dir_lock)))
         return; /* in a forked child, LevelDB would change the files */
     close_db(s);
-    if (mortise_tempdir_is_there(&s->scratch))
+    if (mortise_tempdir_is_made(&s->scratch))
         mortise_ldb_drop_copy(s);
     leveldb_options_destroy(s->options);
     leveldb_readoptions_destroy(s->checked);
@@ -868,11 +871,11 @@ void mortise_ldb_close(struct mortise_ldb *s)
     leveldb_writeoptions_destroy(s->lazy);
     mortise_highwater_close(&s->water);
     if (s->held)
-        mortise_dir_lock_drop(&s->dir_lock);
+        mortise_dir_lock_release(&s->dir_lock);
     pthread_mutex_destroy(&s->writing);
     mortise_buf_finish(&s->key);
     mortise_buf_finish(&s->value);
-    mortise_ldb_keep_cancel(s);
+    mortise_ldb_cancel_graph_sweep(s);
     mortise_ldb_spawns_close(s);
     mortise_release(s->mem, s->marks, s->n_marks * sizeof *s->marks);
     mortise_release_str(s->mem, s->db_path);
@@ -889,12 +892,12 @@ static int reopen(struct mortise_store *store, struct mortise_err *err)
         return mortise_ldb_check_usable(s, err);
     if (!atomic_load(&s->dead) && atomic_exchange(&s->refused, false))
         return MORTISE_OK; /* nothing was written (14) */
-    assert(!mortise_tempdir_is_there(
+    assert(!mortise_tempdir_is_made(
         &s->scratch)); /* no write to a copy ever fails (view.c) */
     atomic_store(&s->dead, true);
     s->knows_graph = false;
     memset(s->spots, 0, sizeof s->spots);
-    mortise_ldb_keep_cancel(s);
+    mortise_ldb_cancel_graph_sweep(s);
     close_db(s);
     if (s->full)
         mortise_reserve_release(s->dir_lock.dir);
@@ -935,7 +938,7 @@ void mortise_ldb_put_bytes(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 }
 
 /* Small batches are covered by the check at the beginning of the batch. */
-bool mortise_ldb_may_put(struct mortise_ldb *s, size_t n)
+bool mortise_ldb_can_put(struct mortise_ldb *s, size_t n)
 {
     s->batched += n + PUT_OVERHEAD;
     if (s->batched - s->checked_at < MEMORY_CHECK_INTERVAL)
@@ -947,7 +950,7 @@ bool mortise_ldb_may_put(struct mortise_ldb *s, size_t n)
 int mortise_ldb_put(struct mortise_ldb *s, leveldb_writebatch_t *batch)
 {
     if (s->key.failed || s->value.failed ||
-        !mortise_ldb_may_put(s, s->key.n + s->value.n))
+        !mortise_ldb_can_put(s, s->key.n + s->value.n))
         return MORTISE_ENOMEM;
     mortise_ldb_put_bytes(s, batch, s->key.p, s->key.n, s->value.p, s->value.n);
     mortise_buf_clear(&s->value);
@@ -958,7 +961,7 @@ int mortise_ldb_put_record(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                            const struct mortise_record *of, const void *record)
 {
     assert(s->value.n == 0); /* the last put has emptied it */
-    mortise_record_put(&s->value, of, record);
+    mortise_record_encode(&s->value, of, record);
     return mortise_ldb_put(s, batch);
 }
 
@@ -1046,10 +1049,11 @@ static int get_spot_before(struct mortise_ldb *s,
 static bool is_head_remembered(const struct mortise_ldb *s,
                                const struct mortise_commit *c, uint64_t mark)
 {
-    const struct mortise_head_version *at = &s->spots[mark % MORTISE_SPOTS].at;
+    const struct mortise_head_version *at =
+        &s->spots[mark % MORTISE_HEAD_CACHE_SLOTS].at;
 
     return c->expected_seq != 0 && at->seq == c->expected_seq &&
-           s->spots[mark % MORTISE_SPOTS].mark == mark &&
+           s->spots[mark % MORTISE_HEAD_CACHE_SLOTS].mark == mark &&
            memcmp(&at->checkpoint, &c->checkpoint.parent,
                   sizeof at->checkpoint) == 0;
 }
@@ -1057,8 +1061,8 @@ static bool is_head_remembered(const struct mortise_ldb *s,
 static void remember_head(struct mortise_ldb *s, const struct mortise_commit *c,
                           uint64_t mark)
 {
-    s->spots[mark % MORTISE_SPOTS].mark = mark;
-    s->spots[mark % MORTISE_SPOTS].at =
+    s->spots[mark % MORTISE_HEAD_CACHE_SLOTS].mark = mark;
+    s->spots[mark % MORTISE_HEAD_CACHE_SLOTS].at =
         (struct mortise_head_version){c->head.seq, c->head.checkpoint};
 }
 
@@ -1067,8 +1071,9 @@ void mortise_ldb_forget_head(struct mortise_ldb *s, const char *tenant,
 {
     uint64_t mark = mortise_hash_strs(tenant, run);
 
-    if (s->spots[mark % MORTISE_SPOTS].mark == mark)
-        s->spots[mark % MORTISE_SPOTS].at = (struct mortise_head_version){0};
+    if (s->spots[mark % MORTISE_HEAD_CACHE_SLOTS].mark == mark)
+        s->spots[mark % MORTISE_HEAD_CACHE_SLOTS].at =
+            (struct mortise_head_version){0};
 }
 
 /* Is there space for a new run (13)?  Checked by the first write, and by each
@@ -1158,7 +1163,7 @@ static int put_graph(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     rv = mortise_ldb_get(s, s->checked, &s->key, &value, &n, err);
     leveldb_free(value);
     if (rv == MORTISE_ENOTFOUND) {
-        mortise_record_put_graph(&s->value, c->graph, c->n_graph);
+        mortise_record_encode_graph(&s->value, c->graph, c->n_graph);
         rv = mortise_ldb_put(s, batch);
     }
     if (rv == MORTISE_OK) {
@@ -1320,11 +1325,11 @@ static int put_identity(struct mortise_ldb *s, leveldb_writebatch_t *batch)
     static const uint32_t ours = MORTISE_STORE_FORMAT;
     int rv;
 
-    mortise_key_of_tag(&s->key, MORTISE_KEY_STAMP);
+    mortise_key_prefix_of_tag(&s->key, MORTISE_KEY_STAMP);
     rv = mortise_ldb_put_record(s, batch, &mortise_record_stamp, &ours);
     if (rv != MORTISE_OK)
         return rv;
-    mortise_key_of_tag(&s->key, MORTISE_KEY_IDENTITY);
+    mortise_key_prefix_of_tag(&s->key, MORTISE_KEY_IDENTITY);
     return mortise_ldb_put_record(s, batch, &mortise_record_identity,
                                   s->store.identity);
 }
@@ -1356,7 +1361,7 @@ int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     int rv = MORTISE_OK;
 
     assert(s->db != NULL && s->db_dir >= 0 &&
-           !mortise_tempdir_is_there(&s->scratch));
+           !mortise_tempdir_is_made(&s->scratch));
     assert(s->commits >= s->opening.verified);
     assert(s->water.fd >= 0 && s->water.number <= s->commits); /* never ahead */
     if (s->commits == s->opening.verified)
@@ -1367,8 +1372,8 @@ int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     if (rv == MORTISE_OK)
         rv = mortise_ldb_put_record(s, batch, &mortise_record_batch,
                                     &s->opening);
-    if (rv == MORTISE_OK && n > MORTISE_KEPT_COMMITS) {
-        mortise_key_commit(&s->key, n - MORTISE_KEPT_COMMITS);
+    if (rv == MORTISE_OK && n > MORTISE_COMMIT_RECORDS_MAX) {
+        mortise_key_commit(&s->key, n - MORTISE_COMMIT_RECORDS_MAX);
         rv = mortise_ldb_delete(s, batch);
     }
     if (rv != MORTISE_OK)
@@ -1380,13 +1385,13 @@ int mortise_ldb_write(struct mortise_ldb *s, leveldb_writebatch_t *batch,
         rv = mortise_fail(err, MORTISE_ECORRUPT,
                           "the store's db/ was removed or replaced");
     if (rv == MORTISE_OK && !s->unsynced)
-        rv = mortise_highwater_put(&s->water, n, err);
+        rv = mortise_highwater_write(&s->water, n, err);
     if (rv == MORTISE_OK) {
         s->commits = n;
         s->identified = true;
     }
     if (s->linked && n % SWEEP_INTERVAL == 0)
-        s->linked = mortise_aside_sweep(s->db_dir);
+        s->linked = mortise_aside_drop_removed(s->db_dir);
     return rv;
 }
 
@@ -1459,7 +1464,7 @@ static int read_mark(struct mortise_ldb *s, const char *name, uint64_t *value,
 
     *value = 0;
     if (rv == MORTISE_OK)
-        rv = mortise_ldb_name(name, err);
+        rv = mortise_ldb_check_name(name, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_check_memory(0, err);
     if (rv != MORTISE_OK)
@@ -1491,8 +1496,9 @@ static int write_mark(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 }
 
 /* (4) */
-int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
-                      struct mortise_err *err)
+int mortise_ldb_write_batch(struct mortise_ldb *s,
+                            mortise_ldb_fill_batch_fn *fill, void *ud,
+                            struct mortise_err *err)
 {
     leveldb_writebatch_t *batch;
     int rv;
@@ -1500,7 +1506,7 @@ int mortise_ldb_batch(struct mortise_ldb *s, mortise_fill_fn *fill, void *ud,
     /* In a child of fork(), nobody would unlock the mutex. */
     if (!mortise_dir_lock_is_ours(&s->dir_lock))
         return mortise_ldb_check_usable(s, err);
-    if (mortise_tempdir_is_there(&s->scratch))
+    if (mortise_tempdir_is_made(&s->scratch))
         return mortise_fail(err, MORTISE_EDENIED,
                             "this is a read-only copy of the store");
     rv = mortise_ldb_check_memory(0, err);
@@ -1532,24 +1538,25 @@ static int write_commit_batch(struct mortise_store *store,
 {
     struct commits all = {commits, n};
 
-    return mortise_ldb_batch(mortise_ldb_of(store), write_commits, &all, err);
+    return mortise_ldb_write_batch(mortise_ldb_of(store), write_commits, &all,
+                                   err);
 }
 
-static int mark_get(struct mortise_store *store, const char *name,
+static int get_mark(struct mortise_store *store, const char *name,
                     uint64_t *value, struct mortise_err *err)
 {
     return read_mark(mortise_ldb_of(store), name, value, err);
 }
 
-static int mark_put(struct mortise_store *store, const char *name,
+static int put_mark(struct mortise_store *store, const char *name,
                     uint64_t value, bool may_fall, struct mortise_err *err)
 {
     struct new_mark m = {name, value, may_fall};
-    int rv = mortise_ldb_name(name, err);
+    int rv = mortise_ldb_check_name(name, err);
 
-    return rv == MORTISE_OK
-               ? mortise_ldb_batch(mortise_ldb_of(store), write_mark, &m, err)
-               : rv;
+    return rv == MORTISE_OK ? mortise_ldb_write_batch(mortise_ldb_of(store),
+                                                      write_mark, &m, err)
+                            : rv;
 }
 
 /* ---- the maker --------------------------------------------------------- */
@@ -1571,18 +1578,18 @@ static const struct mortise_store_ops ops = {
     .reopen = reopen,
     .is_ours = is_ours,
     .wrote = wrote,
-    .lacks = mortise_ldb_lacks,
+    .lacks = mortise_ldb_is_incomplete,
     .read = mortise_ldb_read,
     .write = write_commit_batch,
-    .cache_bound = mortise_ldb_cache_bound,
+    .set_cache_limit = mortise_ldb_set_cache_limit,
     .remove = mortise_ldb_remove,
     .remove_rest = mortise_ldb_remove_rest,
-    .note = mortise_ldb_note,
-    .sweep_begin = mortise_ldb_sweep_begin,
-    .sweep_keep = mortise_ldb_sweep_keep,
-    .sweep = mortise_ldb_sweep,
-    .mark_get = mark_get,
-    .mark_put = mark_put,
+    .note = mortise_ldb_set_overdue_time,
+    .start_graph_sweep = mortise_ldb_start_graph_sweep,
+    .keep_graphs = mortise_ldb_keep_graphs,
+    .sweep = mortise_ldb_sweep_graphs,
+    .get_mark = get_mark,
+    .put_mark = put_mark,
 };
 
 static bool takes(const char *path)
@@ -1594,7 +1601,7 @@ static bool takes(const char *path)
 static bool is_there(const char *path)
 {
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool there = dir >= 0 ? mortise_directory_is_made(dir) : errno != ENOENT;
+    bool there = dir >= 0 ? mortise_directory_has_store(dir) : errno != ENOENT;
 
     if (dir >= 0)
         close(dir);

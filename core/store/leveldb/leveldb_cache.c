@@ -27,7 +27,7 @@
 
 #include "core/store/leveldb/ldb.h"
 
-void mortise_ldb_cache_bound(struct mortise_store *store, uint64_t bytes)
+void mortise_ldb_set_cache_limit(struct mortise_store *store, uint64_t bytes)
 {
     mortise_ldb_of(store)->cache.most = bytes;
 }
@@ -59,11 +59,11 @@ static int read_cached_age(struct age *a, const leveldb_iterator_t *it,
     mortise_buf_clear(&a->tenant);
     a->number = mortise_key_read_number(&r);
     mortise_key_read_name(&r, &a->tenant);
-    digest = mortise_read_raw(&r, MORTISE_DIGEST);
+    digest = mortise_read_bytes(&r, MORTISE_DIGEST);
     p = leveldb_iter_value(it, &n);
     rv = r.bad || r.p != r.end
              ? MORTISE_ECORRUPT
-             : mortise_record_read(&mortise_record_age, &a->size, p, n);
+             : mortise_record_decode(&mortise_record_age, &a->size, p, n);
     if (rv != MORTISE_OK)
         return mortise_ldb_fail_record(err, rv, mortise_record_age.what);
     memcpy(a->digest, digest, MORTISE_DIGEST);
@@ -127,7 +127,7 @@ static int walk_cached_ages(struct mortise_ldb *s, age_fn *fn,
     mortise_buf_init(&a.tenant, s->mem);
     rv = fn(s, it, batch, &a, err);
     mortise_buf_finish(&a.tenant);
-    return mortise_ldb_iter_end(it, rv, "read the ages of results", err);
+    return mortise_ldb_iter_destroy(it, rv, "read the ages of results", err);
 }
 
 /* ---- putting ----------------------------------------------------------- */
@@ -152,7 +152,7 @@ static int load_cache_ends(struct mortise_ldb *s, struct mortise_err *err)
 /* The size of both records (1): two tags, numbers and tenants, and the version
  * and length of the value. */
 static uint64_t get_cached_size(const struct mortise_commit *c,
-                                const struct mortise_cached *one)
+                                const struct mortise_cached_result *one)
 {
     uint64_t key = 1 + 8 + 2 + strlen(c->tenant) + MORTISE_DIGEST;
 
@@ -161,7 +161,7 @@ static uint64_t get_cached_size(const struct mortise_commit *c,
 
 static int put_cached_result(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                              const struct mortise_commit *c,
-                             const struct mortise_cached *one)
+                             const struct mortise_cached_result *one)
 {
     const struct mortise_value value = {one->value, one->value_size};
     uint64_t number = s->cache.end, size = get_cached_size(c, one);
@@ -249,7 +249,7 @@ static int append_cached_value(const leveldb_iterator_t *it,
     struct mortise_value found;
     size_t n;
     const char *p = leveldb_iter_value(it, &n);
-    int rv = mortise_record_read(&mortise_record_cached, &found, p, n);
+    int rv = mortise_record_decode(&mortise_record_cached, &found, p, n);
 
     if (rv != MORTISE_OK)
         return mortise_ldb_fail_record(err, rv, mortise_record_cached.what);
@@ -274,13 +274,13 @@ static int find_cached_result(struct mortise_ldb *s,
         if (n >= key->n && memcmp(p, key->p, key->n) == 0)
             rv = append_cached_value(it, value, err);
     }
-    return mortise_ldb_iter_end(it, rv, "read the store", err);
+    return mortise_ldb_iter_destroy(it, rv, "read the store", err);
 }
 
 int mortise_ldb_read_cached(struct mortise_ldb *s, struct mortise_read *r,
                             struct mortise_buf *key, struct mortise_err *err)
 {
-    mortise_key_of_cached(key, r->tenant, r->digest);
+    mortise_key_prefix_of_cached(key, r->tenant, r->digest);
     return key->failed ? mortise_nomem(err)
                        : find_cached_result(s, key, r->value, err);
 }

@@ -57,10 +57,11 @@ static void walk_begin(struct store_walk *w, struct mortise_ldb *s,
 static int walk_end(struct store_walk *w, int rv, struct mortise_err *err)
 {
     struct mortise_err why;
-    int torn = mortise_ldb_iter_end(w->it, MORTISE_OK, "read the store", &why);
+    int torn =
+        mortise_ldb_iter_destroy(w->it, MORTISE_OK, "read the store", &why);
 
     if (torn != MORTISE_OK && w->s->looks) {
-        mortise_ldb_note_lack(w->s, why.msg);
+        mortise_ldb_set_incomplete(w->s, why.msg);
         torn = MORTISE_OK;
     } else if (torn != MORTISE_OK && err != NULL) {
         *err = why;
@@ -119,7 +120,7 @@ static int walk_value(struct store_walk *w, const struct mortise_record *of,
 {
     size_t n;
     const char *p = leveldb_iter_value(w->it, &n);
-    int rv = mortise_record_read(of, out, p, n);
+    int rv = mortise_record_decode(of, out, p, n);
 
     w->passed += n;
     return rv == MORTISE_OK ? rv : mortise_ldb_fail_record(err, rv, of->what);
@@ -143,7 +144,7 @@ static int skip_or_fail_entry(struct store_walk *w,
 {
     if (!w->s->looks || why->code != MORTISE_ECORRUPT)
         return mortise_fail(err, why->code, "%s", why->msg);
-    mortise_ldb_note_lack(w->s, why->msg);
+    mortise_ldb_set_incomplete(w->s, why->msg);
     return MORTISE_OK;
 }
 
@@ -246,7 +247,7 @@ static int walk_checkpoints(struct store_walk *w, struct mortise_err *err)
         return MORTISE_OK; /* no run, no checkpoints */
     if (rv != MORTISE_OK || w->number > head.seq)
         return rv;
-    mortise_key_of_run(&w->prefix, MORTISE_KEY_CHECKPOINT, tenant, run);
+    mortise_key_prefix_of_run(&w->prefix, MORTISE_KEY_CHECKPOINT, tenant, run);
     mortise_key_checkpoint(&w->key, tenant, run, w->number);
     w->at_key = true;
     rv = walk_all(w, each_checkpoint, err);
@@ -286,7 +287,7 @@ static int walk_runs(struct store_walk *w, struct mortise_err *err)
 {
     const struct mortise_read *r = w->r;
 
-    mortise_key_of_tenant(&w->prefix, MORTISE_KEY_HEAD, r->tenant);
+    mortise_key_prefix_of_tenant(&w->prefix, MORTISE_KEY_HEAD, r->tenant);
     if (r->run != NULL)
         mortise_key_head(&w->key, r->tenant, r->run);
     return walk_all(w, each_run, err);
@@ -296,7 +297,7 @@ static int walk_heads(struct store_walk *w, struct mortise_err *err)
 {
     const struct mortise_read *r = w->r;
 
-    mortise_key_of_tag(&w->prefix, MORTISE_KEY_HEAD);
+    mortise_key_prefix_of_tag(&w->prefix, MORTISE_KEY_HEAD);
     if (r->tenant != NULL)
         mortise_key_head(&w->key, r->tenant, r->run);
     return walk_all(w, each_run, err);
@@ -327,7 +328,7 @@ static int walk_inbox(struct store_walk *w, struct mortise_err *err)
 {
     const struct mortise_read *r = w->r;
 
-    mortise_key_of_tenant(&w->prefix, MORTISE_KEY_PENDING, r->tenant);
+    mortise_key_prefix_of_tenant(&w->prefix, MORTISE_KEY_PENDING, r->tenant);
     if (r->run != NULL)
         mortise_key_pending(&w->key, r->tenant, r->run,
                             r->id != NULL ? r->id : "");
@@ -382,7 +383,7 @@ static int each_deadline(struct store_walk *w, struct mortise_reader *key,
 
 static int walk_due(struct store_walk *w, struct mortise_err *err)
 {
-    mortise_key_of_tag(&w->prefix, MORTISE_KEY_DEADLINE);
+    mortise_key_prefix_of_tag(&w->prefix, MORTISE_KEY_DEADLINE);
     return walk_all(w, each_deadline, err);
 }
 
@@ -399,8 +400,8 @@ static int get_graph(struct mortise_ldb *s, struct mortise_read *r,
         return mortise_fail(err, rv, "no graph has this digest");
     if (rv != MORTISE_OK)
         return rv;
-    rv = mortise_record_read_graph(r->arena, &r->found.files, &r->found.n_files,
-                                   value, n);
+    rv = mortise_record_decode_graph(r->arena, &r->found.files,
+                                     &r->found.n_files, value, n);
     leveldb_free(value);
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
@@ -438,7 +439,8 @@ static int walk_kvs(struct store_walk *w, struct mortise_err *err)
 {
     w->r->found.n = 0;
     w->stop = w->r->number == 0;
-    mortise_key_of_run(&w->prefix, MORTISE_KEY_KV, w->r->tenant, w->r->plugin);
+    mortise_key_prefix_of_run(&w->prefix, MORTISE_KEY_KV, w->r->tenant,
+                              w->r->plugin);
     return walk_all(w, count_kv, err);
 }
 
@@ -535,9 +537,10 @@ static int walk_spawns(struct store_walk *w, struct mortise_err *err)
     const struct mortise_read *r = w->r;
 
     if (r->tenant == NULL)
-        mortise_key_of_tag(&w->prefix, MORTISE_KEY_SPAWN);
+        mortise_key_prefix_of_tag(&w->prefix, MORTISE_KEY_SPAWN);
     else
-        mortise_key_of_run(&w->prefix, MORTISE_KEY_SPAWN, r->tenant, r->run);
+        mortise_key_prefix_of_run(&w->prefix, MORTISE_KEY_SPAWN, r->tenant,
+                                  r->run);
     return walk_all(w, each_spawn, err);
 }
 
@@ -579,7 +582,8 @@ static const struct {
     [MORTISE_READ_KV_COUNT] = {.store_walk = walk_kvs},
     [MORTISE_READ_CACHED] = {.read_single = mortise_ldb_read_cached},
     [MORTISE_READ_REMOVED] = {.read_single = mortise_ldb_read_removed},
-    [MORTISE_READ_NOTED] = {.read_single = mortise_ldb_read_noted},
+    [MORTISE_READ_OVERDUE_TIME] = {.read_single =
+                                       mortise_ldb_read_overdue_time},
     [MORTISE_READ_SPAWN] = {.read_single = get_spawn},
     [MORTISE_READ_SPAWN_OF] = {.store_walk = walk_spawn_of},
     [MORTISE_READ_SPAWNS] = {.store_walk = walk_spawns},
@@ -619,7 +623,7 @@ int mortise_ldb_read_now(struct mortise_ldb *s, struct mortise_read *r,
     int rv = mortise_ldb_check_usable(s, err);
 
     for (size_t i = 0; rv == MORTISE_OK && i < 4; i++)
-        rv = mortise_ldb_name(names[i], err);
+        rv = mortise_ldb_check_name(names[i], err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_check_memory(0, err);
     if (rv != MORTISE_OK)

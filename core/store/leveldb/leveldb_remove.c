@@ -144,8 +144,8 @@ int mortise_ldb_remove(struct mortise_store *store,
 
     for (size_t i = 0; i < n; i++)
         list[i].gone = false;
-    rv =
-        mortise_ldb_batch(mortise_ldb_of(store), remove_listed_runs, &all, err);
+    rv = mortise_ldb_write_batch(mortise_ldb_of(store), remove_listed_runs,
+                                 &all, err);
     for (size_t i = 0; i < n && rv != MORTISE_OK; i++)
         list[i].gone = false; /* the outcome is unknown */
     return rv;
@@ -175,7 +175,7 @@ static int decode_leaving(const leveldb_iterator_t *it,
         return MORTISE_ENOMEM;
     p = leveldb_iter_value(it, &n);
     if (r.bad || r.p != r.end ||
-        mortise_record_read(&mortise_record_leaving, l, p, n) != MORTISE_OK)
+        mortise_record_decode(&mortise_record_leaving, l, p, n) != MORTISE_OK)
         return mortise_ldb_fail_record(err, MORTISE_ECORRUPT,
                                        mortise_record_leaving.what);
     return MORTISE_OK;
@@ -189,11 +189,11 @@ static int find_first_leaving(struct mortise_ldb *s, struct mortise_buf *names,
     leveldb_iterator_t *it = leveldb_create_iterator(s->db, s->checked);
     int rv;
 
-    mortise_key_of_tag(&s->key, MORTISE_KEY_LEAVING);
+    mortise_key_prefix_of_tag(&s->key, MORTISE_KEY_LEAVING);
     if (!s->key.failed)
         leveldb_iter_seek(it, s->key.p, s->key.n);
     rv = s->key.failed ? MORTISE_ENOMEM : decode_leaving(it, names, l, err);
-    return mortise_ldb_iter_end(it, rv, "read the store", err);
+    return mortise_ldb_iter_destroy(it, rv, "read the store", err);
 }
 
 static int remove_rest_batch(struct mortise_ldb *s, leveldb_writebatch_t *batch,
@@ -223,8 +223,8 @@ int mortise_ldb_remove_rest(struct mortise_store *store, bool *more,
                             struct mortise_err *err)
 {
     *more = false;
-    return mortise_ldb_batch(mortise_ldb_of(store), remove_rest_batch, more,
-                             err);
+    return mortise_ldb_write_batch(mortise_ldb_of(store), remove_rest_batch,
+                                   more, err);
 }
 
 int mortise_ldb_read_removed(struct mortise_ldb *s, struct mortise_read *r,
@@ -237,15 +237,17 @@ int mortise_ldb_read_removed(struct mortise_ldb *s, struct mortise_read *r,
 
 /* ---- the noted time (7) ------------------------------------------------- */
 
-int mortise_ldb_read_noted(struct mortise_ldb *s, struct mortise_read *r,
-                           struct mortise_buf *key, struct mortise_err *err)
+int mortise_ldb_read_overdue_time(struct mortise_ldb *s, struct mortise_read *r,
+                                  struct mortise_buf *key,
+                                  struct mortise_err *err)
 {
     int rv;
 
-    r->found.noted_ms = 0;
-    mortise_key_of_tag(key, MORTISE_KEY_NOTED);
-    rv = mortise_ldb_get_record(s, s->checked, key, &mortise_record_noted,
-                                &r->found.noted_ms, NULL, err);
+    r->found.overdue_found_ms = 0;
+    mortise_key_prefix_of_tag(key, MORTISE_KEY_OVERDUE_TIME);
+    rv =
+        mortise_ldb_get_record(s, s->checked, key, &mortise_record_overdue_time,
+                               &r->found.overdue_found_ms, NULL, err);
     return rv == MORTISE_ENOTFOUND ? MORTISE_OK : rv;
 }
 
@@ -254,16 +256,17 @@ static int put_noted_time(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 {
     int rv;
 
-    mortise_key_of_tag(&s->key, MORTISE_KEY_NOTED);
-    rv = mortise_ldb_put_record(s, batch, &mortise_record_noted, ud);
+    mortise_key_prefix_of_tag(&s->key, MORTISE_KEY_OVERDUE_TIME);
+    rv = mortise_ldb_put_record(s, batch, &mortise_record_overdue_time, ud);
     return rv != MORTISE_OK ? mortise_nomem(err)
                             : mortise_ldb_write(s, batch, true, err);
 }
 
-int mortise_ldb_note(struct mortise_store *store, uint64_t ms,
-                     struct mortise_err *err)
+int mortise_ldb_set_overdue_time(struct mortise_store *store, uint64_t ms,
+                                 struct mortise_err *err)
 {
-    return mortise_ldb_batch(mortise_ldb_of(store), put_noted_time, &ms, err);
+    return mortise_ldb_write_batch(mortise_ldb_of(store), put_noted_time, &ms,
+                                   err);
 }
 
 /* ---- graphs in use --------------------------------------------------------
@@ -271,7 +274,7 @@ int mortise_ldb_note(struct mortise_store *store, uint64_t ms,
  * A set of digests, with open addressing.  The first bytes of a digest are its
  * hash. */
 
-static size_t find_kept_slot(const struct mortise_kept *k,
+static size_t find_kept_slot(const struct mortise_graph_sweep *k,
                              const uint8_t digest[MORTISE_DIGEST])
 {
     static const uint8_t none[MORTISE_DIGEST];
@@ -286,7 +289,7 @@ static size_t find_kept_slot(const struct mortise_kept *k,
     return at;
 }
 
-static bool has_kept_graph(const struct mortise_kept *k,
+static bool has_kept_graph(const struct mortise_graph_sweep *k,
                            const uint8_t digest[MORTISE_DIGEST])
 {
     return k->n > 0 && memcmp(k->slots[find_kept_slot(k, digest)], digest,
@@ -294,10 +297,11 @@ static bool has_kept_graph(const struct mortise_kept *k,
 }
 
 /* Double the set; at most half of it is used. */
-static bool grow_kept_set(struct mortise_kept *k, const struct mortise_mem *mem)
+static bool grow_kept_set(struct mortise_graph_sweep *k,
+                          const struct mortise_mem *mem)
 {
     static const uint8_t none[MORTISE_DIGEST];
-    struct mortise_kept to = *k;
+    struct mortise_graph_sweep to = *k;
 
     to.cap = k->cap != 0 ? 2 * k->cap : 64;
     assert(k->n <= to.cap / 2);
@@ -313,24 +317,24 @@ static bool grow_kept_set(struct mortise_kept *k, const struct mortise_mem *mem)
     return true;
 }
 
-void mortise_ldb_keep_cancel(struct mortise_ldb *s)
+void mortise_ldb_cancel_graph_sweep(struct mortise_ldb *s)
 {
-    struct mortise_kept *k = &s->kept;
+    struct mortise_graph_sweep *k = &s->kept;
 
     mortise_release(s->mem, k->slots, k->cap * sizeof *k->slots);
-    *k = (struct mortise_kept){.begun = false};
+    *k = (struct mortise_graph_sweep){.begun = false};
 }
 
 /* Mark a graph as used.  Out of memory cancels the sweep. */
 void mortise_ldb_keep_graph(struct mortise_ldb *s,
                             const uint8_t digest[MORTISE_DIGEST])
 {
-    struct mortise_kept *k = &s->kept;
+    struct mortise_graph_sweep *k = &s->kept;
 
     if (!k->begun || has_kept_graph(k, digest))
         return;
     if (k->n + 1 > k->cap / 2 && !grow_kept_set(k, s->mem)) {
-        mortise_ldb_keep_cancel(s);
+        mortise_ldb_cancel_graph_sweep(s);
         return;
     }
     memcpy(k->slots[find_kept_slot(k, digest)], digest, MORTISE_DIGEST);
@@ -338,18 +342,18 @@ void mortise_ldb_keep_graph(struct mortise_ldb *s,
     assert(k->n <= k->cap / 2); /* so a search ends at a free slot */
 }
 
-void mortise_ldb_sweep_begin(struct mortise_store *store)
+void mortise_ldb_start_graph_sweep(struct mortise_store *store)
 {
     struct mortise_ldb *s = mortise_ldb_of(store);
 
     pthread_mutex_lock(&s->writing);
-    mortise_ldb_keep_cancel(s);
+    mortise_ldb_cancel_graph_sweep(s);
     s->kept.begun = true;
     pthread_mutex_unlock(&s->writing);
 }
 
-void mortise_ldb_sweep_keep(struct mortise_store *store,
-                            const uint8_t (*digests)[MORTISE_DIGEST], size_t n)
+void mortise_ldb_keep_graphs(struct mortise_store *store,
+                             const uint8_t (*digests)[MORTISE_DIGEST], size_t n)
 {
     struct mortise_ldb *s = mortise_ldb_of(store);
 
@@ -378,13 +382,13 @@ static int sweep_graph(struct mortise_ldb *s, leveldb_writebatch_t *batch,
 static int sweep_next_graphs(struct mortise_ldb *s, leveldb_writebatch_t *batch,
                              leveldb_iterator_t *it, bool *any, bool *more)
 {
-    struct mortise_kept *k = &s->kept;
+    struct mortise_graph_sweep *k = &s->kept;
     int rv = MORTISE_OK;
 
     if (k->sweeping)
         mortise_key_graph(&s->key, k->swept);
     else
-        mortise_key_of_tag(&s->key, MORTISE_KEY_GRAPH);
+        mortise_key_prefix_of_tag(&s->key, MORTISE_KEY_GRAPH);
     if (s->key.failed)
         return MORTISE_ENOMEM;
     leveldb_iter_seek(it, s->key.p, s->key.n);
@@ -419,18 +423,18 @@ static int sweep_graph_batch(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     rv = sweep_next_graphs(s, batch, it, &any, more);
     if (rv == MORTISE_ENOMEM)
         mortise_nomem(err);
-    rv = mortise_ldb_iter_end(it, rv, "read the store", err);
+    rv = mortise_ldb_iter_destroy(it, rv, "read the store", err);
     if (rv == MORTISE_OK && any)
         rv = mortise_ldb_write(s, batch, true, err);
     if (rv == MORTISE_OK && !*more)
-        mortise_ldb_keep_cancel(s);
+        mortise_ldb_cancel_graph_sweep(s);
     return rv;
 }
 
-int mortise_ldb_sweep(struct mortise_store *store, bool *more,
-                      struct mortise_err *err)
+int mortise_ldb_sweep_graphs(struct mortise_store *store, bool *more,
+                             struct mortise_err *err)
 {
     *more = false;
-    return mortise_ldb_batch(mortise_ldb_of(store), sweep_graph_batch, more,
-                             err);
+    return mortise_ldb_write_batch(mortise_ldb_of(store), sweep_graph_batch,
+                                   more, err);
 }

@@ -33,7 +33,7 @@
 #include "core/store/leveldb/ldb.h"
 
 struct mortise_ldb_staged {
-    struct mortise_hashed link; /* in `newest` while it is the newest */
+    struct mortise_table_entry link; /* in `newest` while it is the newest */
     /* previous version of the same key, or NULL */
     struct mortise_ldb_staged *older;
     const char *key, *value;          /* in the arena */
@@ -69,7 +69,7 @@ static uint64_t hash_staged_key(const void *key, size_t n)
     uint64_t hash;
 
     mortise_hasher_init(&h);
-    mortise_hasher_field(&h, key, n);
+    mortise_hasher_add_field(&h, key, n);
     mortise_hasher_final(&h, digest);
     memcpy(&hash, digest, sizeof hash);
     return hash;
@@ -78,12 +78,12 @@ static uint64_t hash_staged_key(const void *key, size_t n)
 static struct mortise_ldb_staged *
 find_staged_record(const struct mortise_ldb *s, const void *key, size_t n)
 {
-    struct mortise_hashed *found =
+    struct mortise_table_entry *found =
         mortise_table_find(&s->spawns.newest, hash_staged_key(key, n));
 
     for (; found != NULL; found = mortise_table_find_next(found)) {
         struct mortise_ldb_staged *e =
-            MORTISE_OF(found, struct mortise_ldb_staged, link);
+            MORTISE_CONTAINER_OF(found, struct mortise_ldb_staged, link);
 
         if (e->key_size == n && memcmp(e->key, key, n) == 0)
             return e;
@@ -123,11 +123,12 @@ static int stage_spawn_record(struct mortise_ldb *s,
     struct mortise_ldb_staged **grown, *e;
 
     assert(s->value.n == 0);
-    grown = mortise_grow(s->mem, sp->list, sp->n, &sp->cap, sizeof(*grown));
+    grown =
+        mortise_array_grow(s->mem, sp->list, sp->n, &sp->cap, sizeof(*grown));
     if (grown == NULL)
         return MORTISE_ENOMEM;
     sp->list = grown;
-    mortise_record_put(&s->value, of, record);
+    mortise_record_encode(&s->value, of, record);
     if (s->key.failed || s->value.failed)
         return MORTISE_ENOMEM;
     e = mortise_arena_alloc(&sp->arena, sizeof *e);
@@ -170,7 +171,7 @@ static int read_staged_record(struct mortise_ldb *s,
         return rv;
     if (bytes == NULL)
         return MORTISE_ENOMEM;
-    rv = mortise_record_read(of, out, bytes, n);
+    rv = mortise_record_decode(of, out, bytes, n);
     return rv == MORTISE_OK ? rv : mortise_ldb_fail_record(err, rv, of->what);
 }
 
@@ -190,12 +191,12 @@ static int stage_handle_change(struct mortise_ldb *s, const char *tenant,
     rv = read_staged_record(s, &mortise_record_tree, &tree, err);
     if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
         return rv;
-    if (!mortise_spawn_count(&tree, was, now))
+    if (!mortise_spawn_update_counters(&tree, was, now))
         return mortise_fail(err, MORTISE_ECORRUPT,
                             "the counters of the child runs of run %s do not "
                             "match their records",
                             now->origin);
-    if (was == NULL || mortise_spawn_is_over(now)) {
+    if (was == NULL || mortise_spawn_has_ended(now)) {
         rv = stage_spawn_record(s, &mortise_record_tree, &tree);
         if (rv != MORTISE_OK)
             return rv;
@@ -293,7 +294,7 @@ static int spend(struct mortise_ldb *s, const struct mortise_commit *c,
         return MORTISE_OK;
     if (rv != MORTISE_OK && rv != MORTISE_ENOTFOUND)
         return rv;
-    mortise_spawn_spend(&purse, rv == MORTISE_OK, &c->spend);
+    mortise_spawn_budget_change(&purse, rv == MORTISE_OK, &c->spend);
     return stage_spawn_record(s, &mortise_record_purse, &purse);
 }
 
@@ -318,7 +319,7 @@ static int settle_own_handle(struct mortise_ldb *s,
             err, MORTISE_ECORRUPT,
             "run %s is the child of a spawn handle that does not exist",
             c->run);
-    if (rv != MORTISE_OK || mortise_spawn_is_over(&was))
+    if (rv != MORTISE_OK || mortise_spawn_has_ended(&was))
         return rv;
     mortise_spawn_after_end(&was, c->end_status, c->end_result,
                             c->end_result_size, c->head.updated_ms, &now);
@@ -336,7 +337,7 @@ static int abandon_handle(struct mortise_ldb *s, const struct mortise_commit *c,
     struct mortise_spawn was, now;
     int rv = read_staged_record(s, &mortise_record_spawn, &was, err);
 
-    if (rv != MORTISE_OK || mortise_spawn_is_over(&was) ||
+    if (rv != MORTISE_OK || mortise_spawn_has_ended(&was) ||
         (was.native ? was.state != MORTISE_SPAWN_PENDING : was.detached))
         return rv;
     mortise_spawn_after_abandon(&was, c->head.updated_ms, &now);
@@ -397,14 +398,14 @@ static int abandon_made_handles(struct mortise_ldb *s,
     int rv;
 
     mortise_buf_init(&prefix, s->mem);
-    mortise_key_of_run(&prefix, MORTISE_KEY_SPAWN, c->tenant, c->run);
+    mortise_key_prefix_of_run(&prefix, MORTISE_KEY_SPAWN, c->tenant, c->run);
     if (prefix.failed) {
         mortise_buf_finish(&prefix);
         return MORTISE_ENOMEM;
     }
     it = leveldb_create_iterator(s->db, s->checked);
     rv = abandon_open_handles(s, c, it, &prefix, err);
-    rv = mortise_ldb_iter_end(it, rv, "read the store", err);
+    rv = mortise_ldb_iter_destroy(it, rv, "read the store", err);
     mortise_buf_finish(&prefix);
     return rv;
 }
@@ -444,7 +445,7 @@ int mortise_ldb_spawns_put(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     for (size_t i = 0; i < s->spawns.n; i++) {
         const struct mortise_ldb_staged *e = s->spawns.list[i];
 
-        if (!mortise_ldb_may_put(s, e->key_size + e->value_size))
+        if (!mortise_ldb_can_put(s, e->key_size + e->value_size))
             return mortise_nomem(err);
         mortise_ldb_put_bytes(s, batch, e->key, e->key_size, e->value,
                               e->value_size);
@@ -473,10 +474,10 @@ static int check_or_drop_handles(struct mortise_ldb *s,
         if (n < prefix->n || memcmp(key, prefix->p, prefix->n) != 0)
             break;
         value = leveldb_iter_value(it, &size);
-        rv = mortise_record_read(&mortise_record_spawn, &spawn, value, size);
+        rv = mortise_record_decode(&mortise_record_spawn, &spawn, value, size);
         if (rv != MORTISE_OK)
             return mortise_ldb_fail_record(err, rv, mortise_record_spawn.what);
-        *open |= !mortise_spawn_is_over(&spawn);
+        *open |= !mortise_spawn_has_ended(&spawn);
         if (batch == NULL)
             continue;
         mortise_buf_clear(&s->key);
@@ -501,7 +502,7 @@ static int walk_made_handles(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     int rv;
 
     mortise_buf_init(&prefix, s->mem);
-    mortise_key_of_run(&prefix, MORTISE_KEY_SPAWN, tenant, run);
+    mortise_key_prefix_of_run(&prefix, MORTISE_KEY_SPAWN, tenant, run);
     if (prefix.failed) {
         mortise_buf_finish(&prefix);
         return MORTISE_ENOMEM;
@@ -509,7 +510,7 @@ static int walk_made_handles(struct mortise_ldb *s, leveldb_writebatch_t *batch,
     it = leveldb_create_iterator(s->db, s->checked);
     rv = check_or_drop_handles(s, batch, it, tenant, &prefix, open, n_dropped,
                                err);
-    rv = mortise_ldb_iter_end(it, rv, "read the store", err);
+    rv = mortise_ldb_iter_destroy(it, rv, "read the store", err);
     mortise_buf_finish(&prefix);
     return rv;
 }

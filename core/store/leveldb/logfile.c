@@ -186,9 +186,9 @@ static void write_piece(struct mortise_buf *b, uint8_t type, const void *p,
 
     assert(n <= BLOCK - HEADER && at % BLOCK + HEADER + n <= BLOCK);
     assert(type >= WHOLE && type <= LAST);
-    mortise_buf_u32(b, 0);
-    mortise_buf_u16(b, (uint16_t)n);
-    mortise_buf_u8(b, type);
+    mortise_buf_put_u32(b, 0);
+    mortise_buf_put_u16(b, (uint16_t)n);
+    mortise_buf_put_u8(b, type);
     mortise_buf_put(b, p, n);
     if (b->failed)
         return;
@@ -226,7 +226,7 @@ void mortise_logfile_write(struct mortise_buf *b,
     assert(b->failed || at == record->n); /* (2) */
 }
 
-uint64_t mortise_logfile_number(struct mortise_reader *r)
+uint64_t mortise_logfile_read_number(struct mortise_reader *r)
 {
     uint64_t v = 0;
 
@@ -241,14 +241,14 @@ uint64_t mortise_logfile_number(struct mortise_reader *r)
     return 0;
 }
 
-const uint8_t *mortise_logfile_slice(struct mortise_reader *r, size_t *n)
+const uint8_t *mortise_logfile_read_slice(struct mortise_reader *r, size_t *n)
 {
-    *n = mortise_logfile_number(r);
-    return mortise_read_raw(r, *n);
+    *n = mortise_logfile_read_number(r);
+    return mortise_read_bytes(r, *n);
 }
 
-bool mortise_logfile_op(const struct mortise_buf *record, size_t *at,
-                        struct mortise_logop *op)
+bool mortise_logfile_next_op(const struct mortise_buf *record, size_t *at,
+                             struct mortise_logop *op)
 {
     struct mortise_reader r;
     uint8_t type;
@@ -261,9 +261,9 @@ bool mortise_logfile_op(const struct mortise_buf *record, size_t *at,
     mortise_reader_init(&r, record->p + *at, record->n - *at);
     type = mortise_read_u8(&r);
     *op = (struct mortise_logop){.put = type == 1};
-    op->key = mortise_logfile_slice(&r, &op->key_size);
+    op->key = mortise_logfile_read_slice(&r, &op->key_size);
     if (op->put)
-        op->value = mortise_logfile_slice(&r, &op->value_size);
+        op->value = mortise_logfile_read_slice(&r, &op->value_size);
     *at = record->n - (size_t)(r.end - r.p);
     return type <= 1 && !r.bad;
 }

@@ -33,8 +33,8 @@ uint32_t mortise_logfile_checksum(const void *p, size_t n);
 
 /* Decode LevelDB's numbers (varints) and slices (a length and that many bytes,
  * which are borrowed). */
-uint64_t mortise_logfile_number(struct mortise_reader *r);
-const uint8_t *mortise_logfile_slice(struct mortise_reader *r, size_t *n);
+uint64_t mortise_logfile_read_number(struct mortise_reader *r);
+const uint8_t *mortise_logfile_read_slice(struct mortise_reader *r, size_t *n);
 
 /* One change of a batch. */
 struct mortise_logop {
@@ -44,7 +44,7 @@ struct mortise_logop {
 };
 /* Decode the next change of a batch; start with *at = 0.  False: at the end, or
  * not a batch. */
-bool mortise_logfile_op(const struct mortise_buf *record, size_t *at,
-                        struct mortise_logop *op);
+bool mortise_logfile_next_op(const struct mortise_buf *record, size_t *at,
+                             struct mortise_logop *op);
 
 #endif

@@ -79,7 +79,7 @@ static int check_no_links_in(int dir, char *path, const char *name,
     fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return MORTISE_OK;
-    rv = mortise_directory_each(fd, below, each, below, err);
+    rv = mortise_directory_for_each(fd, below, each, below, err);
     close(fd);
     return rv;
 }
@@ -119,13 +119,13 @@ static int fail_store_owner(const struct mortise_owner_fault *f,
     size_t n = strlen(store);
     bool below = strncmp(f->path, store, n) == 0 && f->path[n] == '/';
 
-    return mortise_owner_fail(f, below ? store : NULL, err);
+    return mortise_owner_report_fault(f, below ? store : NULL, err);
 }
 
 /* Is the owner of this file checked?  (2), (3) */
 static bool is_owner_checked(const char *name, bool tables)
 {
-    switch (mortise_dbfile_kind(mortise_aside_name(name))) {
+    switch (mortise_dbfile_kind(mortise_aside_strip_prefix(name))) {
     case MORTISE_DBFILE_LOG:
     case MORTISE_DBFILE_MANIFEST:
     case MORTISE_DBFILE_CURRENT:
@@ -171,7 +171,7 @@ int mortise_owners_check(int dir, const char *path, bool tables,
     if (db < 0)
         return MORTISE_OK;
     snprintf(db_path, sizeof db_path, "%s/db", path);
-    mortise_directory_each(db, "db", check_file_owner, &j, NULL);
+    mortise_directory_for_each(db, "db", check_file_owner, &j, NULL);
     close(db);
     return j.faulty ? fail_store_owner(&j.fault, path, err) : MORTISE_OK;
 }

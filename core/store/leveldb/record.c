@@ -168,7 +168,7 @@ static bool is_spawn(const void *record)
 
     return s->epoch > 0 && s->depth > 0 && s->attempt > 0 &&
            mortise_spawn_state_name((int)s->state) != NULL &&
-           mortise_spawn_is_over(s) ==
+           mortise_spawn_has_ended(s) ==
                (mortise_spawn_status_name((int)s->status) != NULL) &&
            (!begun || s->child[0] != '\0') &&
            (s->native
@@ -199,8 +199,8 @@ const struct mortise_record
     mortise_record_batch = {"a commit record", RECORD(batch), NULL},
     mortise_record_mark = {"a mark", RECORD(number), NULL},
     mortise_record_age = {"the age of a result", RECORD(number), NULL},
-    mortise_record_noted = {"the time of the last report of overdue runs",
-                            RECORD(number), NULL},
+    mortise_record_overdue_time =
+        {"the time of the last report of overdue runs", RECORD(number), NULL},
     mortise_record_identity = {"the store's identity", RECORD(identity), NULL},
     mortise_record_head = {"the head of a run", RECORD(head), is_head},
     mortise_record_checkpoint = {"a checkpoint", RECORD(checkpoint), NULL},
@@ -222,7 +222,7 @@ static void put_record_text(struct mortise_buf *b, const char *s)
 {
     if (s == NULL)
         s = "";
-    mortise_buf_blob(b, s, strlen(s) + 1);
+    mortise_buf_put_blob(b, s, strlen(s) + 1);
 }
 
 static void put_record_blob(struct mortise_buf *b, const void *at,
@@ -234,7 +234,7 @@ static void put_record_blob(struct mortise_buf *b, const void *at,
     memcpy(&p, at, sizeof p);
     memcpy(&n, size, sizeof n);
     assert(p != NULL || n == 0);
-    mortise_buf_blob(b, p, n);
+    mortise_buf_put_blob(b, p, n);
 }
 
 static void put_record_field(struct mortise_buf *b,
@@ -250,15 +250,15 @@ static void put_record_field(struct mortise_buf *b,
         mortise_buf_put(b, at, f->more);
         break;
     case FLAG:
-        mortise_buf_u8(b, *(const bool *)at);
+        mortise_buf_put_u8(b, *(const bool *)at);
         break;
     case PHASE:
         memcpy(&phase, at, sizeof phase);
         assert(phase <= UINT8_MAX);
-        mortise_buf_u8(b, (uint8_t)phase);
+        mortise_buf_put_u8(b, (uint8_t)phase);
         break;
     case STATUS:
-        mortise_buf_u32(b, h->status | (h->dev ? HEAD_DEV : 0));
+        mortise_buf_put_u32(b, h->status | (h->dev ? HEAD_DEV : 0));
         break;
     case TEXT:
         memcpy(&text, at, sizeof text);
@@ -270,24 +270,24 @@ static void put_record_field(struct mortise_buf *b,
     }
 }
 
-void mortise_record_put(struct mortise_buf *b, const struct mortise_record *of,
-                        const void *record)
+void mortise_record_encode(struct mortise_buf *b,
+                           const struct mortise_record *of, const void *record)
 {
     assert(of->is_sound == NULL || of->is_sound(record));
-    mortise_buf_u8(b, VERSION);
+    mortise_buf_put_u8(b, VERSION);
     for (size_t i = 0; i < of->n; i++)
         put_record_field(b, &of->fields[i], record);
 }
 
-void mortise_record_put_graph(struct mortise_buf *b,
-                              const struct mortise_source *files, size_t n)
+void mortise_record_encode_graph(struct mortise_buf *b,
+                                 const struct mortise_source *files, size_t n)
 {
     assert(n > 0 && n <= UINT32_MAX); /* the graph's own file comes first */
-    mortise_buf_u8(b, VERSION);
-    mortise_buf_u32(b, (uint32_t)n);
+    mortise_buf_put_u8(b, VERSION);
+    mortise_buf_put_u32(b, (uint32_t)n);
     for (size_t i = 0; i < n; i++) {
         put_record_text(b, files[i].path);
-        mortise_buf_blob(b, files[i].text, files[i].size);
+        mortise_buf_put_blob(b, files[i].text, files[i].size);
     }
 }
 
@@ -337,7 +337,7 @@ static void read_record_field(struct mortise_reader *r,
 
     switch (f->form) {
     case RAW:
-        p = mortise_read_raw(r, f->more);
+        p = mortise_read_bytes(r, f->more);
         if (p != NULL)
             memcpy(at, p, f->more);
         break;
@@ -367,8 +367,8 @@ static void read_record_field(struct mortise_reader *r,
     }
 }
 
-int mortise_record_read(const struct mortise_record *of, void *out,
-                        const void *p, size_t n)
+int mortise_record_decode(const struct mortise_record *of, void *out,
+                          const void *p, size_t n)
 {
     struct mortise_reader r;
     int rv = begin_record(&r, p, n);
@@ -395,9 +395,9 @@ static bool read_source(struct mortise_arena *a, struct mortise_source *out,
     return out->path != NULL && out->text != NULL;
 }
 
-int mortise_record_read_graph(struct mortise_arena *a,
-                              struct mortise_source **files, size_t *n_files,
-                              const void *p, size_t n)
+int mortise_record_decode_graph(struct mortise_arena *a,
+                                struct mortise_source **files, size_t *n_files,
+                                const void *p, size_t n)
 {
     struct mortise_source *list;
     struct mortise_reader r;

@@ -47,37 +47,37 @@ struct mortise_record {
     bool (*is_sound)(const void *record);
 };
 extern const struct mortise_record
-    mortise_record_stamp,      /* uint32_t: the format */
-    mortise_record_batch,      /* struct mortise_batch */
-    mortise_record_mark,       /* uint64_t */
-    mortise_record_age,        /* uint64_t: size of a cached result */
-    mortise_record_noted,      /* uint64_t */
-    mortise_record_identity,   /* MORTISE_STORE_ID bytes */
-    mortise_record_head,       /* struct mortise_head */
-    mortise_record_checkpoint, /* struct mortise_checkpoint without seq */
-    mortise_record_pending,    /* struct mortise_pending without id and timer */
-    mortise_record_deadline,   /* bool: true for a timer */
-    mortise_record_kv,         /* struct mortise_value */
-    mortise_record_cached,     /* struct mortise_value */
-    mortise_record_tombstone,  /* struct mortise_tombstone */
-    mortise_record_leaving,    /* struct mortise_leaving */
-    mortise_record_spawn,      /* struct mortise_spawn */
-    mortise_record_child,      /* struct mortise_child */
-    mortise_record_tree,       /* struct mortise_spawn_tree */
-    mortise_record_purse;      /* struct mortise_spawn_budget */
+    mortise_record_stamp,        /* uint32_t: the format */
+    mortise_record_batch,        /* struct mortise_batch */
+    mortise_record_mark,         /* uint64_t */
+    mortise_record_age,          /* uint64_t: size of a cached result */
+    mortise_record_overdue_time, /* uint64_t */
+    mortise_record_identity,     /* MORTISE_STORE_ID bytes */
+    mortise_record_head,         /* struct mortise_head */
+    mortise_record_checkpoint,   /* struct mortise_checkpoint without seq */
+    mortise_record_pending,   /* struct mortise_pending without id and timer */
+    mortise_record_deadline,  /* bool: true for a timer */
+    mortise_record_kv,        /* struct mortise_value */
+    mortise_record_cached,    /* struct mortise_value */
+    mortise_record_tombstone, /* struct mortise_tombstone */
+    mortise_record_leaving,   /* struct mortise_leaving */
+    mortise_record_spawn,     /* struct mortise_spawn */
+    mortise_record_child,     /* struct mortise_child */
+    mortise_record_tree,      /* struct mortise_spawn_tree */
+    mortise_record_purse;     /* struct mortise_spawn_budget */
 
 /* Append the encoded record to b. */
-void mortise_record_put(struct mortise_buf *b, const struct mortise_record *of,
-                        const void *record);
-int mortise_record_read(const struct mortise_record *of, void *out,
-                        const void *p, size_t n);
+void mortise_record_encode(struct mortise_buf *b,
+                           const struct mortise_record *of, const void *record);
+int mortise_record_decode(const struct mortise_record *of, void *out,
+                          const void *p, size_t n);
 
 /* Encode the files of a graph, the graph's own first. */
-void mortise_record_put_graph(struct mortise_buf *b,
-                              const struct mortise_source *files, size_t n);
+void mortise_record_encode_graph(struct mortise_buf *b,
+                                 const struct mortise_source *files, size_t n);
 /* Decode them, copied into the arena. */
-int mortise_record_read_graph(struct mortise_arena *a,
-                              struct mortise_source **files, size_t *n_files,
-                              const void *p, size_t n);
+int mortise_record_decode_graph(struct mortise_arena *a,
+                                struct mortise_source **files, size_t *n_files,
+                                const void *p, size_t n);
 
 #endif

@@ -82,23 +82,23 @@ static void skip_slice(struct mortise_reader *r)
 {
     size_t n;
 
-    mortise_logfile_slice(r, &n);
+    mortise_logfile_read_slice(r, &n);
 }
 
 static void read_removed_table(struct mortise_tables *t,
                                struct mortise_reader *r)
 {
-    mortise_logfile_number(r); /* the level */
-    remove_table(t, mortise_logfile_number(r));
+    mortise_logfile_read_number(r); /* the level */
+    remove_table(t, mortise_logfile_read_number(r));
 }
 
 static void read_added_table(struct mortise_tables *t, struct mortise_reader *r)
 {
-    uint64_t level = mortise_logfile_number(r);
+    uint64_t level = mortise_logfile_read_number(r);
     struct mortise_dbtable table;
 
-    table.number = mortise_logfile_number(r);
-    table.bytes = mortise_logfile_number(r);
+    table.number = mortise_logfile_read_number(r);
+    table.bytes = mortise_logfile_read_number(r);
     skip_slice(r);
     skip_slice(r);
     r->bad = r->bad || level >= MORTISE_TABLE_LEVELS;
@@ -109,7 +109,7 @@ static void read_added_table(struct mortise_tables *t, struct mortise_reader *r)
 static void read_manifest_field(struct mortise_tables *t,
                                 struct mortise_reader *r)
 {
-    switch (mortise_logfile_number(r)) {
+    switch (mortise_logfile_read_number(r)) {
     case COMPARATOR:
         skip_slice(r);
         break;
@@ -117,10 +117,10 @@ static void read_manifest_field(struct mortise_tables *t,
     case NEXT_FILE:
     case LAST_SEQUENCE:
     case OLDER_LOG:
-        mortise_logfile_number(r);
+        mortise_logfile_read_number(r);
         break;
     case MERGED_TO:
-        mortise_logfile_number(r);
+        mortise_logfile_read_number(r);
         skip_slice(r);
         break;
     case GONE:
@@ -200,7 +200,7 @@ uint64_t mortise_tables_size(const struct mortise_tables *t, const char *file)
     return table != NULL ? table->bytes : 0;
 }
 
-void mortise_tables_finish(struct mortise_tables *t)
+void mortise_tables_free(struct mortise_tables *t)
 {
     mortise_buf_finish(&t->room);
 }
@@ -228,10 +228,10 @@ static bool parse_table_footer(const struct mortise_buf *footer, uint64_t *at,
     struct mortise_reader r;
 
     mortise_reader_init(&r, footer->p, footer->n - sizeof magic);
-    mortise_logfile_number(&r); /* the index of meta blocks: its offset */
-    mortise_logfile_number(&r); /* and its size */
-    *at = mortise_logfile_number(&r);
-    *n = mortise_logfile_number(&r);
+    mortise_logfile_read_number(&r); /* the index of meta blocks: its offset */
+    mortise_logfile_read_number(&r); /* and its size */
+    *at = mortise_logfile_read_number(&r);
+    *n = mortise_logfile_read_number(&r);
     return !r.bad && memcmp(footer->p + footer->n - sizeof magic, magic,
                             sizeof magic) == 0;
 }
@@ -260,8 +260,8 @@ static bool can_open_table(int fd, uint64_t bytes, struct mortise_buf *room)
            has_block_checksum(room);
 }
 
-bool mortise_tables_open(int db, const char *file, uint64_t bytes,
-                         const struct mortise_mem *mem)
+bool mortise_tables_can_open(int db, const char *file, uint64_t bytes,
+                             const struct mortise_mem *mem)
 {
     int fd = openat(db, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct mortise_buf room;
@@ -354,14 +354,14 @@ int mortise_tables_are_stable(int db, bool *stay, const struct mortise_mem *mem,
     int rv;
 
     *stay = false;
-    if (!mortise_dbfile_current(db, "CURRENT", l.manifest) ||
+    if (!mortise_dbfile_read_current(db, "CURRENT", l.manifest) ||
         get_file_size(db, l.manifest) > MOST)
         return MORTISE_OK;
     rv = mortise_tables_read(&l.named, db, l.manifest, mem, err);
     if (rv == MORTISE_OK)
-        rv = mortise_directory_each(db, "db", count_db_file, &l, err);
+        rv = mortise_directory_for_each(db, "db", count_db_file, &l, err);
     *stay = rv == MORTISE_OK && !l.strange && l.tables == l.named.n &&
             !is_merge_due(&l);
-    mortise_tables_finish(&l.named);
+    mortise_tables_free(&l.named);
     return rv == MORTISE_ECORRUPT ? MORTISE_OK : rv;
 }

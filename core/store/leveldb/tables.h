@@ -32,13 +32,13 @@ int mortise_tables_read(struct mortise_tables *t, int db, const char *manifest,
 bool mortise_tables_has(const struct mortise_tables *t, const char *file);
 /* The size of that table according to the MANIFEST; 0: it is not named. */
 uint64_t mortise_tables_size(const struct mortise_tables *t, const char *file);
-void mortise_tables_finish(struct mortise_tables *t);
+void mortise_tables_free(struct mortise_tables *t);
 
 /* Can LevelDB open the table in this file?  It reads the footer, at the end of
  * `bytes` (0: of the file), and the index that the footer names.  Also true if
  * memory ran out. */
-bool mortise_tables_open(int db, const char *file, uint64_t bytes,
-                         const struct mortise_mem *mem);
+bool mortise_tables_can_open(int db, const char *file, uint64_t bytes,
+                             const struct mortise_mem *mem);
 
 /* *stay: LevelDB removes no table when it opens the database, and all files
  * that it needs exist.  Nothing may have the database open. */

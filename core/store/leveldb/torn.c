@@ -41,7 +41,7 @@ static int find_newest_log(void *ud, int db, const char *name,
 
     (void)err;
     if (mortise_dbfile_kind(name) == MORTISE_DBFILE_LOG &&
-        mortise_dbfile_is_file(db, name) &&
+        mortise_dbfile_is_regular(db, name) &&
         (newest[0] == '\0' ||
          strtoull(name, NULL, 10) > strtoull(newest, NULL, 10)))
         snprintf(newest, MORTISE_DBFILE_NAME, "%s", name);
@@ -83,7 +83,7 @@ static int find_torn_log(int db, char name[MORTISE_DBFILE_NAME],
     int rv;
 
     name[0] = '\0';
-    rv = mortise_directory_each(db, "db", find_newest_log, name, err);
+    rv = mortise_directory_for_each(db, "db", find_newest_log, name, err);
     if (rv == MORTISE_OK && name[0] == '\0')
         rv = MORTISE_ENOTFOUND;
     if (rv == MORTISE_OK)
@@ -112,23 +112,27 @@ bool mortise_torn_is_present(int db, const struct mortise_mem *mem)
 static int replace_log(int db, const char *name, const char *p, size_t n,
                        struct mortise_err *err)
 {
-    int fd = mortise_directory_create(db, MORTISE_ASIDE_NEW, O_WRONLY);
+    int fd =
+        mortise_directory_create_file(db, MORTISE_ASIDE_TEMP_NAME, O_WRONLY);
     int rv = MORTISE_OK;
 
     if (fd < 0)
-        return mortise_syserr(err, errno, "make db/%s", MORTISE_ASIDE_NEW);
-    if (mortise_file_put(fd, p, n) != 0 || fsync(fd) != 0)
-        rv = mortise_syserr(err, errno, "write db/%s", MORTISE_ASIDE_NEW);
+        return mortise_syserr(err, errno, "make db/%s",
+                              MORTISE_ASIDE_TEMP_NAME);
+    if (mortise_file_write_fd(fd, p, n) != 0 || fsync(fd) != 0)
+        rv = mortise_syserr(err, errno, "write db/%s", MORTISE_ASIDE_TEMP_NAME);
     close(fd);
-    if (rv == MORTISE_OK && renameat(db, MORTISE_ASIDE_NEW, db, name) != 0)
-        rv = mortise_syserr(err, errno, "rename db/%s", MORTISE_ASIDE_NEW);
+    if (rv == MORTISE_OK &&
+        renameat(db, MORTISE_ASIDE_TEMP_NAME, db, name) != 0)
+        rv =
+            mortise_syserr(err, errno, "rename db/%s", MORTISE_ASIDE_TEMP_NAME);
     if (rv == MORTISE_OK && fsync(db) != 0)
         rv = mortise_syserr(err, errno, "sync db");
     return rv;
 }
 
-int mortise_torn_cut(int db, const struct mortise_mem *mem,
-                     struct mortise_err *err)
+int mortise_torn_remove_end(int db, const struct mortise_mem *mem,
+                            struct mortise_err *err)
 {
     char name[MORTISE_DBFILE_NAME];
     struct mortise_logfile l;

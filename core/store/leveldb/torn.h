@@ -12,7 +12,7 @@
 bool mortise_torn_is_present(int db, const struct mortise_mem *mem);
 /* Replace that log, durably, by one without the end.  The old file is not
  * changed, whatever other links it has. */
-int mortise_torn_cut(int db, const struct mortise_mem *mem,
-                     struct mortise_err *err);
+int mortise_torn_remove_end(int db, const struct mortise_mem *mem,
+                            struct mortise_err *err);
 
 #endif

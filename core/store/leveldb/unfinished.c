@@ -46,7 +46,7 @@ static bool is_db_file(const char *name)
 {
     size_t n = strlen(name);
 
-    return mortise_dbfile_kind(mortise_aside_name(name)) !=
+    return mortise_dbfile_kind(mortise_aside_strip_prefix(name)) !=
                MORTISE_DBFILE_OTHER ||
            strcmp(name, "LOCK") == 0 || strcmp(name, "LOG") == 0 ||
            strcmp(name, "LOG.old") == 0 ||
@@ -71,7 +71,7 @@ static int check_dir_name(void *ud, int dir, const char *name,
 static int check_dir_names(int dir, const char *what, name_test_fn *may_be,
                            struct mortise_err *err)
 {
-    return mortise_directory_each(dir, what, check_dir_name, &may_be, err);
+    return mortise_directory_for_each(dir, what, check_dir_name, &may_be, err);
 }
 
 static int unlink_store_file(void *ud, int dir, const char *name,
@@ -95,7 +95,7 @@ static int clear_db(int dir, struct mortise_err *err)
                                : mortise_syserr(err, errno, "open db");
     rv = check_dir_names(db, "db", is_db_file, err);
     if (rv == MORTISE_OK)
-        rv = mortise_directory_each(db, "db", unlink_store_file, NULL, err);
+        rv = mortise_directory_for_each(db, "db", unlink_store_file, NULL, err);
     close(db);
     if (rv == MORTISE_OK && unlinkat(dir, "db", AT_REMOVEDIR) != 0)
         rv = mortise_syserr(err, errno, "remove db");
@@ -110,9 +110,9 @@ static int clear_unfinished_store(int dir, struct mortise_err *err)
 
     if (rv == MORTISE_OK)
         rv = clear_db(dir, err);
-    return rv == MORTISE_OK
-               ? mortise_directory_each(dir, "it", unlink_store_file, NULL, err)
-               : rv;
+    return rv == MORTISE_OK ? mortise_directory_for_each(
+                                  dir, "it", unlink_store_file, NULL, err)
+                            : rv;
 }
 
 int mortise_unfinished_start(int dir, struct mortise_err *err)

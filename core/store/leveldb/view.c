@@ -61,8 +61,8 @@ static bool is_unusable_table(const struct db_copy *c, const char *name,
     struct stat st;
 
     if (c->logs != MORTISE_LOGS_AS_IS)
-        return !mortise_tables_open(c->from, name,
-                                    mortise_tables_size(&c->named, as), c->mem);
+        return !mortise_tables_can_open(
+            c->from, name, mortise_tables_size(&c->named, as), c->mem);
     return fstatat(c->from, name, &st, 0) == 0 &&
            st.st_size < MORTISE_TABLE_FOOTER;
 }
@@ -78,7 +78,7 @@ static int copy_table(const struct db_copy *c, const char *name, const char *as,
     snprintf(target, sizeof target, "/proc/self/fd/%d/%s", c->from, name);
     if (access(target, F_OK) == 0 && symlinkat(target, c->to, as) == 0)
         return MORTISE_OK;
-    return mortise_directory_copy(c->from, name, c->to, as, err);
+    return mortise_directory_copy_file(c->from, name, c->to, as, err);
 }
 
 /* Write the readable records as a log without damage (5). */
@@ -102,7 +102,8 @@ static int copy_log(const struct db_copy *c, const char *name, const char *as,
     if (rv == MORTISE_OK && write_clean_log(&l, &clean) != MORTISE_OK)
         rv = mortise_nomem(err);
     if (rv == MORTISE_OK)
-        rv = mortise_directory_put(c->to, as, clean.p, clean.n, false, err);
+        rv = mortise_directory_write_file(c->to, as, clean.p, clean.n, false,
+                                          err);
     mortise_logfile_finish(&l);
     mortise_buf_finish(&clean);
     return rv;
@@ -113,16 +114,16 @@ static int copy_db_file(void *ud, int from, const char *name,
                         struct mortise_err *err)
 {
     const struct db_copy *c = ud;
-    const char *as = mortise_aside_name(name);
+    const char *as = mortise_aside_strip_prefix(name);
     bool is_aside = as != name;
 
-    if (!mortise_dbfile_is_file(from, name))
+    if (!mortise_dbfile_is_regular(from, name))
         return MORTISE_OK; /* it counts as missing (3) */
     switch (mortise_dbfile_kind(as)) {
     case MORTISE_DBFILE_TABLE:
         return is_unusable_table(c, name, as) ||
                        (is_aside && !c->aside &&
-                        !mortise_aside_is_needed(from, name, c->mem))
+                        !mortise_aside_is_last_link(from, name, c->mem))
                    ? MORTISE_OK
                    : copy_table(c, name, as, err);
     case MORTISE_DBFILE_LOG:
@@ -130,11 +131,11 @@ static int copy_db_file(void *ud, int from, const char *name,
             return MORTISE_OK;
         return c->logs == MORTISE_LOGS_READABLE
                    ? copy_log(c, name, as, err)
-                   : mortise_directory_copy(from, name, c->to, as, err);
+                   : mortise_directory_copy_file(from, name, c->to, as, err);
     case MORTISE_DBFILE_MANIFEST:
     case MORTISE_DBFILE_CURRENT:
         return is_aside == c->aside
-                   ? mortise_directory_copy(from, name, c->to, as, err)
+                   ? mortise_directory_copy_file(from, name, c->to, as, err)
                    : MORTISE_OK;
     case MORTISE_DBFILE_OTHER:
         break;
@@ -144,14 +145,14 @@ static int copy_db_file(void *ud, int from, const char *name,
 
 static int copy_db_files(struct db_copy *c, struct mortise_err *err)
 {
-    int rv = mortise_aside_is_whole(c->from, &c->aside, c->mem, err);
+    int rv = mortise_aside_is_complete(c->from, &c->aside, c->mem, err);
 
     if (rv == MORTISE_OK)
         rv = mortise_aside_read_tables(&c->named, c->from, c->aside, c->mem,
                                        err);
     if (rv == MORTISE_OK || rv == MORTISE_ECORRUPT)
-        rv = mortise_directory_each(c->from, "db", copy_db_file, c, err);
-    mortise_tables_finish(&c->named);
+        rv = mortise_directory_for_each(c->from, "db", copy_db_file, c, err);
+    mortise_tables_free(&c->named);
     return rv;
 }
 
@@ -161,7 +162,7 @@ static int make_scratch(struct mortise_ldb *s, struct mortise_err *err)
 {
     int rv;
 
-    assert(!mortise_tempdir_is_there(&s->scratch)); /* only one copy per view */
+    assert(!mortise_tempdir_is_made(&s->scratch)); /* only one copy per view */
     rv = mortise_tempdir_make(&s->scratch, MORTISE_VIEW, err);
     if (rv != MORTISE_OK)
         return rv;
@@ -201,7 +202,7 @@ int mortise_ldb_copy(struct mortise_ldb *s, int dir, enum mortise_ldb_logs logs,
 /* (4) */
 void mortise_ldb_drop_copy(struct mortise_ldb *s)
 {
-    assert(mortise_tempdir_is_there(&s->scratch));
+    assert(mortise_tempdir_is_made(&s->scratch));
     mortise_tempdir_remove(&s->scratch);
     if (s->copied >= 0)
         close(s->copied);
@@ -213,7 +214,7 @@ void mortise_ldb_drop_copy(struct mortise_ldb *s)
 /* Did the repair set aside a table that it could not read completely? */
 static bool has_lost_tables(const struct mortise_ldb *s)
 {
-    char *lost = mortise_ldb_join(s->mem, s->scratch.path, "lost");
+    char *lost = mortise_ldb_join_path(s->mem, s->scratch.path, "lost");
     DIR *d = lost != NULL ? opendir(lost) : NULL;
     struct dirent *e;
     bool any = lost == NULL;
@@ -234,7 +235,7 @@ int mortise_ldb_open_copy(struct mortise_ldb *s, bool *torn,
     char *said = NULL;
     int rv = mortise_ldb_open(s, false, &why);
 
-    assert(mortise_tempdir_is_there(
+    assert(mortise_tempdir_is_made(
         &s->scratch)); /* never repair the store itself */
     *torn = false;
     if (rv != MORTISE_ECORRUPT) {
@@ -242,7 +243,7 @@ int mortise_ldb_open_copy(struct mortise_ldb *s, bool *torn,
             *err = why;
         return rv;
     }
-    mortise_ldb_note_lack(s, why.msg);
+    mortise_ldb_set_incomplete(s, why.msg);
     *torn = strstr(why.msg, "missing files") != NULL;
     rv = mortise_ldb_check_memory(0, err);
     if (rv != MORTISE_OK)
@@ -254,7 +255,7 @@ int mortise_ldb_open_copy(struct mortise_ldb *s, bool *torn,
 }
 
 /* (3) */
-void mortise_ldb_note_lack(struct mortise_ldb *s, const char *words)
+void mortise_ldb_set_incomplete(struct mortise_ldb *s, const char *words)
 {
     pthread_mutex_lock(&s->writing);
     if (s->lacks.code == MORTISE_OK)
@@ -262,7 +263,8 @@ void mortise_ldb_note_lack(struct mortise_ldb *s, const char *words)
     pthread_mutex_unlock(&s->writing);
 }
 
-bool mortise_ldb_lacks(struct mortise_store *store, struct mortise_err *why)
+bool mortise_ldb_is_incomplete(struct mortise_store *store,
+                               struct mortise_err *why)
 {
     struct mortise_ldb *s = mortise_ldb_of(store);
 
@@ -288,7 +290,7 @@ static int check_copy_end(struct mortise_ldb *s, int dir,
     if (rv == MORTISE_ENOMEM)
         return mortise_nomem(err);
     if (rv != MORTISE_OK)
-        mortise_ldb_note_lack(s, why.msg);
+        mortise_ldb_set_incomplete(s, why.msg);
     return MORTISE_OK;
 }
 
@@ -325,7 +327,7 @@ int mortise_ldb_open_view(struct mortise_store **out, const char *path,
     if (s == NULL)
         return mortise_nomem(err);
     s->looks = true;
-    rv = mortise_directory_find(&dir, path, err);
+    rv = mortise_directory_open_existing(&dir, path, err);
     if (rv == MORTISE_OK)
         rv = mortise_ldb_lock(s, dir, false, err);
     if (rv == MORTISE_OK)

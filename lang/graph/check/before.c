@@ -21,7 +21,7 @@ static bool is_before_edge(const struct mortise_edge *e)
 }
 
 /* Sort the edges by target. */
-static void index_edges_by_target(struct mortise_before *b, uint32_t *in,
+static void index_edges_by_target(struct mortise_order_search *b, uint32_t *in,
                                   uint32_t *at)
 {
     const struct mortise_graph *g = b->ld->g;
@@ -40,13 +40,14 @@ static void index_edges_by_target(struct mortise_before *b, uint32_t *in,
     at[0] = 0;
 }
 
-bool mortise_before_init(struct mortise_before *b, struct mortise_loader *ld,
-                         struct mortise_arena *a)
+bool mortise_order_search_init(struct mortise_order_search *b,
+                               struct mortise_loader *ld,
+                               struct mortise_arena *a)
 {
     const struct mortise_graph *g = ld->g;
     uint32_t *in, *at;
 
-    *b = (struct mortise_before){
+    *b = (struct mortise_order_search){
         .ld = ld, .budget = BUDGET, .node = MORTISE_NOWHERE};
     in = mortise_load_scratch(ld, a, (g->n_edges + 1) * sizeof *in);
     at = mortise_load_scratch(ld, a, (g->n_nodes + 1) * sizeof *at);
@@ -61,7 +62,7 @@ bool mortise_before_init(struct mortise_before *b, struct mortise_loader *ld,
 }
 
 /* Add the sources of the edges that lead to the node. */
-static void visit_predecessors(struct mortise_before *b, uint32_t node)
+static void visit_predecessors(struct mortise_order_search *b, uint32_t node)
 {
     const struct mortise_graph *g = b->ld->g;
 
@@ -79,7 +80,7 @@ static void visit_predecessors(struct mortise_before *b, uint32_t node)
     }
 }
 
-static void begin_before_search(struct mortise_before *b, uint32_t node)
+static void begin_before_search(struct mortise_order_search *b, uint32_t node)
 {
     b->search++;
     b->node = node;
@@ -91,7 +92,8 @@ static void begin_before_search(struct mortise_before *b, uint32_t node)
         b->started = true;
 }
 
-bool mortise_before_may(struct mortise_before *b, uint32_t maker, uint32_t node)
+bool mortise_order_search_has_path(struct mortise_order_search *b,
+                                   uint32_t maker, uint32_t node)
 {
     if (b->node != node)
         begin_before_search(b, node);

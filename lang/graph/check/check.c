@@ -253,20 +253,20 @@ void mortise_check_structure(struct mortise_loader *ld)
         check_reachability(ld, circular);
     /* Regions need a graph in which every node is reached, and valid map
      * bodies. */
-    if (ld->nomem || mortise_check_doubts(ld) > 0)
+    if (ld->nomem || mortise_check_count_doubts(ld) > 0)
         return;
     mortise_load_regions(ld);
-    if (ld->nomem || mortise_check_doubts(ld) > 0)
+    if (ld->nomem || mortise_check_count_doubts(ld) > 0)
         return;
-    mortise_load_link_in(ld);
+    mortise_load_link_in_edges(ld);
     if (!ld->nomem)
         mortise_load_postdominators(ld);
     if (!ld->nomem)
         mortise_load_recoverable(ld);
     if (!ld->nomem)
         mortise_check_joins(ld);
-    if (!ld->nomem && mortise_load_errors(ld) == 0)
+    if (!ld->nomem && mortise_load_count_errors(ld) == 0)
         mortise_check_writes(ld);
-    if (!ld->nomem && mortise_load_errors(ld) == 0)
+    if (!ld->nomem && mortise_load_count_errors(ld) == 0)
         mortise_check_warnings(ld);
 }

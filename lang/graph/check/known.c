@@ -6,7 +6,7 @@
 
 static int compare_write_paths(const void *pa, const void *pb)
 {
-    const struct mortise_declared *a = pa, *b = pb;
+    const struct mortise_declared_write *a = pa, *b = pb;
     int c = mortise_path_compare(a->path, b->path);
 
     return c != 0 ? c : (a->node > b->node) - (a->node < b->node);
@@ -14,7 +14,7 @@ static int compare_write_paths(const void *pa, const void *pb)
 
 /* The results of a map are written at its join, outside the body. */
 static uint32_t get_owner_body(const struct mortise_loader *ld,
-                               const struct mortise_declared *w)
+                               const struct mortise_declared_write *w)
 {
     uint32_t map = ld->body[w->node];
 
@@ -23,10 +23,11 @@ static uint32_t get_owner_body(const struct mortise_loader *ld,
                : 0;
 }
 
-const struct mortise_known *mortise_known_new(struct mortise_loader *ld)
+const struct mortise_write_index *
+mortise_write_index_new(struct mortise_loader *ld)
 {
-    struct mortise_known *k = mortise_load_alloc(ld, sizeof *k);
-    struct mortise_declared *writes =
+    struct mortise_write_index *k = mortise_load_alloc(ld, sizeof *k);
+    struct mortise_declared_write *writes =
         mortise_load_alloc(ld, (ld->n_writes + 1) * sizeof *writes);
 
     if (ld->nomem)
@@ -47,8 +48,8 @@ const struct mortise_known *mortise_known_new(struct mortise_loader *ld)
 
 /* Compare the step at `depth` of a write with a key.  Shorter paths come first,
  * then steps with an index. */
-static int compare_write_step(const struct mortise_declared *w, size_t depth,
-                              const char *key)
+static int compare_write_step(const struct mortise_declared_write *w,
+                              size_t depth, const char *key)
 {
     if (w->path->n <= depth || w->path->steps[depth].key == NULL)
         return -1;
@@ -56,8 +57,8 @@ static int compare_write_step(const struct mortise_declared *w, size_t depth,
 }
 
 /* The first write in [lo, hi) that compares as `least` or greater. */
-static size_t find_first_write(const struct mortise_known *k,
-                               struct mortise_writes of, size_t depth,
+static size_t find_first_write(const struct mortise_write_index *k,
+                               struct mortise_write_range of, size_t depth,
                                const char *key, int least)
 {
     while (of.lo < of.hi) {
@@ -72,17 +73,19 @@ static size_t find_first_write(const struct mortise_known *k,
     return of.lo;
 }
 
-struct mortise_writes mortise_known_below(const struct mortise_known *k,
-                                          struct mortise_writes of,
-                                          size_t depth, const char *key)
+struct mortise_write_range
+mortise_write_index_find_below(const struct mortise_write_index *k,
+                               struct mortise_write_range of, size_t depth,
+                               const char *key)
 {
-    return (struct mortise_writes){find_first_write(k, of, depth, key, 0),
-                                   find_first_write(k, of, depth, key, 1)};
+    return (struct mortise_write_range){find_first_write(k, of, depth, key, 0),
+                                        find_first_write(k, of, depth, key, 1)};
 }
 
-bool mortise_known_sees(const struct mortise_loader *ld,
-                        const struct mortise_known *k,
-                        const struct mortise_declared *w, uint32_t node)
+bool mortise_write_index_is_visible(const struct mortise_loader *ld,
+                                    const struct mortise_write_index *k,
+                                    const struct mortise_declared_write *w,
+                                    uint32_t node)
 {
     uint32_t at = node < ld->g->n_nodes ? ld->body[node] : 0;
 
@@ -95,9 +98,10 @@ bool mortise_known_sees(const struct mortise_loader *ld,
     return at != 0;
 }
 
-const char *mortise_known_nearest(const struct mortise_known *k,
-                                  struct mortise_writes of, size_t depth,
-                                  const char *name, const char *best)
+const char *
+mortise_write_index_find_nearest(const struct mortise_write_index *k,
+                                 struct mortise_write_range of, size_t depth,
+                                 const char *name, const char *best)
 {
     for (size_t i = of.lo; i < of.hi; i++) {
         const struct mortise_path *path = k->writes[i].path;
@@ -106,7 +110,7 @@ const char *mortise_known_nearest(const struct mortise_known *k,
         if (path->n <= depth)
             continue;
         two[1] = path->steps[depth].key;
-        best = mortise_nearest(name, two, 2);
+        best = mortise_nearest_find(name, two, 2);
     }
     return best;
 }

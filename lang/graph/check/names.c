@@ -45,8 +45,8 @@ struct place {
     bool is_state;    /* the name `state` itself: only `path` and this are
                        * set */
     /* For a part of the state: `depth` steps down, and the writes there. */
-    const struct mortise_known *known; /* NULL: not in the state */
-    struct mortise_writes writes;
+    const struct mortise_write_index *known; /* NULL: not in the state */
+    struct mortise_write_range writes;
     size_t depth;
     bool is_declared;  /* the schema lists it */
     bool is_artifacts; /* in artifacts, otherwise in scratch */
@@ -65,11 +65,11 @@ struct place {
 struct names {
     struct mortise_loader *ld;
     struct mortise_arena arena;
-    const struct mortise_looked *at; /* the expression that is checked */
+    const struct mortise_placed_expr *at; /* the expression that is checked */
     bool quiet;                      /* add no finding, */
     bool missed;                     /* ... but record that there would be
                                       * one */
-    struct mortise_before before;
+    struct mortise_order_search before;
     const struct place **item_of; /* per map: an element's place; NULL: any */
     const struct mortise_schema *results; /* of the results of a map */
 };
@@ -114,7 +114,7 @@ static void add_place_schema(struct place *p, const struct mortise_schema *s)
 
 /* scratch or artifacts, of this graph or of an inner one. */
 static struct place *new_state_place(struct names *c,
-                                     const struct mortise_known *k,
+                                     const struct mortise_write_index *k,
                                      const char *root, const char *path)
 {
     struct place *p = k != NULL ? new_place(c, path) : NULL;
@@ -122,8 +122,8 @@ static struct place *new_state_place(struct names *c,
     if (p == NULL)
         return NULL;
     p->known = k;
-    p->writes =
-        mortise_known_below(k, (struct mortise_writes){0, k->n}, 0, root);
+    p->writes = mortise_write_index_find_below(
+        k, (struct mortise_write_range){0, k->n}, 0, root);
     p->depth = 1;
     p->is_artifacts = root[0] == 'a';
     p->declared = p->is_artifacts ? k->g->artifacts : k->g->scratch;
@@ -158,7 +158,7 @@ static bool is_soft_output(const struct mortise_node *n)
 static const struct mortise_schema *get_results_schema(struct names *c)
 {
     if (c->results == NULL)
-        c->results = mortise_load_our_schema(
+        c->results = mortise_load_internal_schema(
             c->ld,
             json_pack("{s:s, s:b, s:{s:{s:s}, s:{s:s, s:{s:s, s:b, "
                       "s:{s:{s:s}, s:o}}}}}",
@@ -173,8 +173,8 @@ static const struct mortise_schema *get_results_schema(struct names *c)
 /* A result is the output of the last node of its element, if that is always the
  * same node. */
 static const struct mortise_schema *
-get_result_schema(const struct mortise_known *k,
-                  const struct mortise_declared *w)
+get_result_schema(const struct mortise_write_index *k,
+                  const struct mortise_declared_write *w)
 {
     const struct mortise_graph *g = k->g;
     uint32_t last = MORTISE_NOWHERE;
@@ -199,7 +199,7 @@ get_result_schema(const struct mortise_known *k,
 }
 
 static void add_map_results(struct names *c, struct place *p,
-                            const struct mortise_declared *w)
+                            const struct mortise_declared_write *w)
 {
     p->result =
         p->n_said == 0 && !p->vague ? get_result_schema(p->known, w) : NULL;
@@ -208,11 +208,11 @@ static void add_map_results(struct names *c, struct place *p,
 
 /* The schema, if the expression is `output` or a path below it. */
 static const struct mortise_schema *
-get_output_line_schema(struct names *c, const struct mortise_known *k,
-                       const struct mortise_declared *w)
+get_output_line_schema(struct names *c, const struct mortise_write_index *k,
+                       const struct mortise_declared_write *w)
 {
     const char *text =
-        w->expr->cel != NULL ? mortise_cel_as_path(w->expr->cel) : NULL;
+        w->expr->cel != NULL ? mortise_cel_get_path(w->expr->cel) : NULL;
     struct mortise_path path;
 
     if (text == NULL || strncmp(text, "output", 6) != 0 ||
@@ -224,14 +224,14 @@ get_output_line_schema(struct names *c, const struct mortise_known *k,
 }
 
 static void add_write_value(struct names *c, struct place *p,
-                            const struct mortise_declared *w)
+                            const struct mortise_declared_write *w)
 {
-    const struct mortise_known *k = p->known;
+    const struct mortise_write_index *k = p->known;
     const struct mortise_node *node = &k->g->nodes[w->node];
 
     p->whole = true;
     p->soft |= is_soft_output(node);
-    if (mortise_graph_reduce(k->g, w->path) == MORTISE_REDUCE_EXPR ||
+    if (mortise_graph_get_reduce(k->g, w->path) == MORTISE_REDUCE_EXPR ||
         (is_vague_output(node) && !w->last))
         p->vague = true;
     else if (w->last)
@@ -246,9 +246,9 @@ static void add_write_value(struct names *c, struct place *p,
 
 /* Is the write visible to the current expression? */
 static bool sees_write(const struct names *c, const struct place *p,
-                       const struct mortise_declared *w)
+                       const struct mortise_declared_write *w)
 {
-    return mortise_known_sees(c->ld, p->known, w, c->at->node);
+    return mortise_write_index_is_visible(c->ld, p->known, w, c->at->node);
 }
 
 /* The writes that are visible here: any, and any of a map element. */
@@ -273,7 +273,7 @@ static struct seen get_visible_writes(const struct names *c,
 static void add_write_values(struct names *c, struct place *p)
 {
     for (size_t i = p->writes.lo; i < p->writes.hi; i++) {
-        const struct mortise_declared *w = &p->known->writes[i];
+        const struct mortise_declared_write *w = &p->known->writes[i];
 
         if (w->path->n > p->depth || p->vague)
             break;
@@ -284,9 +284,9 @@ static void add_write_values(struct names *c, struct place *p)
 
 /* The writes of the inner graph, if the place is the artifact of a subgraph and
  * nothing else writes it. */
-static const struct mortise_known *get_inner_writes(const struct place *p)
+static const struct mortise_write_index *get_inner_writes(const struct place *p)
 {
-    const struct mortise_declared *w = &p->known->writes[p->writes.lo];
+    const struct mortise_declared_write *w = &p->known->writes[p->writes.lo];
 
     return p->writes.hi - p->writes.lo == 1 && w->is_output && !w->last &&
                    w->path->n == p->depth &&
@@ -298,14 +298,14 @@ static const struct mortise_known *get_inner_writes(const struct place *p)
 /* ---- findings ----------------------------------------------------------------- */
 
 static struct mortise_diag *report_name(struct names *c, const char *code,
-                                        struct mortise_cel_where where,
+                                        struct mortise_cel_range where,
                                         const char *words)
 {
     c->missed = true;
     if (c->quiet)
         return NULL;
     return mortise_diag_add(c->ld->diags, code,
-                            mortise_expr_place(&c->at->expr, where), "%s",
+                            mortise_expr_get_span(&c->at->expr, where), "%s",
                             words);
 }
 
@@ -325,14 +325,15 @@ static const char *find_similar_write(struct names *c, const struct place *p,
     if (p->known == NULL || c->ld->suggestions == 0)
         return best;
     c->ld->suggestions--;
-    return mortise_known_nearest(p->known, p->writes, p->depth, name, best);
+    return mortise_write_index_find_nearest(p->known, p->writes, p->depth, name,
+                                            best);
 }
 
 /* (1) */
 static void report_unwritten_name(struct names *c, const struct place *of,
                                   const struct place *p, const char *name,
                                   const char *near,
-                                  struct mortise_cel_where where)
+                                  struct mortise_cel_range where)
 {
     bool is_error =
         !p->is_declared && !of->is_declared && !of->soft && of->is_artifacts;
@@ -350,7 +351,7 @@ static void report_unwritten_name(struct names *c, const struct place *of,
 static void report_unlisted_member(struct names *c, const struct place *of,
                                    const char *name, bool never,
                                    const char *near,
-                                   struct mortise_cel_where where)
+                                   struct mortise_cel_range where)
 {
     char words[256];
 
@@ -369,7 +370,7 @@ static void report_unlisted_member(struct names *c, const struct place *of,
 /* "'a', 'b' and others" */
 static void print_writers(const struct place *p, char *out, size_t size)
 {
-    const struct mortise_known *k = p->known;
+    const struct mortise_write_index *k = p->known;
     uint32_t last = MORTISE_NOWHERE;
     size_t n = 0, shown = 0;
 
@@ -388,7 +389,7 @@ static void print_writers(const struct place *p, char *out, size_t size)
 }
 
 static void report_later_write(struct names *c, const struct place *p,
-                               struct mortise_cel_where where)
+                               struct mortise_cel_range where)
 {
     char who[400], words[640];
     bool start = c->at->node == MORTISE_START;
@@ -408,9 +409,9 @@ static void report_later_write(struct names *c, const struct place *p,
 
 /* (5) */
 static void report_element_write(struct names *c, const struct place *p,
-                                 struct mortise_cel_where where)
+                                 struct mortise_cel_range where)
 {
-    const struct mortise_declared *w = &p->known->writes[p->writes.lo];
+    const struct mortise_declared_write *w = &p->known->writes[p->writes.lo];
     const char *to;
     char who[400], words[700];
 
@@ -439,13 +440,13 @@ static bool may_be_written_before(struct names *c, const struct place *p)
     uint32_t node = c->at->node;
 
     for (size_t i = p->writes.lo; i < p->writes.hi; i++) {
-        const struct mortise_declared *w = &p->known->writes[i];
+        const struct mortise_declared_write *w = &p->known->writes[i];
 
         if (!sees_write(c, p, w))
             continue;
         if (w->node == node && (w->last || c->at->end > MORTISE_IN_OUTPUT))
             return true;
-        if (mortise_before_may(&c->before, w->node, node))
+        if (mortise_order_search_has_path(&c->before, w->node, node))
             return true;
     }
     return false;
@@ -454,15 +455,15 @@ static bool may_be_written_before(struct names *c, const struct place *p)
 /* ---- members -------------------------------------------------------------------- */
 
 /* Find a member in the schemas of the written values; fills in `out`. */
-static struct mortise_schema_seen
+static struct mortise_schema_member_info
 find_said_member(const struct place *of, const char *name, struct place *out)
 {
-    struct mortise_schema_seen all = {.never = of->n_said > 0};
+    struct mortise_schema_member_info all = {.never = of->n_said > 0};
 
     for (size_t i = 0; i < of->n_said; i++) {
-        struct mortise_schema_seen one;
+        struct mortise_schema_member_info one;
 
-        mortise_schema_look(of->said[i], name, &one);
+        mortise_schema_find_member(of->said[i], name, &one);
         all.listed |= one.listed;
         all.never &= one.never;
         all.others |= one.others;
@@ -480,26 +481,27 @@ find_said_member(const struct place *of, const char *name, struct place *out)
     return all;
 }
 
-static struct mortise_schema_seen find_declared_member(const struct place *of,
-                                                       const char *name,
-                                                       struct place *out)
+static struct mortise_schema_member_info
+find_declared_member(const struct place *of, const char *name,
+                     struct place *out)
 {
-    struct mortise_schema_seen seen = {.listed = false};
+    struct mortise_schema_member_info seen = {.listed = false};
 
     if (of->declared == NULL)
         return seen;
-    mortise_schema_look(of->declared, name, &seen);
+    mortise_schema_find_member(of->declared, name, &seen);
     out->is_declared = seen.listed || seen.open;
     out->declared = seen.n == 1 ? seen.schemas[0] : NULL;
     return seen;
 }
 
 /* Report a member that no node writes and no schema lists. */
-static void check_unlisted_member(struct names *c, const struct place *of,
-                                  const struct place *p, const char *name,
-                                  const struct mortise_schema_seen *said,
-                                  const struct mortise_schema_seen *declared,
-                                  struct mortise_cel_where where)
+static void
+check_unlisted_member(struct names *c, const struct place *of,
+                      const struct place *p, const char *name,
+                      const struct mortise_schema_member_info *said,
+                      const struct mortise_schema_member_info *declared,
+                      struct mortise_cel_range where)
 {
     bool slip = said->slip || declared->slip;
     bool others = said->others || declared->others;
@@ -532,11 +534,11 @@ static const void *get_state_part(struct names *c, const char *name)
 
 static const void *find_place_member(void *ctx, const void *place,
                                      const char *name,
-                                     struct mortise_cel_where where)
+                                     struct mortise_cel_range where)
 {
     struct names *c = ctx;
     const struct place *of = place;
-    struct mortise_schema_seen said, declared = {.listed = false};
+    struct mortise_schema_member_info said, declared = {.listed = false};
     struct place *p;
     struct seen seen = {false, false};
 
@@ -550,7 +552,8 @@ static const void *find_place_member(void *ctx, const void *place,
         p->result = of->result;
     if (of->known != NULL) {
         p->known = of->known;
-        p->writes = mortise_known_below(of->known, of->writes, of->depth, name);
+        p->writes = mortise_write_index_find_below(of->known, of->writes,
+                                                   of->depth, name);
         p->depth = of->depth + 1;
         p->is_artifacts = of->is_artifacts;
         seen = get_visible_writes(c, p);
@@ -591,14 +594,14 @@ static const void *get_place_item(void *ctx, const void *place)
     p->whole = of->whole;
     for (size_t i = 0; i < of->n_said; i++)
         add_place_schema(
-            p, mortise_schema_types(of->said[i]) & MORTISE_T_OBJECT ? NULL
-               : of->result != NULL                                 ? of->result
-                                    : mortise_schema_items(of->said[i]));
+            p, mortise_schema_get_types(of->said[i]) & MORTISE_T_OBJECT ? NULL
+               : of->result != NULL ? of->result
+                                    : mortise_schema_get_items(of->said[i]));
     if (of->known != NULL && of->n_said > 0 && !of->vague)
         p->vague = false;
     if (of->declared != NULL &&
-        !(mortise_schema_types(of->declared) & MORTISE_T_OBJECT))
-        p->declared = mortise_schema_items(of->declared);
+        !(mortise_schema_get_types(of->declared) & MORTISE_T_OBJECT))
+        p->declared = mortise_schema_get_items(of->declared);
     return p->n_said > 0 || p->declared != NULL ? p : NULL;
 }
 
@@ -607,12 +610,12 @@ static const void *get_place_item(void *ctx, const void *place)
 static const void *get_place_of_name(void *ctx, size_t index);
 
 static const void *check_expression_names(struct names *c,
-                                          const struct mortise_looked *at,
+                                          const struct mortise_placed_expr *at,
                                           bool quiet)
 {
-    const struct mortise_cel_look look = {c, get_place_of_name,
+    const struct mortise_cel_walk look = {c, get_place_of_name,
                                           find_place_member, get_place_item};
-    const struct mortise_looked *was = c->at;
+    const struct mortise_placed_expr *was = c->at;
     bool was_quiet = c->quiet;
     const void *place;
 
@@ -620,7 +623,7 @@ static const void *check_expression_names(struct names *c,
     c->quiet |= quiet;
     if (at->inner == NULL)
         mortise_load_set_scope_node(c->ld, at->node);
-    place = mortise_cel_look(at->expr.cel, &look);
+    place = mortise_cel_walk(at->expr.cel, &look);
     c->at = was;
     c->quiet = was_quiet;
     if (was != NULL && was->inner == NULL)
@@ -632,7 +635,7 @@ static const void *check_expression_names(struct names *c,
 static const void *get_guard_target_place(struct names *c,
                                           const struct mortise_node *node)
 {
-    struct mortise_looked at = {
+    struct mortise_placed_expr at = {
         .expr = node->target, .node = node->index, .end = MORTISE_IN_OUTPUT};
     const struct place *target =
         node->has_target && node->target.cel != NULL && !is_vague_output(node)
@@ -668,7 +671,7 @@ static const void *get_node_output_place(struct names *c, uint32_t index)
 /* The names of the inner graph, in its output_mapping. */
 static const void *get_inner_name_place(struct names *c, size_t index)
 {
-    const struct mortise_known *k = c->ld->known_of[c->at->node];
+    const struct mortise_write_index *k = c->ld->known_of[c->at->node];
 
     switch (index) {
     case MORTISE_IN_INPUT:
@@ -730,26 +733,26 @@ static const void *get_place_of_name(void *ctx, size_t index)
 
 /* ---- for templates.c ----------------------------------------------------------------- */
 
-const void *mortise_names_place(struct names *c, uint32_t node,
-                                const struct mortise_expr *e)
+const void *mortise_names_get_place(struct names *c, uint32_t node,
+                                    const struct mortise_expr *e)
 {
-    struct mortise_looked at = {
+    struct mortise_placed_expr at = {
         .expr = *e, .node = node, .end = MORTISE_IN_OUTPUT};
 
     return check_expression_names(c, &at, true);
 }
 
-const void *mortise_names_member(struct names *c, const void *place,
-                                 const char *name, bool *missing)
+const void *mortise_names_get_member(struct names *c, const void *place,
+                                     const char *name, bool *missing)
 {
-    struct mortise_looked at = {.node = MORTISE_NOWHERE};
-    const struct mortise_looked *was = c->at;
+    struct mortise_placed_expr at = {.node = MORTISE_NOWHERE};
+    const struct mortise_placed_expr *was = c->at;
     const void *found;
 
     c->at = &at;
     c->quiet = true;
     c->missed = false;
-    found = find_place_member(c, place, name, (struct mortise_cel_where){0, 0});
+    found = find_place_member(c, place, name, (struct mortise_cel_range){0, 0});
     *missing = c->missed;
     c->quiet = false;
     c->at = was;
@@ -762,16 +765,16 @@ static unsigned get_place_types(const struct place *p)
     unsigned said = 0, declared = MORTISE_T_ANY;
 
     for (size_t i = 0; i < p->n_said; i++)
-        said |= mortise_schema_types(p->said[i]);
+        said |= mortise_schema_get_types(p->said[i]);
     if (p->n_said == 0 || p->vague)
         said = MORTISE_T_ANY;
     if (p->declared != NULL)
-        declared = mortise_schema_types(p->declared);
+        declared = mortise_schema_get_types(p->declared);
     return said & declared;
 }
 
-const void *mortise_names_inside(struct names *c, const void *place,
-                                 bool *opens)
+const void *mortise_names_get_element(struct names *c, const void *place,
+                                      bool *opens)
 {
     unsigned types =
         get_place_types(place) & (MORTISE_T_ARRAY | MORTISE_T_OBJECT);
@@ -782,14 +785,14 @@ const void *mortise_names_inside(struct names *c, const void *place,
     return types == MORTISE_T_OBJECT ? place : NULL;
 }
 
-const char *mortise_names_nearest(const struct mortise_yaml *map,
-                                  const char *name)
+const char *mortise_names_find_nearest(const struct mortise_yaml *map,
+                                       const char *name)
 {
     const char *two[2] = {NULL, NULL};
 
     for (size_t i = 0; i < map->n; i++) {
         two[1] = map->keys[i]->str;
-        two[0] = mortise_nearest(name, two, 2);
+        two[0] = mortise_nearest_find(name, two, 2);
     }
     return two[0];
 }
@@ -799,9 +802,9 @@ const char *mortise_names_nearest(const struct mortise_yaml *map,
 static void find_item_place(struct names *c, uint32_t map)
 {
     const struct mortise_region *r = &c->ld->g->regions[map];
-    struct mortise_looked at = {.expr = r->over,
-                                .node = c->ld->g->edges[r->map_edge].from,
-                                .end = MORTISE_IN_ERROR};
+    struct mortise_placed_expr at = {.expr = r->over,
+                                     .node = c->ld->g->edges[r->map_edge].from,
+                                     .end = MORTISE_IN_ERROR};
     const void *list =
         r->over.cel != NULL ? check_expression_names(c, &at, true) : NULL;
     const struct place *one = list != NULL ? get_place_item(c, list) : NULL;
@@ -834,13 +837,13 @@ static void check_written_path(struct names *c, const struct mortise_path *path,
                                struct mortise_span span)
 {
     for (size_t i = 1; i < path->n && s != NULL; i++) {
-        struct mortise_schema_seen seen;
+        struct mortise_schema_member_info seen;
 
         if (path->steps[i].key == NULL) {
-            s = mortise_schema_items(s);
+            s = mortise_schema_get_items(s);
             continue;
         }
-        mortise_schema_look(s, path->steps[i].key, &seen);
+        mortise_schema_find_member(s, path->steps[i].key, &seen);
         if (!seen.listed && !seen.never && seen.slip) {
             mortise_diag_help(
                 c->ld->diags,
@@ -857,10 +860,10 @@ static void check_written_path(struct names *c, const struct mortise_path *path,
 static void check_written_paths(struct names *c)
 {
     const struct mortise_graph *g = c->ld->g;
-    const struct mortise_known *k = c->ld->known;
+    const struct mortise_write_index *k = c->ld->known;
 
     for (size_t i = 0; i < k->n; i++) {
-        const struct mortise_declared *w = &k->writes[i];
+        const struct mortise_declared_write *w = &k->writes[i];
 
         if (!w->implied && !w->last)
             check_written_path(c, w->path,
@@ -886,8 +889,8 @@ void mortise_check_names(struct mortise_loader *ld)
     if (mortise_load_is_pinned(ld))
         return;
     mortise_arena_init(&c.arena, ld->mem);
-    ld->known = mortise_known_new(ld);
-    if (ld->known != NULL && mortise_before_init(&c.before, ld, &c.arena))
+    ld->known = mortise_write_index_new(ld);
+    if (ld->known != NULL && mortise_order_search_init(&c.before, ld, &c.arena))
         find_item_places(&c);
     for (size_t i = 0; i < ld->n_looked && !ld->nomem; i++)
         check_expression_names(&c, &ld->looked[i], false);

@@ -305,8 +305,8 @@ void mortise_load_postdominators(struct mortise_loader *ld)
             load_region_postdominators(ld, &g->regions[i], slots, leaks);
 }
 
-bool mortise_postdom_leads(struct mortise_postdom from,
-                           struct mortise_postdom to)
+bool mortise_postdom_must_pass(struct mortise_postdom from,
+                               struct mortise_postdom to)
 {
     return to.first <= from.first && from.last <= to.last;
 }

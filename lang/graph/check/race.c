@@ -297,7 +297,7 @@ static bool reaches_node(struct race *r, uint32_t a, uint32_t b)
 
 static int compare_writes(const void *pa, const void *pb, void *ranks)
 {
-    const struct mortise_declared *a = pa, *b = pb;
+    const struct mortise_declared_write *a = pa, *b = pb;
     const uint32_t *rank = ranks;
     int c = mortise_path_compare(a->path, b->path);
 
@@ -307,10 +307,10 @@ static int compare_writes(const void *pa, const void *pb, void *ranks)
 }
 
 static bool has_no_reducer(const struct race *r,
-                           const struct mortise_declared *w)
+                           const struct mortise_declared_write *w)
 {
     return !w->last &&
-           mortise_graph_reduce(r->g, w->path) == MORTISE_REDUCE_DEFAULT;
+           mortise_graph_get_reduce(r->g, w->path) == MORTISE_REDUCE_DEFAULT;
 }
 
 /* The outermost map around the node; 0: none. */
@@ -336,22 +336,23 @@ static bool are_in_same_map(const struct race *r, uint32_t a, uint32_t b)
 /* The map whose element owns the written value; 0: none.  The results of a map
  * are written outside it, at its join. */
 static uint32_t get_element_map(const struct race *r,
-                                const struct mortise_declared *w)
+                                const struct mortise_declared_write *w)
 {
     return mortise_graph_is_element_path(r->g, w->path)
-               ? mortise_graph_map_of(r->g, w->node)
+               ? mortise_graph_find_map_around(r->g, w->node)
                : 0;
 }
 
-static bool is_write_conflict(struct race *r, const struct mortise_declared *a,
-                              const struct mortise_declared *b)
+static bool is_write_conflict(struct race *r,
+                              const struct mortise_declared_write *a,
+                              const struct mortise_declared_write *b)
 {
     uint32_t own = get_element_map(r, a);
 
     if (!has_no_reducer(r, a) && !has_no_reducer(r, b))
         return false;
-    if (!mortise_path_covers(a->path, b->path) &&
-        !mortise_path_covers(b->path, a->path))
+    if (!mortise_path_is_prefix(a->path, b->path) &&
+        !mortise_path_is_prefix(b->path, a->path))
         return false;
     if (own != get_element_map(r, b))
         return false;
@@ -368,8 +369,8 @@ static bool is_write_conflict(struct race *r, const struct mortise_declared *a,
 }
 
 static void report_write_conflict(struct race *r,
-                                  const struct mortise_declared *a,
-                                  const struct mortise_declared *b)
+                                  const struct mortise_declared_write *a,
+                                  const struct mortise_declared_write *b)
 {
     const struct mortise_path *path = b->path->n > 1 ? b->path : a->path;
     const struct mortise_node *nodes = r->g->nodes;
@@ -396,10 +397,10 @@ static void report_write_conflict(struct race *r,
 
 /* Check writes of overlapping paths, which are sorted by path, then by rank.
  * `front` holds the writes that no later write was seen to follow. */
-static void check_write_group(struct race *r, const struct mortise_declared *w,
-                              size_t n)
+static void check_write_group(struct race *r,
+                              const struct mortise_declared_write *w, size_t n)
 {
-    const struct mortise_declared *front[MAX_FRONT];
+    const struct mortise_declared_write *front[MAX_FRONT];
     size_t n_front = 0;
 
     for (size_t i = 0; i < n && r->budget > 0; i++) {
@@ -426,14 +427,14 @@ static void check_write_group(struct race *r, const struct mortise_declared *w,
 
 static void check_write_groups(struct race *r)
 {
-    struct mortise_declared *w = r->ld->writes;
+    struct mortise_declared_write *w = r->ld->writes;
     size_t n = r->ld->n_writes, end;
 
     if (n > 0)
         qsort_r(w, n, sizeof *w, compare_writes, r->rank);
     for (size_t i = 0; i < n; i = end) {
         for (end = i + 1; end < n; end++)
-            if (!mortise_path_covers(w[i].path, w[end].path))
+            if (!mortise_path_is_prefix(w[i].path, w[end].path))
                 break;
         check_write_group(r, w + i, end - i);
     }
@@ -502,7 +503,7 @@ static void check_all_quorums(struct race *r)
 
 static int compare_path_to_write(const void *path, const void *write)
 {
-    const struct mortise_declared *w = write;
+    const struct mortise_declared_write *w = write;
 
     return mortise_path_compare(path, w->path);
 }

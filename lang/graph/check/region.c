@@ -233,8 +233,8 @@ static bool find_loop_entry(struct finder *f, uint32_t *part, uint32_t n)
 
 static struct mortise_region *add_region(struct finder *f)
 {
-    struct mortise_region *list = mortise_grow(f->ld->mem, f->found, f->n_found,
-                                               &f->cap_found, sizeof *list);
+    struct mortise_region *list = mortise_array_grow(
+        f->ld->mem, f->found, f->n_found, &f->cap_found, sizeof *list);
 
     if (list == NULL) {
         f->ld->nomem = true;

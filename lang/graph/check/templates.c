@@ -60,9 +60,9 @@ static bool get_context(struct filled *f, const struct mortise_yaml *v,
     struct seeker k = {.at = v};
 
     *out = (struct context){NULL, NULL};
-    mortise_tmpl_each(f->node->args, NULL, match_template_place, &k);
+    mortise_tmpl_for_each_place(f->node->args, NULL, match_template_place, &k);
     if (k.expr != NULL) {
-        out->place = mortise_names_place(f->names, f->node->index, k.expr);
+        out->place = mortise_names_get_place(f->names, f->node->index, k.expr);
         return true;
     }
     if (v->kind == MORTISE_YAML_MAP)
@@ -93,7 +93,7 @@ static enum found find_context_member(struct filled *f, struct context in,
     if (in.place == NULL)
         return VAGUE;
     *out = (struct context){NULL, NULL};
-    out->place = mortise_names_member(f->names, in.place, name, &missing);
+    out->place = mortise_names_get_member(f->names, in.place, name, &missing);
     return missing ? NOT_THERE : THERE;
 }
 
@@ -152,8 +152,8 @@ static void report_template_name(struct filled *f, const char *name, size_t n,
                : "the template has no value '%s'",
         text);
     copy_first_word(text, name, &len);
-    near =
-        values != NULL && !closes ? mortise_names_nearest(values, text) : NULL;
+    near = values != NULL && !closes ? mortise_names_find_nearest(values, text)
+                                     : NULL;
     if (near != NULL && strcmp(near, text) != 0)
         mortise_diag_help(f->ld->diags, d, "did you mean '%s'?", near);
 }
@@ -188,7 +188,7 @@ static void enter_section(struct filled *f, const char *name, size_t n,
     bool is_object = true;
 
     if (found == THERE && opens && c.place != NULL)
-        c.place = mortise_names_inside(f->names, c.place, &is_object);
+        c.place = mortise_names_get_element(f->names, c.place, &is_object);
     if (found != THERE)
         c = (struct context){NULL, NULL};
     push_section(f, name, n,
@@ -257,7 +257,7 @@ void mortise_check_templates(struct names *names, struct mortise_loader *ld,
         f.text = of != NULL ? mortise_yaml_get(args, key) : NULL;
         values = of != NULL ? mortise_yaml_get(args, of) : NULL;
         if (f.text == NULL || f.text->kind != MORTISE_YAML_STRING ||
-            values == NULL || mortise_tmpl_in(f.text) ||
+            values == NULL || mortise_tmpl_has_expr_within(f.text) ||
             !get_context(&f, values, &f.contexts[0]))
             continue;
         f.n_contexts = 1;

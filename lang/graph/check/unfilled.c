@@ -43,14 +43,14 @@ static bool is_ignored_key(const char *key)
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (strcmp(keys[i], key) == 0)
             return true;
-    return mortise_yaml_is_x(key);
+    return mortise_yaml_is_x_key(key);
 }
 
 static void check_unfilled_strings(struct filled *f,
                                    const struct mortise_yaml *v,
                                    const char *key)
 {
-    if (mortise_tmpl_opens(v) && !is_template_filled(f, v))
+    if (mortise_tmpl_has_expr(v) && !is_template_filled(f, v))
         mortise_diag_help(
             f->ld->diags,
             mortise_diag_add(

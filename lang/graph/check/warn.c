@@ -26,7 +26,7 @@ static bool can_be_list(const struct mortise_loader *ld,
 {
     const struct mortise_schema *s = mortise_load_schema_at(ld, &r->path);
 
-    return s == NULL || mortise_schema_types(s) & MORTISE_T_ARRAY;
+    return s == NULL || mortise_schema_get_types(s) & MORTISE_T_ARRAY;
 }
 
 static void check_growing_lists(struct mortise_loader *ld)
@@ -34,7 +34,7 @@ static void check_growing_lists(struct mortise_loader *ld)
     const struct mortise_graph *g = ld->g;
 
     for (size_t i = 0; i < ld->n_writes; i++) {
-        const struct mortise_declared *w = &ld->writes[i];
+        const struct mortise_declared_write *w = &ld->writes[i];
         const struct mortise_reducer *r = mortise_graph_reducer(g, w->path);
         const struct mortise_node *entry = get_loop_entry(g, w->node);
 

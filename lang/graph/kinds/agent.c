@@ -7,8 +7,8 @@
 void mortise_agent_read_own(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    mortise_made_add(ctx, &mortise_agent_of(into)->node, slot->name,
-                     slot->value);
+    mortise_built_map_add(ctx, &mortise_agent_of(into)->node, slot->name,
+                          slot->value);
 }
 
 static void read_agent_llm(void *ctx, void *into,
@@ -19,16 +19,16 @@ static void read_agent_llm(void *ctx, void *into,
 
     agent->llm = mortise_load_alloc(ld, sizeof *agent->llm);
     if (agent->llm != NULL)
-        mortise_llm_enter(ld, agent->llm, slot);
+        mortise_llm_read_keys(ld, agent->llm, slot);
 }
 
 static void read_agent_complexity(void *ctx, void *into,
                                   const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     (void)ctx;
-    r->node->complexity = mortise_yaml_number(slot->value);
+    r->node->complexity = mortise_yaml_get_number(slot->value);
 }
 
 const struct mortise_key mortise_agent_rows[MORTISE_AGENT_ROWS] = {
@@ -66,7 +66,8 @@ const struct mortise_key mortise_agent_rows[MORTISE_AGENT_ROWS] = {
          .read = mortise_agent_read_own},
 };
 
-bool mortise_agent_says(const struct mortise_reading *r, const char *key)
+bool mortise_agent_has_true(const struct mortise_node_reader *r,
+                            const char *key)
 {
     const struct mortise_yaml *v = mortise_yaml_get(r->map, key);
 
@@ -82,23 +83,24 @@ const struct mortise_key mortise_subagents_row = {
 
 /* ---- the arguments of the operation -------------------------------------- */
 
-void mortise_agent_put(struct mortise_loader *ld, struct mortise_reading *r,
-                       const char *key, const struct mortise_yaml *value)
+void mortise_agent_add_key(struct mortise_loader *ld,
+                           struct mortise_node_reader *r, const char *key,
+                           const struct mortise_yaml *value)
 {
-    mortise_made_add(ld, &mortise_agent_of(r)->node,
-                     mortise_made_text(ld, key, r->key), value);
+    mortise_built_map_add(ld, &mortise_agent_of(r)->node,
+                          mortise_yaml_make_text(ld, key, r->key), value);
 }
 
 /* A provider_id that is a template is checked when it is evaluated.  Subagents
  * have no state for a template. */
 static void set_model_choice(struct mortise_loader *ld,
-                             struct mortise_reading *r,
+                             struct mortise_node_reader *r,
                              const struct mortise_llm *llm)
 {
     const size_t n = llm->allowlist != NULL ? llm->allowlist->n : 0;
     struct mortise_model_choice *c = mortise_load_alloc(ld, sizeof *c);
 
-    if (mortise_agent_says(r, "subagents"))
+    if (mortise_agent_has_true(r, "subagents"))
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(
@@ -115,78 +117,81 @@ static void set_model_choice(struct mortise_loader *ld,
 }
 
 /* `default` is an alias like any other. */
-void mortise_agent_put_llm(struct mortise_loader *ld, struct mortise_reading *r)
+void mortise_agent_add_llm(struct mortise_loader *ld,
+                           struct mortise_node_reader *r)
 {
     struct mortise_agent *agent = mortise_agent_of(r);
     const struct mortise_llm *llm =
         agent->llm != NULL ? agent->llm : ld->defaults.llm;
 
-    r->node->open_ended = mortise_yaml_get(r->map, "max_tokens") == NULL;
+    r->node->has_no_token_limit =
+        mortise_yaml_get(r->map, "max_tokens") == NULL;
     r->node->unpriced = agent->unpriced || (llm != NULL && llm->unpriced);
-    if (llm == NULL || !mortise_llm_says_which(llm))
+    if (llm == NULL || !mortise_llm_has_model(llm))
         r->node->unpriced |= !mortise_llm_check(ld, "default", r->key->span);
     if (llm == NULL)
         return;
     r->node->model_reason = llm->reason;
-    agent->told = mortise_llm_map(ld, llm, r->node->complexity, r->key);
-    mortise_agent_put(ld, r, "llm", agent->told);
+    agent->told = mortise_llm_make_map(ld, llm, r->node->complexity, r->key);
+    mortise_agent_add_key(ld, r, "llm", agent->told);
     if (llm->chosen != NULL)
         set_model_choice(ld, r, llm);
-    agent->told = mortise_llm_named(ld, llm, agent->told);
+    agent->told = mortise_llm_make_static_map(ld, llm, agent->told);
 }
 
-void mortise_agent_put_persona(struct mortise_loader *ld,
-                               struct mortise_reading *r)
+void mortise_agent_add_persona(struct mortise_loader *ld,
+                               struct mortise_node_reader *r)
 {
-    const struct mortise_yaml *persona = mortise_node_persona(ld, r);
+    const struct mortise_yaml *persona = mortise_node_make_persona(ld, r);
 
     r->node->asks_models = true;
     if (persona != NULL)
-        mortise_agent_put(ld, r, "persona", persona);
+        mortise_agent_add_key(ld, r, "persona", persona);
 }
 
-void mortise_agent_put_schema(struct mortise_loader *ld,
-                              struct mortise_reading *r)
+void mortise_agent_add_schema(struct mortise_loader *ld,
+                              struct mortise_node_reader *r)
 {
     size_t at = mortise_yaml_find(r->map, "output_schema");
     const struct mortise_yaml *schema;
 
     if (at == SIZE_MAX)
         return;
-    schema = mortise_tmpl_literal(ld->arena, r->map->items[at]);
+    schema = mortise_tmpl_escape(ld->arena, r->map->items[at]);
     ld->nomem |= schema == NULL;
     if (schema != NULL)
-        mortise_made_add(ld, &mortise_agent_of(r)->node, r->map->keys[at],
-                         schema);
+        mortise_built_map_add(ld, &mortise_agent_of(r)->node, r->map->keys[at],
+                              schema);
 }
 
 /* The operation asks which tools there are (tool.list/1). */
-void mortise_agent_put_tools(struct mortise_loader *ld,
-                             struct mortise_reading *r)
+void mortise_agent_add_tools(struct mortise_loader *ld,
+                             struct mortise_node_reader *r)
 {
     struct mortise_yaml *yes;
 
     if (r->node->tools == NULL ||
         r->node->tools->n_offered + r->node->tools->n_handovers == 0)
         return;
-    yes = mortise_made_text(ld, "true", r->key);
+    yes = mortise_yaml_make_text(ld, "true", r->key);
     if (yes == NULL)
         return;
     yes->kind = MORTISE_YAML_BOOL;
     yes->u.b = true;
-    mortise_agent_put(ld, r, "tools", yes);
+    mortise_agent_add_key(ld, r, "tools", yes);
 }
 
-void mortise_agent_take_args(struct mortise_loader *ld,
-                             struct mortise_reading *r,
-                             struct mortise_made *all)
+void mortise_agent_set_args(struct mortise_loader *ld,
+                            struct mortise_node_reader *r,
+                            struct mortise_built_map *all)
 {
     const struct mortise_yaml *node =
-        mortise_made_map(ld, &mortise_agent_of(r)->node, r->map->span);
+        mortise_built_map_to_yaml(ld, &mortise_agent_of(r)->node, r->map->span);
     const struct mortise_yaml *args;
 
-    mortise_made_add(ld, all, mortise_made_text(ld, "node", r->key), node);
-    args = ld->nomem ? NULL : mortise_made_map(ld, all, r->map->span);
+    mortise_built_map_add(ld, all, mortise_yaml_make_text(ld, "node", r->key),
+                          node);
+    args = ld->nomem ? NULL : mortise_built_map_to_yaml(ld, all, r->map->span);
     if (args != NULL)
-        mortise_node_take_args(ld, r, args);
+        mortise_node_set_args(ld, r, args);
 }

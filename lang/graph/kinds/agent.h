@@ -7,7 +7,7 @@
 
 /* The data of such a node: its `own` begins with this struct. */
 struct mortise_agent {
-    struct mortise_made node; /* the keys for the operation, as written */
+    struct mortise_built_map node; /* the keys for the operation, as written */
     struct mortise_llm *llm;  /* NULL: not set */
     const struct mortise_yaml
         *told;     /* the model for operations that work for the node; NULL:
@@ -17,7 +17,7 @@ struct mortise_agent {
 
 static inline struct mortise_agent *mortise_agent_of(const void *reading)
 {
-    const struct mortise_reading *r = reading;
+    const struct mortise_node_reader *r = reading;
 
     return r->node->own;
 }
@@ -37,27 +37,29 @@ enum {
 extern const struct mortise_key mortise_agent_rows[MORTISE_AGENT_ROWS];
 
 /* Does the node have `KEY: true`? */
-bool mortise_agent_says(const struct mortise_reading *r, const char *key);
+bool mortise_agent_has_true(const struct mortise_node_reader *r,
+                            const char *key);
 /* For nodes whose model may start children. */
 extern const struct mortise_key mortise_subagents_row;
 
 /* Add a key that the author did not write, after the written ones. */
-void mortise_agent_put(struct mortise_loader *ld, struct mortise_reading *r,
-                       const char *key, const struct mortise_yaml *value);
+void mortise_agent_add_key(struct mortise_loader *ld,
+                           struct mortise_node_reader *r, const char *key,
+                           const struct mortise_yaml *value);
 /* After all keys were read, add: the model of the node or of its graph; the
  * output_schema, in which nothing is a template; whether the node has tools. */
-void mortise_agent_put_llm(struct mortise_loader *ld,
-                           struct mortise_reading *r);
+void mortise_agent_add_llm(struct mortise_loader *ld,
+                           struct mortise_node_reader *r);
 /* Add the persona, for kinds that have one. */
-void mortise_agent_put_persona(struct mortise_loader *ld,
-                               struct mortise_reading *r);
-void mortise_agent_put_schema(struct mortise_loader *ld,
-                              struct mortise_reading *r);
-void mortise_agent_put_tools(struct mortise_loader *ld,
-                             struct mortise_reading *r);
+void mortise_agent_add_persona(struct mortise_loader *ld,
+                               struct mortise_node_reader *r);
+void mortise_agent_add_schema(struct mortise_loader *ld,
+                              struct mortise_node_reader *r);
+void mortise_agent_add_tools(struct mortise_loader *ld,
+                             struct mortise_node_reader *r);
 /* Finally, set the arguments of the operation: {members of `all`, node}. */
-void mortise_agent_take_args(struct mortise_loader *ld,
-                             struct mortise_reading *r,
-                             struct mortise_made *all);
+void mortise_agent_set_args(struct mortise_loader *ld,
+                            struct mortise_node_reader *r,
+                            struct mortise_built_map *all);
 
 #endif

@@ -5,7 +5,7 @@
 static void read_extension_method(void *ctx, void *into,
                                   const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     r->node->operation = slot->value->str;
     if (r->node->plugin != NULL)
@@ -18,7 +18,7 @@ static const struct mortise_key keys[] = {
      .about = "The plugin whose operation the node runs.",
      .value = MORTISE_V_STRING,
      .required = true,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_INTO_TEXT(struct mortise_node, plugin)},
     {.name = "method",
      .about = "The operation of the plugin.",

@@ -9,14 +9,14 @@ static const struct mortise_key keys[] = {
 };
 
 static void begin_fail_node(struct mortise_loader *ld,
-                            struct mortise_reading *r)
+                            struct mortise_node_reader *r)
 {
     r->node->output_as = NULL; /* a fail node has no output */
     mortise_node_begin_failing(ld, r);
 }
 
 static void finish_fail_node(struct mortise_loader *ld,
-                             struct mortise_reading *r)
+                             struct mortise_node_reader *r)
 {
     const struct mortise_yaml *key = mortise_yaml_key(r->map, "on_error");
 

@@ -26,14 +26,14 @@ _Static_assert(offsetof(struct gmi, agent) == 0, "a gmi node is an agent");
 
 static struct gmi *get_gmi_data(const void *reading)
 {
-    const struct mortise_reading *r = reading;
+    const struct mortise_node_reader *r = reading;
 
     return r->node->own;
 }
 
 static struct mortise_node *get_gmi_node(void *reading)
 {
-    struct mortise_reading *r = reading;
+    struct mortise_node_reader *r = reading;
 
     return r->node;
 }
@@ -86,7 +86,7 @@ static void read_gmi_planner(void *ctx, void *into,
 {
     struct mortise_loader *ld = ctx;
     struct gmi *gmi = get_gmi_data(into);
-    struct mortise_made made = {.n = 0};
+    struct mortise_built_map made = {.n = 0};
     bool is_operation = strchr(slot->value->str, '/') != NULL;
 
     if (is_operation)
@@ -94,12 +94,14 @@ static void read_gmi_planner(void *ctx, void *into,
     else
         gmi->agent.unpriced |=
             !mortise_llm_check(ld, slot->value->str, slot->value->span);
-    mortise_made_add(ld, &made,
-                     mortise_made_text(ld, is_operation ? "operation" : "alias",
-                                       slot->value),
-                     slot->value);
-    mortise_made_add(ld, &gmi->agent.node, slot->name,
-                     mortise_made_map(ld, &made, slot->value->span));
+    mortise_built_map_add(
+        ld, &made,
+        mortise_yaml_make_text(ld, is_operation ? "operation" : "alias",
+                               slot->value),
+        slot->value);
+    mortise_built_map_add(
+        ld, &gmi->agent.node, slot->name,
+        mortise_built_map_to_yaml(ld, &made, slot->value->span));
 }
 
 /* The path of the conversation in the state. */
@@ -115,7 +117,7 @@ static void read_gmi_conversation(void *ctx, void *into,
     if (path == NULL || text == NULL)
         return;
     if (!mortise_node_is_id(name)) {
-        mortise_node_bad_id(ld, slot->value);
+        mortise_node_report_bad_id(ld, slot->value);
         return;
     }
     snprintf(text, n, "conversations[\"%s\"]", name);
@@ -200,7 +202,7 @@ static const struct mortise_key own_keys[] = {
          "Messages that do not match are rejected and do not reach the model.",
      .value = MORTISE_V_SCHEMA,
      .read = mortise_load_schema,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_schema *, struct mortise_node, message_schema)},
     {.name = "reports",
      .about =
@@ -230,47 +232,48 @@ static const struct mortise_key keys[] = {
 
 /* ---- the arguments of the operation -------------------------------------- */
 
-static void begin_gmi_node(struct mortise_loader *ld, struct mortise_reading *r)
+static void begin_gmi_node(struct mortise_loader *ld,
+                           struct mortise_node_reader *r)
 {
     mortise_node_read_executor(ld, r, "gmi", "agent/gmi");
 }
 
 static void set_default_tool_errors(struct mortise_loader *ld,
-                                    struct mortise_reading *r)
+                                    struct mortise_node_reader *r)
 {
     if (ld->defaults.tool_errors != NULL &&
         mortise_yaml_get(r->map, "tool_errors") == NULL)
-        mortise_agent_put(ld, r, "tool_errors", ld->defaults.tool_errors);
+        mortise_agent_add_key(ld, r, "tool_errors", ld->defaults.tool_errors);
 }
 
 /* Replace {tool: NAME} by {name}, the name that models see. */
 static void set_tool_choice(struct mortise_loader *ld,
-                            struct mortise_reading *r)
+                            struct mortise_node_reader *r)
 {
     const struct mortise_yaml *at = get_gmi_data(r)->choice;
     const struct mortise_node *tool;
-    struct mortise_made made = {.n = 0};
+    struct mortise_built_map made = {.n = 0};
     struct mortise_yaml *map;
 
     if (at == NULL || at->kind != MORTISE_YAML_STRING)
         return;
-    tool = mortise_graph_tool(r->node->tools, at->str);
+    tool = mortise_graph_find_tool(r->node->tools, at->str);
     if (tool == NULL) {
         mortise_diag_add(ld->diags, "E0514", at->span,
                          "'%s' is not a tool of '%s'", at->str, r->node->id);
         return;
     }
-    mortise_made_add(ld, &made, mortise_made_text(ld, "name", at),
-                     mortise_made_text(ld, tool->id, at));
-    map = mortise_made_map(ld, &made, at->span);
-    mortise_made_add(ld, &get_gmi_data(r)->agent.node,
-                     mortise_yaml_key(r->map, "tool_choice"), map);
+    mortise_built_map_add(ld, &made, mortise_yaml_make_text(ld, "name", at),
+                          mortise_yaml_make_text(ld, tool->id, at));
+    map = mortise_built_map_to_yaml(ld, &made, at->span);
+    mortise_built_map_add(ld, &get_gmi_data(r)->agent.node,
+                          mortise_yaml_key(r->map, "tool_choice"), map);
 }
 
 /* A planner is required in mode planner_controlled, and has no effect
  * elsewhere. */
 static void check_gmi_planner(struct mortise_loader *ld,
-                              const struct mortise_reading *r)
+                              const struct mortise_node_reader *r)
 {
     const struct mortise_yaml *mode =
         mortise_yaml_get(r->map, "execution_mode");
@@ -278,7 +281,7 @@ static void check_gmi_planner(struct mortise_loader *ld,
     bool plans = mode != NULL && mode->kind == MORTISE_YAML_STRING &&
                  strcmp(mode->str, "planner_controlled") == 0;
 
-    if (plans && !mortise_node_says(r, "planner"))
+    if (plans && !mortise_node_has_key(r, "planner"))
         mortise_diag_add(ld->diags, "E0206", mode->span,
                          "planner_controlled needs the key 'planner'");
     if (!plans && planner != NULL &&
@@ -293,15 +296,15 @@ static void check_gmi_planner(struct mortise_loader *ld,
 
 /* In mode single_turn the model runs no tools, so these keys have no effect. */
 static void check_gmi_mode(struct mortise_loader *ld,
-                           const struct mortise_reading *r)
+                           const struct mortise_node_reader *r)
 {
     const struct mortise_yaml *mode =
         mortise_yaml_get(r->map, "execution_mode");
     bool once = mode != NULL && mode->kind == MORTISE_YAML_STRING &&
                 strcmp(mode->str, "single_turn") == 0;
-    const char *key = mortise_agent_says(r, "subagents") ? "subagents"
-                      : mortise_agent_says(r, "reports") ? "reports"
-                                                         : NULL;
+    const char *key = mortise_agent_has_true(r, "subagents") ? "subagents"
+                      : mortise_agent_has_true(r, "reports") ? "reports"
+                                                             : NULL;
 
     if (once && key != NULL)
         mortise_diag_add(ld->diags, "E0212", mode->span,
@@ -312,7 +315,7 @@ static void check_gmi_mode(struct mortise_loader *ld,
 
 /* Earlier messages come from the conversation or from `messages`, not both. */
 static void check_gmi_messages(struct mortise_loader *ld,
-                               const struct mortise_reading *r)
+                               const struct mortise_node_reader *r)
 {
     const struct mortise_yaml *messages = mortise_yaml_get(r->map, "messages");
 
@@ -377,20 +380,22 @@ static void check_prompt(struct mortise_loader *ld,
 
 /* Pass the results of the node's lookups, as templates. */
 static void add_lookup_templates(struct mortise_loader *ld,
-                                 const struct mortise_reading *r,
-                                 struct mortise_made *to)
+                                 const struct mortise_node_reader *r,
+                                 struct mortise_built_map *to)
 {
     if (r->node->memory != NULL && r->node->memory->reads)
-        mortise_made_add(ld, to, mortise_made_text(ld, "memory", r->key),
-                         mortise_made_text(ld, "${memory}", r->key));
+        mortise_built_map_add(ld, to,
+                              mortise_yaml_make_text(ld, "memory", r->key),
+                              mortise_yaml_make_text(ld, "${memory}", r->key));
     if (r->node->discovers != NULL)
-        mortise_made_add(ld, to, mortise_made_text(ld, "skills", r->key),
-                         mortise_made_text(ld, "${discovery.skills}", r->key));
+        mortise_built_map_add(
+            ld, to, mortise_yaml_make_text(ld, "skills", r->key),
+            mortise_yaml_make_text(ld, "${discovery.skills}", r->key));
 }
 
 /* Is the value of this key `true`, or the word `word`? */
-static bool has_value_or_true(const struct mortise_reading *r, const char *key,
-                              const char *word)
+static bool has_value_or_true(const struct mortise_node_reader *r,
+                              const char *key, const char *word)
 {
     const struct mortise_yaml *v = mortise_yaml_get(r->map, key);
 
@@ -401,7 +406,7 @@ static bool has_value_or_true(const struct mortise_reading *r, const char *key,
 
 /* The output of the bundled executor is a string unless a key changes that. */
 static void set_text_output(struct mortise_loader *ld,
-                            struct mortise_reading *r)
+                            struct mortise_node_reader *r)
 {
     static const char *const others[] = {"handoffs", "output_schema",
                                          "planner"};
@@ -414,17 +419,17 @@ static void set_text_output(struct mortise_loader *ld,
         if (mortise_yaml_get(r->map, others[i]) != NULL)
             return;
     ld->output_of[r->node->index] =
-        mortise_load_our_schema(ld, json_pack("{s:s}", "type", "string"));
+        mortise_load_internal_schema(ld, json_pack("{s:s}", "type", "string"));
 }
 
 static void finish_gmi_node(struct mortise_loader *ld,
-                            struct mortise_reading *r)
+                            struct mortise_node_reader *r)
 {
-    struct mortise_made all = {.n = 0};
+    struct mortise_built_map all = {.n = 0};
     size_t at = mortise_yaml_find(r->map, "args");
 
-    mortise_agent_put_llm(ld, r);
-    mortise_agent_put_persona(ld, r);
+    mortise_agent_add_llm(ld, r);
+    mortise_agent_add_persona(ld, r);
     set_default_tool_errors(ld, r);
     check_gmi_planner(ld, r);
     check_gmi_mode(ld, r);
@@ -432,18 +437,18 @@ static void finish_gmi_node(struct mortise_loader *ld,
     check_prompt(ld, mortise_yaml_get(r->map, "prompt"));
     if (get_gmi_data(r)->planner != NULL)
         mortise_node_add_planner(ld, r, get_gmi_data(r)->planner);
-    mortise_node_finish_tools(ld, r);
-    mortise_node_finish_discovery_policy(ld, r);
+    mortise_node_complete_tools(ld, r);
+    mortise_node_complete_discovery(ld, r);
     set_tool_choice(ld, r);
-    mortise_agent_put_tools(ld, r);
-    mortise_agent_put_schema(ld, r);
+    mortise_agent_add_tools(ld, r);
+    mortise_agent_add_schema(ld, r);
     if (mortise_yaml_get(r->map, "prompt") == NULL)
-        mortise_agent_put(ld, r, "prompt",
-                          mortise_made_text(ld, "${input}", r->key));
+        mortise_agent_add_key(ld, r, "prompt",
+                              mortise_yaml_make_text(ld, "${input}", r->key));
     if (at != SIZE_MAX)
-        mortise_made_add(ld, &all, r->map->keys[at], r->map->items[at]);
+        mortise_built_map_add(ld, &all, r->map->keys[at], r->map->items[at]);
     add_lookup_templates(ld, r, &all);
-    mortise_agent_take_args(ld, r, &all);
+    mortise_agent_set_args(ld, r, &all);
     set_text_output(ld, r);
 }
 

@@ -20,7 +20,7 @@ static void add_sanitize_write(struct mortise_loader *ld,
 static void find_target_path(struct mortise_loader *ld,
                              struct mortise_node *node)
 {
-    const char *text = mortise_cel_as_path(node->target.cel);
+    const char *text = mortise_cel_get_path(node->target.cel);
     int rv;
 
     if (text == NULL)
@@ -39,7 +39,7 @@ static void find_target_path(struct mortise_loader *ld,
 }
 
 static void compile_guard_target(struct mortise_loader *ld,
-                                 const struct mortise_late *late)
+                                 const struct mortise_deferred_expr *late)
 {
     struct mortise_node *node = late->into;
 
@@ -52,7 +52,7 @@ static void compile_guard_target(struct mortise_loader *ld,
 static void read_guard_target(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     r->node->has_target = true;
     mortise_load_defer(ctx, compile_guard_target, r->node, slot->value,
@@ -67,7 +67,7 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_STRINGS,
      .required = true,
      .read = mortise_node_read_guards,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_TARGET])},
     {.name = "target",
@@ -81,7 +81,7 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_WORD,
      .words = mortise_violation_words,
      .read = mortise_node_read_on_violation,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(enum mortise_on_violation, struct mortise_node, on_violation)},
     {.name = "reroute_target",
      .about = "The target of a reroute after a violation.",
@@ -94,7 +94,7 @@ static const struct mortise_key keys[] = {
 
 /* The default target is the whole of scratch. */
 static void finish_guardrail_node(struct mortise_loader *ld,
-                                  struct mortise_reading *r)
+                                  struct mortise_node_reader *r)
 {
     struct mortise_node *node = r->node;
 

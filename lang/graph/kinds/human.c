@@ -7,7 +7,7 @@
 /* For `.in` of rows whose field is in the kind's own data. */
 static void *get_human_data(void *reading)
 {
-    struct mortise_reading *r = reading;
+    struct mortise_node_reader *r = reading;
 
     return r->node->own;
 }
@@ -17,17 +17,17 @@ static void *get_human_data(void *reading)
 static void read_human_prompt(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     struct mortise_human *human = r->node->own;
 
-    mortise_load_defer(ctx, mortise_load_late_tmpl, &human->prompt, slot->value,
-                       r->node->index, MORTISE_IN_OUTPUT);
+    mortise_load_defer(ctx, mortise_load_deferred_tmpl, &human->prompt,
+                       slot->value, r->node->index, MORTISE_IN_OUTPUT);
 }
 
 static void read_human_assignees(void *ctx, void *into,
                                  const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     struct mortise_human *human = r->node->own;
 
     human->assignees = mortise_load_strings(ctx, slot->value);
@@ -44,7 +44,7 @@ static const struct mortise_word timeouts[] = {
 static void read_timeout_goto(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     struct mortise_human *human = r->node->own;
 
     human->on_timeout = MORTISE_TIMEOUT_GOTO;
@@ -69,7 +69,7 @@ static const struct mortise_key on_timeout_forms[] = {
 static void read_human_wait(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     struct mortise_human *human = r->node->own;
 
     mortise_load_duration(ctx, slot, r->node->index, &human->wait_ms,
@@ -80,7 +80,7 @@ static void read_human_on_timeout(void *ctx, void *into,
                                   const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     struct mortise_human *human = r->node->own;
     const struct mortise_word *w;
 
@@ -104,7 +104,7 @@ static void read_human_auto_reject(void *ctx, void *into,
                                    const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     struct mortise_human *human = r->node->own;
     const struct mortise_yaml *v = slot->value;
     bool reason = v->kind == MORTISE_YAML_STRING && v->len > 0;
@@ -126,7 +126,7 @@ static void read_guardrail_override(void *ctx, void *into,
                                     const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     struct mortise_human *human = r->node->own;
 
     human->trusts_auto_accept = !slot->value->u.b;
@@ -204,13 +204,13 @@ static void read_human_judge(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     struct mortise_human *human = r->node->own;
     struct judge judge = {.threshold = 0.7};
     struct mortise_side_operation *a = mortise_load_alloc(ld, sizeof *a);
     const char *alias;
 
-    mortise_keys_enter(slot, ld, &judge, ld->diags);
+    mortise_keys_read_slot(slot, ld, &judge, ld->diags);
     if (a == NULL || judge.criteria == NULL)
         return;
     if (human->auto_accept || human->auto_reject)
@@ -225,7 +225,7 @@ static void read_human_judge(void *ctx, void *into,
     find_judge_operation(ld, a, slot->name->span);
     a->llm = get_judge_llm(ld, &judge, alias);
     human->threshold = judge.threshold;
-    mortise_load_defer(ld, mortise_load_late_tmpl, &human->criteria,
+    mortise_load_defer(ld, mortise_load_deferred_tmpl, &human->criteria,
                        judge.criteria, r->node->index, MORTISE_IN_OUTPUT);
     if (a->op != NULL && !ld->nomem)
         r->node->judge = a;
@@ -270,7 +270,7 @@ static const struct mortise_key keys[] = {
      .about = "Ids of guardrails that check what was approved.",
      .value = MORTISE_V_STRINGS,
      .read = mortise_node_read_guards,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_DECISION])},
     {.name = "guardrail_override",
@@ -292,14 +292,14 @@ static const struct mortise_key keys[] = {
 static const struct mortise_schema *
 make_decision_schema(struct mortise_loader *ld, struct mortise_schema *answer)
 {
-    const struct mortise_schema *s = mortise_schema_with(
+    const struct mortise_schema *s = mortise_schema_add_member(
         ld->arena,
-        mortise_load_our_schema(
+        mortise_load_internal_schema(
             ld, json_pack("{s:s,s:{s:{s:s},s:{s:s},s:{s:s}},s:b}", "type",
                           "object", "properties", "approved", "type", "boolean",
                           "reason", "type", "string", "decided_by", "type",
                           "string", "additionalProperties", 0)),
-        "answer", mortise_schema_or_null(ld->arena, answer));
+        "answer", mortise_schema_allow_null(ld->arena, answer));
 
     ld->nomem |= s == NULL;
     return s;
@@ -310,7 +310,7 @@ make_decision_schema(struct mortise_loader *ld, struct mortise_schema *answer)
  * intended, so it is only a warning: the reader of the answer must expect
  * null. */
 static void check_null_answer(struct mortise_loader *ld,
-                              const struct mortise_reading *r)
+                              const struct mortise_node_reader *r)
 {
     const struct mortise_human *human = r->node->own;
     const struct mortise_schema *schema = human->answer_schema;
@@ -336,7 +336,7 @@ static void check_null_answer(struct mortise_loader *ld,
 }
 
 static void finish_human_node(struct mortise_loader *ld,
-                              struct mortise_reading *r)
+                              struct mortise_node_reader *r)
 {
     const struct mortise_human *human = r->node->own;
 

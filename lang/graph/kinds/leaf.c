@@ -27,7 +27,7 @@ struct leaf {
 
 _Static_assert(offsetof(struct leaf, agent) == 0, "a leaf is an agent");
 
-static struct leaf *get_leaf_data(const struct mortise_reading *r)
+static struct leaf *get_leaf_data(const struct mortise_node_reader *r)
 {
     return r->node->own;
 }
@@ -37,9 +37,9 @@ static struct leaf *get_leaf_data(const struct mortise_reading *r)
 static void read_leaf_role(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
-    get_leaf_data(r)->role = mortise_role_of(ctx, slot->value);
+    get_leaf_data(r)->role = mortise_role_find(ctx, slot->value);
 }
 
 static const struct mortise_key own_keys[] = {
@@ -78,27 +78,29 @@ static const struct mortise_key keys[] = {
 /* ---- the arguments of the operation -------------------------------------- */
 
 static void begin_leaf_node(struct mortise_loader *ld,
-                            struct mortise_reading *r)
+                            struct mortise_node_reader *r)
 {
     mortise_node_read_executor(ld, r, "leaf", "agent/leaf");
 }
 
 /* The text of a role is no template. */
 static void add_role_fragment(struct mortise_loader *ld,
-                              struct mortise_reading *r, const char *fragment)
+                              struct mortise_node_reader *r,
+                              const char *fragment)
 {
-    const struct mortise_yaml *text = mortise_made_text(ld, fragment, r->key);
+    const struct mortise_yaml *text =
+        mortise_yaml_make_text(ld, fragment, r->key);
 
     if (text != NULL)
-        text = mortise_tmpl_literal(ld->arena, text);
+        text = mortise_tmpl_escape(ld->arena, text);
     ld->nomem |= text == NULL;
     if (text != NULL)
-        mortise_agent_put(ld, r, "role", text);
+        mortise_agent_add_key(ld, r, "role", text);
 }
 
 /* The keys of the node have precedence over its role. */
 static void apply_leaf_role(struct mortise_loader *ld,
-                            struct mortise_reading *r)
+                            struct mortise_node_reader *r)
 {
     const struct mortise_role *role = get_leaf_data(r)->role;
 
@@ -114,23 +116,24 @@ static void apply_leaf_role(struct mortise_loader *ld,
         mortise_role_read_tools(ld, r, role);
     if (!isnan(role->temperature) &&
         mortise_yaml_get(r->map, "temperature") == NULL)
-        mortise_agent_put(ld, r, "temperature",
-                          mortise_made_number(ld, role->temperature, r->key));
+        mortise_agent_add_key(
+            ld, r, "temperature",
+            mortise_yaml_make_number(ld, role->temperature, r->key));
 }
 
 static void finish_leaf_node(struct mortise_loader *ld,
-                             struct mortise_reading *r)
+                             struct mortise_node_reader *r)
 {
-    struct mortise_made all = {.n = 0};
+    struct mortise_built_map all = {.n = 0};
 
-    mortise_agent_put_llm(ld, r);
+    mortise_agent_add_llm(ld, r);
     apply_leaf_role(ld, r);
-    mortise_node_finish_tools(ld, r);
-    mortise_agent_put_tools(ld, r);
-    mortise_agent_put_schema(ld, r);
-    mortise_node_finish_predecessors(ld, r, get_leaf_data(r)->agent.told);
+    mortise_node_complete_tools(ld, r);
+    mortise_agent_add_tools(ld, r);
+    mortise_agent_add_schema(ld, r);
+    mortise_node_complete_predecessors(ld, r, get_leaf_data(r)->agent.told);
     r->node->is_told = true;
-    mortise_agent_take_args(ld, r, &all);
+    mortise_agent_set_args(ld, r, &all);
 }
 
 const struct mortise_node_kind mortise_graph_kind_leaf = {

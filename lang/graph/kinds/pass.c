@@ -6,11 +6,11 @@
 static void read_pass_value(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     struct mortise_pass *pass = r->node->own;
 
-    mortise_load_defer(ctx, mortise_load_late_tmpl, &pass->value, slot->value,
-                       r->node->index, MORTISE_IN_OUTPUT);
+    mortise_load_defer(ctx, mortise_load_deferred_tmpl, &pass->value,
+                       slot->value, r->node->index, MORTISE_IN_OUTPUT);
 }
 
 static const struct mortise_key keys[] = {

@@ -27,7 +27,7 @@ static bool is_router_target(const struct mortise_graph *g,
 /* Also evaluate a condition that uses no names, since its result is always the
  * same. */
 static void compile_router_condition(struct mortise_loader *ld,
-                                     const struct mortise_late *late)
+                                     const struct mortise_deferred_expr *late)
 {
     const json_t *nothing[MORTISE_IN_N] = {NULL};
     struct mortise_cel_env env = {nothing, ld->g->expr_cost};
@@ -40,7 +40,7 @@ static void compile_router_condition(struct mortise_loader *ld,
         !mortise_load_check_types(
             ld, &node->condition, MORTISE_T_STRING,
             "this condition must return an id of 'targets'") ||
-        mortise_cel_uses(node->condition.cel) != 0)
+        mortise_cel_get_uses(node->condition.cel) != 0)
         return;
     rv = mortise_expr_eval(&node->condition, &env, &v, NULL);
     ld->nomem |= rv == MORTISE_ENOMEM;
@@ -53,7 +53,7 @@ static void compile_router_condition(struct mortise_loader *ld,
 static void read_router_condition(void *ctx, void *into,
                                   const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     r->node->by_condition = true;
     mortise_load_defer(ctx, compile_router_condition, r->node, slot->value,
@@ -85,7 +85,7 @@ static const struct mortise_key keys[] = {
 
 /* Report keys that only a router with an operation can have. */
 static void check_router_call_keys(struct mortise_loader *ld,
-                                   const struct mortise_reading *r)
+                                   const struct mortise_node_reader *r)
 {
     static const char *const of_calls[] = {
         "effect_class", "on_in_doubt",   "timeout", "retry_policy",
@@ -104,7 +104,7 @@ static void check_router_call_keys(struct mortise_loader *ld,
 
 /* Report keys that need an output or a choice of targets. */
 static void check_router_results(struct mortise_loader *ld,
-                                 const struct mortise_reading *r)
+                                 const struct mortise_node_reader *r)
 {
     const struct mortise_yaml *on_error = mortise_yaml_get(r->map, "on_error");
     const struct mortise_yaml *targets = mortise_yaml_key(r->map, "targets");
@@ -119,18 +119,18 @@ static void check_router_results(struct mortise_loader *ld,
                          "router '%s' has 'cache', but calls no operation, so "
                          "there is no result to store",
                          r->node->id);
-    if (targets != NULL && !mortise_node_says(r, "condition") &&
-        !mortise_node_says(r, "operation"))
+    if (targets != NULL && !mortise_node_has_key(r, "condition") &&
+        !mortise_node_has_key(r, "operation"))
         mortise_diag_add(ld->diags, "E0212", targets->span,
                          "'targets' needs 'condition' or 'operation'");
 }
 
 static void finish_router_node(struct mortise_loader *ld,
-                               struct mortise_reading *r)
+                               struct mortise_node_reader *r)
 {
-    bool routes = mortise_node_says(r, "routes");
-    bool calls = mortise_node_says(r, "operation");
-    bool decides = mortise_node_says(r, "condition");
+    bool routes = mortise_node_has_key(r, "routes");
+    bool calls = mortise_node_has_key(r, "operation");
+    bool decides = mortise_node_has_key(r, "condition");
 
     if (!calls)
         check_router_call_keys(ld, r);
@@ -139,7 +139,7 @@ static void finish_router_node(struct mortise_loader *ld,
         mortise_diag_add(ld->diags, "E0212", r->key->span,
                          "a router can have only one of 'routes', 'condition' "
                          "and 'operation'");
-    else if (routes && !mortise_node_says(r, "default"))
+    else if (routes && !mortise_node_has_key(r, "default"))
         mortise_diag_add(ld->diags, "E0308", r->key->span,
                          "router '%s' has no 'default'", r->node->id);
     else if (routes + calls + decides == 0)
@@ -147,7 +147,7 @@ static void finish_router_node(struct mortise_loader *ld,
                          "router '%s' needs 'routes' and 'default', or "
                          "'condition' or 'operation' and 'targets'",
                          r->node->id);
-    else if (!routes && !mortise_node_says(r, "targets"))
+    else if (!routes && !mortise_node_has_key(r, "targets"))
         mortise_diag_add(
             ld->diags, "E0206", r->key->span,
             "router '%s' needs 'targets': the ids that its %s can return",

@@ -24,12 +24,12 @@ static void read_subgraph(void *ctx, void *into,
                           const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     if (mortise_inner_is_too_deep(ld, slot->name->span))
         return;
     if (mortise_load_is_ref(slot->value))
-        mortise_inner_load_named(ld, r, slot->value);
+        mortise_inner_load_file(ld, r, slot->value);
     else if ((r->node->sub = mortise_inner_new(ld, slot->value)) != NULL)
         mortise_inner_load(ld, r, slot);
     if (r->node->sub != NULL)
@@ -50,14 +50,14 @@ static bool is_input_mapped(const struct mortise_node *node, const char *member)
 
 /* Report required members of the inner input that the mapping does not set. */
 static void check_required_input(struct mortise_loader *ld,
-                                 struct mortise_reading *r)
+                                 struct mortise_node_reader *r)
 {
     const struct mortise_yaml *at = mortise_yaml_key(r->map, "input_mapping");
     const json_t *required, *member;
     size_t i;
 
     if (r->node->sub->input == NULL ||
-        (at == NULL && mortise_node_says(r, "input_mapping")))
+        (at == NULL && mortise_node_has_key(r, "input_mapping")))
         return;
     required =
         json_object_get(mortise_schema_json(r->node->sub->input), "required");
@@ -79,7 +79,7 @@ static void check_required_input(struct mortise_loader *ld,
 }
 
 static void compile_input_line(struct mortise_loader *ld,
-                               const struct mortise_late *late)
+                               const struct mortise_deferred_expr *late)
 {
     const struct mortise_graph *sub = ld->g->nodes[late->node].sub;
     struct mortise_output *line = late->into;
@@ -92,7 +92,7 @@ static void compile_input_line(struct mortise_loader *ld,
 }
 
 static bool read_input_line(struct mortise_loader *ld,
-                            struct mortise_reading *r,
+                            struct mortise_node_reader *r,
                             struct mortise_output *out,
                             const struct mortise_yaml *key,
                             const struct mortise_yaml *v)
@@ -106,14 +106,14 @@ static bool read_input_line(struct mortise_loader *ld,
 static void read_input_mapping(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
-    r->node->n_input_mapping = mortise_node_read_lines(
+    r->node->n_input_mapping = mortise_node_read_entries(
         ctx, r, &r->node->input_mapping, slot->value, read_input_line);
 }
 
 static void compile_inner_expr(struct mortise_loader *ld,
-                               struct mortise_reading *r,
+                               struct mortise_node_reader *r,
                                struct mortise_expr *into,
                                const struct mortise_yaml *v)
 {
@@ -122,14 +122,14 @@ static void compile_inner_expr(struct mortise_loader *ld,
     memcpy(outer, ld->names, sizeof outer);
     memcpy(ld->names, r->inner, sizeof ld->names);
     ld->inner_names = r->inner;
-    ld->stands_at = r->node->index;
+    ld->scope_node = r->node->index;
     mortise_load_expr(ld, into, v, MORTISE_IN_ERROR);
     ld->inner_names = NULL;
     memcpy(ld->names, outer, sizeof ld->names);
 }
 
 static bool read_mapped_output(struct mortise_loader *ld,
-                               struct mortise_reading *r,
+                               struct mortise_node_reader *r,
                                struct mortise_output *out,
                                const struct mortise_yaml *key,
                                const struct mortise_yaml *v)
@@ -139,7 +139,7 @@ static bool read_mapped_output(struct mortise_loader *ld,
     if (!mortise_load_path(ld, &out->path, key))
         return false;
     if (out->expr.cel != NULL &&
-        mortise_graph_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
+        mortise_graph_get_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
         mortise_load_check_fit(ld, &out->expr, out->path.text,
                                mortise_load_schema_at(ld, &out->path));
     mortise_node_add_write(ld, r->node, &out->path, &out->expr, key->span);
@@ -149,9 +149,9 @@ static bool read_mapped_output(struct mortise_loader *ld,
 static void read_output_mapping(void *ctx, void *into,
                                 const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
-    r->node->n_output_mapping = mortise_node_read_lines(
+    r->node->n_output_mapping = mortise_node_read_entries(
         ctx, r, &r->node->output_mapping, slot->value, read_mapped_output);
 }
 
@@ -167,13 +167,13 @@ static const struct mortise_key keys[] = {
      .value = MORTISE_V_SCHEMA,
      .later = true,
      .read = mortise_load_schema,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_schema *, struct mortise_node, input_schema)},
     {.name = "output_schema",
      .value = MORTISE_V_SCHEMA,
      .later = true,
      .read = mortise_node_read_output_schema,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_schema *, struct mortise_node, output_schema)},
     {.name = "graph",
      .about = "The inner graph: written here, or the name or path of a file.",
@@ -197,7 +197,7 @@ static const struct mortise_key keys[] = {
 };
 
 static void finish_subgraph_node(struct mortise_loader *ld,
-                                 struct mortise_reading *r)
+                                 struct mortise_node_reader *r)
 {
     if (r->node->sub != NULL)
         check_required_input(ld, r);
@@ -206,13 +206,14 @@ static void finish_subgraph_node(struct mortise_loader *ld,
 /* ---- as a tool -------------------------------------------------------- */
 
 static void read_graph_tool_name(struct mortise_loader *ld,
-                                 struct mortise_reading *r, const char *name,
+                                 struct mortise_node_reader *r,
+                                 const char *name,
                                  const struct mortise_yaml *at)
 {
-    struct mortise_yaml *ref = mortise_made_text(ld, name, at);
+    struct mortise_yaml *ref = mortise_yaml_make_text(ld, name, at);
 
     if (ref != NULL && !mortise_inner_is_too_deep(ld, at->span))
-        mortise_inner_load_named(ld, r, ref);
+        mortise_inner_load_file(ld, r, ref);
 }
 
 static const struct mortise_node_as_tool as_tool = {

@@ -25,12 +25,12 @@
 static const char synthesis_id[] = "synthesis";
 
 struct team {                      /* `own` of its node */
-    struct mortise_made leaf;      /* the team's keys for the synthesis leaf */
+    struct mortise_built_map leaf; /* the team's keys for the synthesis leaf */
     const struct mortise_yaml *by; /* an operation instead of the leaf; NULL:
                                     * none */
 };
 
-static struct team *get_team_data(const struct mortise_reading *r)
+static struct team *get_team_data(const struct mortise_node_reader *r)
 {
     return r->node->own;
 }
@@ -40,9 +40,9 @@ static struct team *get_team_data(const struct mortise_reading *r)
 static void read_team_goal(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
-    mortise_load_defer(ctx, mortise_load_late_tmpl, &r->node->input_goal,
+    mortise_load_defer(ctx, mortise_load_deferred_tmpl, &r->node->input_goal,
                        slot->value, r->node->index, MORTISE_IN_OUTPUT);
 }
 
@@ -50,16 +50,17 @@ static void read_team_goal(void *ctx, void *into,
 static void read_synthesis_key(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
-    mortise_made_add(ctx, &get_team_data(r)->leaf, slot->name, slot->value);
+    mortise_built_map_add(ctx, &get_team_data(r)->leaf, slot->name,
+                          slot->value);
 }
 
 static void read_team_role(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
-    const struct mortise_role *role = mortise_role_of(ctx, slot->value);
+    struct mortise_node_reader *r = into;
+    const struct mortise_role *role = mortise_role_find(ctx, slot->value);
 
     read_synthesis_key(ctx, into, slot);
     if (role == NULL)
@@ -87,7 +88,7 @@ static void read_synthesis_model_key(void *ctx, void *into,
 static void read_team_synthesis(void *ctx, void *into,
                                 const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     (void)ctx;
     get_team_data(r)->by = slot->value;
@@ -186,7 +187,7 @@ static bool is_sink_node(const struct mortise_yaml *graph,
     const struct mortise_yaml *edges = mortise_yaml_get(graph, "edges");
     const char *id = nodes->keys[which]->str;
 
-    if (mortise_yaml_is_x(id) || has_outgoing_key(nodes->items[which]))
+    if (mortise_yaml_is_x_key(id) || has_outgoing_key(nodes->items[which]))
         return false;
     for (size_t i = 0; i < nodes->n; i++)
         if (nodes->items[i]->kind == MORTISE_YAML_MAP &&
@@ -210,11 +211,12 @@ static bool is_sink_node(const struct mortise_yaml *graph,
     return true;
 }
 
-static void put_team_key(struct mortise_loader *ld, struct mortise_made *to,
-                         const char *key, const struct mortise_yaml *value,
+static void put_team_key(struct mortise_loader *ld,
+                         struct mortise_built_map *to, const char *key,
+                         const struct mortise_yaml *value,
                          const struct mortise_yaml *at)
 {
-    mortise_made_add(ld, to, mortise_made_text(ld, key, at), value);
+    mortise_built_map_add(ld, to, mortise_yaml_make_text(ld, key, at), value);
 }
 
 /* {goal, results: {ID: ${artifacts["ID"]} ...}} */
@@ -222,7 +224,7 @@ static const struct mortise_yaml *
 make_synthesis_args(struct mortise_loader *ld, const struct mortise_yaml *sinks,
                     const struct mortise_yaml *at)
 {
-    struct mortise_made args = {.n = 0}, results = {.n = 0};
+    struct mortise_built_map args = {.n = 0}, results = {.n = 0};
     char room[128];
 
     for (size_t i = 0; i < sinks->n; i++) {
@@ -232,29 +234,31 @@ make_synthesis_args(struct mortise_loader *ld, const struct mortise_yaml *sinks,
         text = mortise_arena_strdup(ld->arena, room);
         ld->nomem |= text == NULL;
         if (text != NULL)
-            put_team_key(ld, &results, id, mortise_made_text(ld, text, at), at);
+            put_team_key(ld, &results, id, mortise_yaml_make_text(ld, text, at),
+                         at);
     }
-    put_team_key(ld, &args, "goal", mortise_made_text(ld, "${input.goal}", at),
-                 at);
-    put_team_key(ld, &args, "results", mortise_made_map(ld, &results, at->span),
-                 at);
-    return mortise_made_map(ld, &args, at->span);
+    put_team_key(ld, &args, "goal",
+                 mortise_yaml_make_text(ld, "${input.goal}", at), at);
+    put_team_key(ld, &args, "results",
+                 mortise_built_map_to_yaml(ld, &results, at->span), at);
+    return mortise_built_map_to_yaml(ld, &args, at->span);
 }
 
 /* The keys of the team for its leaf, with a default for the role. */
-static void put_leaf_keys(struct mortise_loader *ld, struct mortise_made *node,
-                          const struct mortise_made *said,
+static void put_leaf_keys(struct mortise_loader *ld,
+                          struct mortise_built_map *node,
+                          const struct mortise_built_map *said,
                           const struct mortise_yaml *at)
 {
     bool plays = false;
 
     for (size_t i = 0; i < said->n; i++) {
-        mortise_made_add(ld, node, said->keys[i], said->items[i]);
+        mortise_built_map_add(ld, node, said->keys[i], said->items[i]);
         plays |= strcmp(said->keys[i]->str, "role") == 0;
     }
     if (!plays)
-        put_team_key(ld, node, "role", mortise_made_text(ld, "synthesizer", at),
-                     at);
+        put_team_key(ld, node, "role",
+                     mortise_yaml_make_text(ld, "synthesizer", at), at);
 }
 
 static const struct mortise_yaml *
@@ -262,21 +266,23 @@ make_synthesis_node(struct mortise_loader *ld, const struct team *team,
                     const struct mortise_yaml *sinks,
                     const struct mortise_yaml *at)
 {
-    struct mortise_made node = {.n = 0};
+    struct mortise_built_map node = {.n = 0};
 
     if (team->by != NULL) {
-        put_team_key(ld, &node, "type", mortise_made_text(ld, "tool", at), at);
+        put_team_key(ld, &node, "type", mortise_yaml_make_text(ld, "tool", at),
+                     at);
         put_team_key(ld, &node, "tool", team->by, at);
         put_team_key(ld, &node, "args",
                      make_synthesis_args(ld, sinks, team->by), team->by);
     } else {
-        put_team_key(ld, &node, "type", mortise_made_text(ld, "leaf", at), at);
+        put_team_key(ld, &node, "type", mortise_yaml_make_text(ld, "leaf", at),
+                     at);
         put_team_key(ld, &node, "goal",
-                     mortise_made_text(ld, "${input.goal}", at), at);
+                     mortise_yaml_make_text(ld, "${input.goal}", at), at);
         put_leaf_keys(ld, &node, &team->leaf, at);
     }
     put_team_key(ld, &node, "depends_on", sinks, at);
-    return mortise_made_map(ld, &node, at->span);
+    return mortise_built_map_to_yaml(ld, &node, at->span);
 }
 
 /* The ids of the sinks; NULL: there is none, or memory ran out. */
@@ -284,15 +290,15 @@ static const struct mortise_yaml *
 list_sink_nodes(struct mortise_loader *ld, const struct mortise_yaml *graph,
                 const struct mortise_yaml *nodes)
 {
-    struct mortise_made sinks = {.n = 0};
+    struct mortise_built_map sinks = {.n = 0};
     struct mortise_yaml *list;
 
     for (size_t i = 0; i < nodes->n && !ld->nomem; i++)
         if (is_sink_node(graph, nodes, i))
-            mortise_made_add(ld, &sinks, nodes->keys[i], nodes->keys[i]);
+            mortise_built_map_add(ld, &sinks, nodes->keys[i], nodes->keys[i]);
     if (sinks.n == 0)
         return NULL;
-    list = mortise_made_map(ld, &sinks, nodes->span);
+    list = mortise_built_map_to_yaml(ld, &sinks, nodes->span);
     if (list == NULL)
         return NULL;
     list->kind = MORTISE_YAML_SEQ; /* a list of the items */
@@ -302,11 +308,11 @@ list_sink_nodes(struct mortise_loader *ld, const struct mortise_yaml *graph,
 /* The graph with the synthesis node.  If it cannot be added, returns the graph
  * itself: there is a finding. */
 static const struct mortise_yaml *
-add_synthesis_node(struct mortise_loader *ld, struct mortise_reading *r,
+add_synthesis_node(struct mortise_loader *ld, struct mortise_node_reader *r,
                    const struct mortise_yaml *graph)
 {
     const struct mortise_yaml *nodes = mortise_yaml_get(graph, "nodes"), *sinks;
-    struct mortise_made all = {.n = 0}, inner = {.n = 0};
+    struct mortise_built_map all = {.n = 0}, inner = {.n = 0};
 
     if (nodes == NULL || nodes->kind != MORTISE_YAML_MAP)
         return graph;
@@ -329,20 +335,21 @@ add_synthesis_node(struct mortise_loader *ld, struct mortise_reading *r,
         return graph;
     }
     for (size_t i = 0; i < nodes->n; i++)
-        mortise_made_add(ld, &inner, nodes->keys[i], nodes->items[i]);
+        mortise_built_map_add(ld, &inner, nodes->keys[i], nodes->items[i]);
     put_team_key(ld, &inner, synthesis_id,
                  make_synthesis_node(ld, get_team_data(r), sinks, r->key),
                  r->key);
     for (size_t i = 0; i < graph->n; i++)
-        mortise_made_add(ld, &all, graph->keys[i],
-                         graph->items[i] != nodes
-                             ? graph->items[i]
-                             : mortise_made_map(ld, &inner, nodes->span));
-    return mortise_made_map(ld, &all, graph->span);
+        mortise_built_map_add(
+            ld, &all, graph->keys[i],
+            graph->items[i] != nodes
+                ? graph->items[i]
+                : mortise_built_map_to_yaml(ld, &inner, nodes->span));
+    return mortise_built_map_to_yaml(ld, &all, graph->span);
 }
 
 /* An approval of the team's role covers its result, so do not ask twice. */
-static void skip_synthesis_approval(const struct mortise_reading *r)
+static void skip_synthesis_approval(const struct mortise_node_reader *r)
 {
     struct mortise_graph *g = r->node->sub;
 
@@ -354,7 +361,7 @@ static void skip_synthesis_approval(const struct mortise_reading *r)
 /* The schema of {goal}, the input of the inner graph. */
 static struct mortise_schema *make_goal_schema(struct mortise_loader *ld)
 {
-    return mortise_load_our_schema(
+    return mortise_load_internal_schema(
         ld, json_pack("{s:s, s:{s:{s:s}}, s:[s], s:b}", "type", "object",
                       "properties", "goal", "type", "string", "required",
                       "goal", "additionalProperties", 0));
@@ -364,7 +371,7 @@ static void read_team_graph(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     const struct mortise_yaml *graph;
     struct mortise_slot whole = *slot;
 
@@ -382,9 +389,9 @@ static void read_team_graph(void *ctx, void *into,
 }
 
 static void finish_team_node(struct mortise_loader *ld,
-                             struct mortise_reading *r)
+                             struct mortise_node_reader *r)
 {
-    mortise_node_finish_predecessors(ld, r, NULL);
+    mortise_node_complete_predecessors(ld, r, NULL);
 }
 
 const struct mortise_node_kind mortise_graph_kind_team = {

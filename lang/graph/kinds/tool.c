@@ -21,7 +21,7 @@ struct tool {
     const struct mortise_yaml *list;   /* NULL: not set */
 };
 
-static struct tool *get_tool_data(const struct mortise_reading *r)
+static struct tool *get_tool_data(const struct mortise_node_reader *r)
 {
     return r->node->own;
 }
@@ -29,16 +29,16 @@ static struct tool *get_tool_data(const struct mortise_reading *r)
 static void read_tool_name(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
-    if (!mortise_tmpl_opens(slot->value)) {
+    if (!mortise_tmpl_has_expr(slot->value)) {
         mortise_node_read_operation(ctx, into, slot, "a tool");
         return;
     }
     if (r->node->own != NULL)
         get_tool_data(r)->chosen = slot->value;
-    mortise_load_defer(ctx, mortise_load_late_tmpl, &r->node->tool, slot->value,
-                       r->node->index, MORTISE_IN_OUTPUT);
+    mortise_load_defer(ctx, mortise_load_deferred_tmpl, &r->node->tool,
+                       slot->value, r->node->index, MORTISE_IN_OUTPUT);
 }
 
 /* Copy the fields that depend on the operation. */
@@ -66,7 +66,7 @@ static void make_choice_node(struct mortise_node *choice,
 }
 
 static void read_tool_choices(struct mortise_loader *ld,
-                              struct mortise_reading *r)
+                              struct mortise_node_reader *r)
 {
     const struct mortise_yaml *list = get_tool_data(r)->list;
     struct mortise_node *node = r->node;
@@ -76,7 +76,7 @@ static void read_tool_choices(struct mortise_loader *ld,
     for (size_t i = 0; node->choices != NULL && !ld->nomem && i < list->n;
          i++) {
         struct mortise_node *one = &node->choices[node->n_choices];
-        struct mortise_reading reading = *r;
+        struct mortise_node_reader reading = *r;
 
         reading.node = one;
         mortise_node_name_operation(ld, &reading, list->items[i], "operation",
@@ -97,7 +97,7 @@ static void read_tool_choice_list(void *ctx, void *into,
                                   const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     if (r->node->own == NULL)
         return;
@@ -128,10 +128,10 @@ static const struct mortise_key keys[] = {
 /* The node itself was checked with the strictest operation; check the
  * others. */
 static void check_tool_node_choice(struct mortise_loader *ld,
-                                   const struct mortise_reading *r,
+                                   const struct mortise_node_reader *r,
                                    struct mortise_node *choice)
 {
-    struct mortise_reading one = *r;
+    struct mortise_node_reader one = *r;
 
     make_choice_node(choice, r->node);
     one.node = choice;
@@ -154,13 +154,13 @@ static void check_tool_node_choice(struct mortise_loader *ld,
 }
 
 static void finish_tool_node(struct mortise_loader *ld,
-                             struct mortise_reading *r)
+                             struct mortise_node_reader *r)
 {
     struct mortise_node *node = r->node;
 
     if (node->own == NULL || get_tool_data(r)->chosen == NULL)
         return;
-    if (!mortise_node_says(r, "tool_allowlist"))
+    if (!mortise_node_has_key(r, "tool_allowlist"))
         mortise_diag_help(
             ld->diags,
             mortise_diag_add(
@@ -172,7 +172,7 @@ static void finish_tool_node(struct mortise_loader *ld,
         check_tool_node_choice(ld, r, &node->choices[i]);
 }
 
-void mortise_node_finish_choices(struct mortise_loader *ld)
+void mortise_node_copy_choices(struct mortise_loader *ld)
 {
     for (uint32_t i = 0; i < ld->g->n_nodes; i++) {
         struct mortise_node *node = &ld->g->nodes[i];
@@ -184,7 +184,7 @@ void mortise_node_finish_choices(struct mortise_loader *ld)
 
 /* PLUGIN/OPERATION. */
 static void read_operation_tool_name(struct mortise_loader *ld,
-                                     struct mortise_reading *r,
+                                     struct mortise_node_reader *r,
                                      const char *name,
                                      const struct mortise_yaml *at)
 {

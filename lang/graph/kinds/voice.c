@@ -40,7 +40,7 @@ enum exit {
 /* The data of a node. */
 struct voice {
     struct mortise_agent agent; /* first: agent.h's rows read into it */
-    struct mortise_made voice;  /* its keys, for the operation */
+    struct mortise_built_map voice; /* its keys, for the operation */
     int mode;
     bool exits_said;
     unsigned exits;
@@ -50,7 +50,7 @@ _Static_assert(offsetof(struct voice, agent) == 0, "a voice node is an agent");
 
 static struct voice *get_voice_data(const void *reading)
 {
-    const struct mortise_reading *r = reading;
+    const struct mortise_node_reader *r = reading;
 
     return r->node->own;
 }
@@ -61,7 +61,7 @@ static void put_voice_key(struct mortise_loader *ld, void *into,
                           const struct mortise_slot *slot,
                           const struct mortise_yaml *value)
 {
-    mortise_made_add(ld, &get_voice_data(into)->voice, slot->name, value);
+    mortise_built_map_add(ld, &get_voice_data(into)->voice, slot->name, value);
 }
 
 /* Pass the key as written. */
@@ -157,7 +157,7 @@ static void read_silence_timeout(void *ctx, void *into,
                                  const struct mortise_slot *slot)
 {
     struct mortise_yaml *ms =
-        mortise_made_text(ctx, slot->value->str, slot->value);
+        mortise_yaml_make_text(ctx, slot->value->str, slot->value);
 
     if (ms == NULL)
         return;
@@ -259,7 +259,7 @@ static void read_voice_map(void *ctx, void *into,
 {
     struct mortise_loader *ld = ctx;
 
-    mortise_keys_enter(slot, ld, into, ld->diags);
+    mortise_keys_read_slot(slot, ld, into, ld->diags);
 }
 
 /* ---- keys of the node ------------------------------------------------------ */
@@ -295,7 +295,7 @@ static const struct mortise_key keys[] = {
 /* ---- combinations of keys ------------------------------------------------ */
 
 static const struct mortise_yaml *
-get_voice_value(const struct mortise_reading *r, const char *key)
+get_voice_value(const struct mortise_node_reader *r, const char *key)
 {
     const struct mortise_yaml *voice = mortise_yaml_get(r->map, "voice");
 
@@ -304,8 +304,8 @@ get_voice_value(const struct mortise_reading *r, const char *key)
                : NULL;
 }
 
-static struct mortise_span get_voice_key_span(const struct mortise_reading *r,
-                                              const char *key)
+static struct mortise_span
+get_voice_key_span(const struct mortise_node_reader *r, const char *key)
 {
     return mortise_yaml_key(mortise_yaml_get(r->map, "voice"), key)->span;
 }
@@ -326,7 +326,7 @@ static bool is_yaml_word(const struct mortise_yaml *v, const char *word)
 }
 
 /* A value that is no string is no word. */
-static bool is_semantic_endpointing(const struct mortise_reading *r)
+static bool is_semantic_endpointing(const struct mortise_node_reader *r)
 {
     return is_yaml_word(get_voice_value(r, "endpointing"), "semantic");
 }
@@ -343,7 +343,7 @@ static void report_useless_key(struct mortise_loader *ld,
 
 /* Report keys of `voice` that the mode does not use. */
 static void check_mode_keys(struct mortise_loader *ld,
-                            const struct mortise_reading *r)
+                            const struct mortise_node_reader *r)
 {
     static const struct {
         const char *key;
@@ -366,7 +366,7 @@ static void check_mode_keys(struct mortise_loader *ld,
 
 /* Report keys of the node that only models use. */
 static void check_model_keys(struct mortise_loader *ld,
-                             const struct mortise_reading *r)
+                             const struct mortise_node_reader *r)
 {
     static const char *const all[] = {"instructions", "llm", "complexity",
                                       "temperature", "max_tokens"};
@@ -388,8 +388,8 @@ static void check_model_keys(struct mortise_loader *ld,
 }
 
 static void check_needed_key(struct mortise_loader *ld,
-                             const struct mortise_reading *r, const char *key,
-                             const char *why)
+                             const struct mortise_node_reader *r,
+                             const char *key, const char *why)
 {
     const struct mortise_yaml *voice = mortise_yaml_get(r->map, "voice");
 
@@ -409,11 +409,11 @@ static bool is_socket_place(const struct mortise_yaml *v)
 /* The operation checks the results of templates. */
 static bool has_voice_template(const struct mortise_yaml *v)
 {
-    return v != NULL && mortise_tmpl_in(v);
+    return v != NULL && mortise_tmpl_has_expr_within(v);
 }
 
 static void check_audio_places(struct mortise_loader *ld,
-                               const struct mortise_reading *r)
+                               const struct mortise_node_reader *r)
 {
     const struct mortise_yaml *in = get_voice_value(r, "audio_in");
     const int mode = get_voice_data(r)->mode;
@@ -436,7 +436,7 @@ static void check_audio_places(struct mortise_loader *ld,
 
 /* Check an exit together with the key that it needs, or that only it uses. */
 static void check_voice_exit(struct mortise_loader *ld,
-                             const struct mortise_reading *r, unsigned exit,
+                             const struct mortise_node_reader *r, unsigned exit,
                              const char *word, const char *key, bool is_there)
 {
     const struct voice *v = get_voice_data(r);
@@ -454,7 +454,7 @@ static void check_voice_exit(struct mortise_loader *ld,
 }
 
 static void check_voice_exits(struct mortise_loader *ld,
-                              const struct mortise_reading *r)
+                              const struct mortise_node_reader *r)
 {
     const struct mortise_yaml *turns = get_voice_value(r, "max_turns");
     const bool bounded =
@@ -475,7 +475,7 @@ static void check_voice_exits(struct mortise_loader *ld,
 
 /* Few servers can tell speakers apart, so `stt` must name one. */
 static void check_diarization(struct mortise_loader *ld,
-                              const struct mortise_reading *r)
+                              const struct mortise_node_reader *r)
 {
     const struct mortise_yaml *v = get_voice_value(r, "diarization");
 
@@ -486,16 +486,16 @@ static void check_diarization(struct mortise_loader *ld,
 /* ---- the arguments of the operation -------------------------------------- */
 
 static void begin_voice_node(struct mortise_loader *ld,
-                             struct mortise_reading *r)
+                             struct mortise_node_reader *r)
 {
     mortise_node_read_executor(ld, r, "voice", "voice/run");
 }
 
 static void finish_voice_node(struct mortise_loader *ld,
-                              struct mortise_reading *r)
+                              struct mortise_node_reader *r)
 {
     struct voice *v = get_voice_data(r);
-    struct mortise_made all = {.n = 0};
+    struct mortise_built_map all = {.n = 0};
     size_t at = mortise_yaml_find(r->map, "args");
 
     if (v->mode != MODE_UNREAD) {
@@ -507,15 +507,15 @@ static void finish_voice_node(struct mortise_loader *ld,
             check_diarization(ld, r);
         }
         if (v->mode == MODE_CONVERSATION || is_semantic_endpointing(r)) {
-            mortise_agent_put_llm(ld, r);
-            mortise_agent_put_persona(ld, r);
+            mortise_agent_add_llm(ld, r);
+            mortise_agent_add_persona(ld, r);
         }
     }
-    mortise_agent_put(ld, r, "voice",
-                      mortise_made_map(ld, &v->voice, r->map->span));
+    mortise_agent_add_key(
+        ld, r, "voice", mortise_built_map_to_yaml(ld, &v->voice, r->map->span));
     if (at != SIZE_MAX)
-        mortise_made_add(ld, &all, r->map->keys[at], r->map->items[at]);
-    mortise_agent_take_args(ld, r, &all);
+        mortise_built_map_add(ld, &all, r->map->keys[at], r->map->items[at]);
+    mortise_agent_set_args(ld, r, &all);
 }
 
 const struct mortise_node_kind mortise_graph_kind_voice = {

@@ -14,9 +14,9 @@ void mortise_load_duration(struct mortise_loader *ld,
                            const struct mortise_slot *slot, uint32_t node,
                            uint64_t *ms, struct mortise_tmpl **tmpl)
 {
-    if (mortise_tmpl_opens(slot->value))
-        mortise_load_defer(ld, mortise_load_late_tmpl, tmpl, slot->value, node,
-                           MORTISE_IN_OUTPUT);
-    else if (mortise_keys_fit(slot, &mortise_duration_forms[0], ld->diags))
-        mortise_yaml_duration(slot->value, ms);
+    if (mortise_tmpl_has_expr(slot->value))
+        mortise_load_defer(ld, mortise_load_deferred_tmpl, tmpl, slot->value,
+                           node, MORTISE_IN_OUTPUT);
+    else if (mortise_keys_is_fit(slot, &mortise_duration_forms[0], ld->diags))
+        mortise_yaml_parse_duration(slot->value, ms);
 }

@@ -89,7 +89,7 @@ static void read_default_llm(void *ctx, void *into,
 
     if (llm == NULL)
         return;
-    mortise_llm_enter(ld, llm, slot);
+    mortise_llm_read_keys(ld, llm, slot);
     d->llm = llm;
 }
 
@@ -143,7 +143,7 @@ void mortise_load_limits(void *ctx, void *into, const struct mortise_slot *slot)
     struct mortise_bounds b = {.said = {NULL}};
 
     (void)into;
-    mortise_keys_enter(slot, ld, &b, ld->diags);
+    mortise_keys_read_slot(slot, ld, &b, ld->diags);
     if (ld->outer != NULL)
         return;
     for (int i = 0; i < MORTISE_N_LIMITS; i++)
@@ -159,5 +159,5 @@ void mortise_load_defaults(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
 
     (void)into;
-    mortise_keys_enter(slot, ld, &ld->defaults, ld->diags);
+    mortise_keys_read_slot(slot, ld, &ld->defaults, ld->diags);
 }

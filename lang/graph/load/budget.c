@@ -129,7 +129,7 @@ static void read_limit_amount(void *ctx, void *into,
     (void)ctx;
     b->said[i] = true;
     b->most[i] = slot->key->value == MORTISE_V_NUMBER
-                     ? mortise_usd_nano(mortise_yaml_number(slot->value))
+                     ? mortise_usd_to_nano(mortise_yaml_get_number(slot->value))
                      : slot->amount;
 }
 
@@ -164,7 +164,7 @@ bool mortise_budget_is_set(const struct mortise_budget *b)
 
 /* ---- amounts ------------------------------------------------------------ */
 
-void mortise_spend_of_usage(uint64_t *out, const uint64_t *used)
+void mortise_spend_from_usage(uint64_t *out, const uint64_t *used)
 {
     out[MORTISE_SPEND_MODEL_CALLS] = used[MORTISE_USED_CALLS];
     out[MORTISE_SPEND_INPUT_TOKENS] = used[MORTISE_USED_INPUT];
@@ -174,14 +174,14 @@ void mortise_spend_of_usage(uint64_t *out, const uint64_t *used)
     out[MORTISE_SPEND_USD] = used[MORTISE_USED_USD];
 }
 
-json_t *mortise_spend_json(enum mortise_spend what, uint64_t amount)
+json_t *mortise_spend_encode(enum mortise_spend what, uint64_t amount)
 {
-    return what == MORTISE_SPEND_USD ? mortise_usd_json(amount)
+    return what == MORTISE_SPEND_USD ? mortise_usd_to_json(amount)
                                      : json_integer((json_int_t)amount);
 }
 
-bool mortise_spend_read(enum mortise_spend what, const json_t *value,
-                        uint64_t *amount)
+bool mortise_spend_decode(enum mortise_spend what, const json_t *value,
+                          uint64_t *amount)
 {
     if (what == MORTISE_SPEND_USD)
         return mortise_usd_parse(amount, value);
@@ -204,7 +204,7 @@ static const char *missing_usage(const struct mortise_node *n, size_t what)
         return NULL;
     if (n->unpriced && is_usd)
         return "asks a model that has no price in the deployment";
-    if (n->open_ended && (is_output || is_usd))
+    if (n->has_no_token_limit && (is_output || is_usd))
         return "asks models, but has no max_tokens";
     for (size_t i = 0; i < n->n_choices; i++)
         if (missing_usage(&n->choices[i], what) != NULL)
@@ -248,19 +248,19 @@ print_unbounded_path(struct mortise_buf *path, const struct mortise_graph *g,
  * allow` gives up the reservation, so it comes last. */
 static const char *get_usage_remedy(const struct mortise_node *n, size_t what)
 {
-    if (what == MORTISE_USED_USD && n->unpriced && n->open_ended)
+    if (what == MORTISE_USED_USD && n->unpriced && n->has_no_token_limit)
         return "set max_tokens: N on the node, and price: on the model alias "
                "in the deployment; or set unpriced: allow to count the cost "
                "that these calls report";
     if (what == MORTISE_USED_USD && n->unpriced)
         return "set price: on the model alias in the deployment; or set "
                "unpriced: allow to count the cost that these calls report";
-    if (what == MORTISE_USED_USD && n->open_ended)
+    if (what == MORTISE_USED_USD && n->has_no_token_limit)
         return "set max_tokens: N on the node; or set unpriced: allow to count "
                "the cost that these calls report";
     if (what == MORTISE_USED_USD)
         return "set unpriced: allow to count the cost that these calls report";
-    return what == MORTISE_USED_OUTPUT && n->open_ended
+    return what == MORTISE_USED_OUTPUT && n->has_no_token_limit
                ? "set max_tokens: N on the node"
                : NULL;
 }
@@ -283,12 +283,12 @@ static void report_unbounded_node(struct mortise_loader *ld,
         d = mortise_diag_add(ld->diags, "E0319", at, "node '%s' %s",
                              path.failed ? "" : mortise_buf_cstr(&path), words);
     else
-        d = mortise_diag_add(ld->diags, "E0319", at,
-                             "node '%s' calls %s/%s, but the manifest of the "
-                             "plugin has no limit for it: usage.%s is missing",
-                             path.failed ? "" : mortise_buf_cstr(&path),
-                             n->plugin, n->operation,
-                             mortise_used_name((enum mortise_used)k));
+        d = mortise_diag_add(
+            ld->diags, "E0319", at,
+            "node '%s' calls %s/%s, but the manifest of the "
+            "plugin has no limit for it: usage.%s is missing",
+            path.failed ? "" : mortise_buf_cstr(&path), n->plugin, n->operation,
+            mortise_usage_amount_name((enum mortise_usage_amount)k));
     if (get_usage_remedy(n, k) != NULL)
         mortise_diag_help(ld->diags, d, "%s", get_usage_remedy(n, k));
     mortise_buf_finish(&path);
@@ -300,7 +300,7 @@ static bool spend_counts_usage(enum mortise_spend what, size_t k)
     uint64_t one[MORTISE_USED_N] = {0}, is[MORTISE_N_SPENDS];
 
     one[k] = 1;
-    mortise_spend_of_usage(is, one);
+    mortise_spend_from_usage(is, one);
     return is[what] != 0;
 }
 
@@ -327,7 +327,7 @@ void mortise_load_budget(void *ctx, void *into, const struct mortise_slot *slot)
     const struct mortise_budget *b = &ld->g->budget;
 
     (void)into;
-    mortise_keys_enter(slot, ld, &ld->g->budget, ld->diags);
+    mortise_keys_read_slot(slot, ld, &ld->g->budget, ld->diags);
     if (mortise_yaml_get(slot->value, "unpriced") != NULL &&
         !b->said[MORTISE_SPEND_USD] &&
         !mortise_keys_has_key(&mortise_budget_place, slot->value, "usd"))

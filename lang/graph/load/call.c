@@ -29,7 +29,7 @@ static void pin_operation(struct mortise_loader *ld,
 }
 
 void mortise_node_find_operation(struct mortise_loader *ld,
-                                 struct mortise_reading *r,
+                                 struct mortise_node_reader *r,
                                  struct mortise_span at)
 {
     struct mortise_err why = {0};
@@ -54,7 +54,7 @@ void mortise_node_find_operation(struct mortise_loader *ld,
 }
 
 void mortise_node_name_operation(struct mortise_loader *ld,
-                                 struct mortise_reading *r,
+                                 struct mortise_node_reader *r,
                                  const struct mortise_yaml *at,
                                  const char *noun, const char *what)
 {
@@ -79,7 +79,7 @@ void mortise_node_name_operation(struct mortise_loader *ld,
 }
 
 void mortise_node_read_operation(struct mortise_loader *ld,
-                                 struct mortise_reading *r,
+                                 struct mortise_node_reader *r,
                                  const struct mortise_slot *slot,
                                  const char *what)
 {
@@ -87,7 +87,7 @@ void mortise_node_read_operation(struct mortise_loader *ld,
 }
 
 void mortise_node_read_executor(struct mortise_loader *ld,
-                                struct mortise_reading *r, const char *type,
+                                struct mortise_node_reader *r, const char *type,
                                 const char *otherwise)
 {
     const struct mortise_catalog *catalog = ld->catalog;
@@ -111,7 +111,7 @@ void mortise_node_read_effect_class(void *ctx, void *into,
                                     const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     enum mortise_effect effect = (enum mortise_effect)slot->word;
     bool asks = mortise_node_gives(r->node) == MORTISE_GIVES_DECISION;
     struct mortise_diag *d;
@@ -141,8 +141,8 @@ void mortise_node_read_effect_class(void *ctx, void *into,
 /* The number of a resource.  All graphs of a run share these numbers. */
 static uint32_t resource_number(struct mortise_loader *ld, const char *name)
 {
-    const struct mortise_named *one = ld->root->resources;
-    struct mortise_named *new;
+    const struct mortise_shared_name *one = ld->root->resources;
+    struct mortise_shared_name *new;
 
     while (one != NULL && strcmp(one->name, name) != 0)
         one = one->next;
@@ -151,8 +151,8 @@ static uint32_t resource_number(struct mortise_loader *ld, const char *name)
     new = mortise_load_alloc(ld, sizeof *new);
     if (new == NULL)
         return 0;
-    *new = (struct mortise_named){ld->root->resources, name,
-                                  ++ld->root->g->n_resources};
+    *new = (struct mortise_shared_name){ld->root->resources, name,
+                                        ++ld->root->g->n_resources};
     ld->root->resources = new;
     return new->number;
 }
@@ -160,13 +160,13 @@ static uint32_t resource_number(struct mortise_loader *ld, const char *name)
 void mortise_node_read_resource(void *ctx, void *into,
                                 const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     r->node->resource = resource_number(ctx, slot->value->str);
 }
 
 void mortise_node_check_resource(struct mortise_loader *ld,
-                                 const struct mortise_reading *r)
+                                 const struct mortise_node_reader *r)
 {
     if (r->node->resource == 0 || r->node->op == NULL ||
         r->node->effect >= MORTISE_WRITE)
@@ -183,7 +183,7 @@ void mortise_node_check_resource(struct mortise_loader *ld,
 }
 
 /* The source of the effect class, for messages. */
-static const char *describe_effect_source(const struct mortise_reading *r,
+static const char *describe_effect_source(const struct mortise_node_reader *r,
                                           char room[320])
 {
     const struct mortise_node *n = r->node;
@@ -197,7 +197,7 @@ static const char *describe_effect_source(const struct mortise_reading *r,
 }
 
 void mortise_node_check_cache(struct mortise_loader *ld,
-                              const struct mortise_reading *r)
+                              const struct mortise_node_reader *r)
 {
     const struct mortise_node *n = r->node;
     const struct mortise_yaml *at = mortise_yaml_get(r->map, "cache");
@@ -218,7 +218,7 @@ void mortise_node_read_on_in_doubt(void *ctx, void *into,
                                    const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     r->node->on_in_doubt = (enum mortise_in_doubt)slot->word;
     if (slot->word == MORTISE_DOUBT_RECONCILE && r->node->op != NULL &&
@@ -232,7 +232,7 @@ void mortise_node_read_output_schema(void *ctx, void *into,
                                      const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     mortise_load_schema(ld, into, slot);
     if (r->node->output_schema != NULL)
@@ -240,24 +240,25 @@ void mortise_node_read_output_schema(void *ctx, void *into,
 }
 
 static void compile_late_args(struct mortise_loader *ld,
-                              const struct mortise_late *late)
+                              const struct mortise_deferred_expr *late)
 {
     const struct mortise_node *node = &ld->g->nodes[late->node];
 
-    mortise_load_late_tmpl(ld, late);
+    mortise_load_deferred_tmpl(ld, late);
     if (ld->doubtful || ld->nomem)
         return;
     if (node->op != NULL)
-        mortise_load_args_fit(ld, node->args, node->op->input);
+        mortise_load_check_args_fit(ld, node->args, node->op->input);
     for (size_t i = 0; i < node->n_choices; i++)
         if (node->choices[i].op != node->op)
-            mortise_load_args_fit(ld, node->args, node->choices[i].op->input);
-    mortise_load_args_fit(ld, node->args, node->input_schema);
+            mortise_load_check_args_fit(ld, node->args,
+                                        node->choices[i].op->input);
+    mortise_load_check_args_fit(ld, node->args, node->input_schema);
 }
 
-void mortise_node_take_args(struct mortise_loader *ld,
-                            struct mortise_reading *r,
-                            const struct mortise_yaml *args)
+void mortise_node_set_args(struct mortise_loader *ld,
+                           struct mortise_node_reader *r,
+                           const struct mortise_yaml *args)
 {
     r->args = args;
     mortise_load_defer(ld, compile_late_args, &r->node->args, args,
@@ -267,7 +268,7 @@ void mortise_node_take_args(struct mortise_loader *ld,
 void mortise_node_read_args(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    mortise_node_take_args(ctx, into, slot->value);
+    mortise_node_set_args(ctx, into, slot->value);
 }
 
 /* ---- arguments against the operation's schema ------------------------ */
@@ -276,7 +277,7 @@ void mortise_node_read_args(void *ctx, void *into,
  * `name` is the argument's key, or NULL if `v` is the whole of the
  * arguments. */
 static void check_arg_value(struct mortise_loader *ld,
-                            struct mortise_reading *r,
+                            struct mortise_node_reader *r,
                             const struct mortise_schema *schema,
                             const struct mortise_yaml *v, const char *name)
 {
@@ -287,7 +288,8 @@ static void check_arg_value(struct mortise_loader *ld,
     int rv = MORTISE_ENOMEM;
 
     if (unknown != NULL)
-        json = v != NULL ? mortise_yaml_json_partly(v, unknown, mortise_tmpl_in)
+        json = v != NULL ? mortise_yaml_to_json_partly(
+                               v, unknown, mortise_tmpl_has_expr_within)
                          : json_object();
     if (json != NULL)
         rv = mortise_schema_check_partly(schema, json, unknown, &err);
@@ -296,7 +298,8 @@ static void check_arg_value(struct mortise_loader *ld,
     ld->nomem |= rv == MORTISE_ENOMEM;
     if (rv == MORTISE_OK || rv == MORTISE_ENOMEM)
         return;
-    at = v != NULL ? mortise_yaml_at_message(v, err.msg)->span : r->key->span;
+    at = v != NULL ? mortise_yaml_find_at_message(v, err.msg)->span
+                   : r->key->span;
     if (name != NULL)
         mortise_diag_add(ld->diags, "E0503", at,
                          "%s/%s does not accept the argument '%s': %s",
@@ -311,27 +314,29 @@ static void check_arg_value(struct mortise_loader *ld,
 static bool has_template_key(const struct mortise_yaml *v)
 {
     for (size_t i = 0; i < v->n; i++)
-        if ((v->kind == MORTISE_YAML_MAP && mortise_tmpl_in(v->keys[i])) ||
+        if ((v->kind == MORTISE_YAML_MAP &&
+             mortise_tmpl_has_expr_within(v->keys[i])) ||
             has_template_key(v->items[i]))
             return true;
     return false;
 }
 
 static void check_arg_member(struct mortise_loader *ld,
-                             struct mortise_reading *r,
+                             struct mortise_node_reader *r,
                              const struct mortise_schema *schema,
                              const struct mortise_yaml *key,
                              const struct mortise_yaml *v)
 {
-    const struct mortise_schema *s = mortise_schema_member(schema, key->str);
+    const struct mortise_schema *s =
+        mortise_schema_get_member(schema, key->str);
     struct mortise_diag *d;
     const char *near;
 
-    if (s != NULL && mortise_schema_types(s) == 0) {
+    if (s != NULL && mortise_schema_get_types(s) == 0) {
         d = mortise_diag_add(ld->diags, "E0503", key->span,
                              "%s/%s has no argument '%s'", r->node->plugin,
                              r->node->operation, key->str);
-        near = mortise_schema_nearest(schema, key->str);
+        near = mortise_schema_find_nearest(schema, key->str);
         if (near != NULL)
             mortise_diag_help(ld->diags, d, "did you mean '%s'?", near);
         return;
@@ -355,7 +360,7 @@ static bool has_name_args(const struct mortise_operation *op,
             if (strncmp(args->keys[i]->str, at, n) == 0 &&
                 args->keys[i]->str[n] == '\0')
                 v = args->items[i];
-        if (v == NULL || mortise_tmpl_in(v))
+        if (v == NULL || mortise_tmpl_has_expr_within(v))
             return false;
     }
     return args != NULL && args->kind == MORTISE_YAML_MAP;
@@ -364,7 +369,7 @@ static bool has_name_args(const struct mortise_operation *op,
 /* Report a call that the deployment denies if its arguments are literals.  The
  * engine judges other calls when it makes them. */
 static void check_denied_name(struct mortise_loader *ld,
-                              const struct mortise_reading *r)
+                              const struct mortise_node_reader *r)
 {
     const struct mortise_operation *op = r->node->op;
     struct mortise_err why;
@@ -372,7 +377,7 @@ static void check_denied_name(struct mortise_loader *ld,
 
     if (op == NULL || op->judged_as == NULL || !has_name_args(op, r->args))
         return;
-    args = mortise_yaml_json(r->args, false);
+    args = mortise_yaml_to_json(r->args, false);
     ld->nomem |= args == NULL;
     if (args != NULL && mortise_operation_judge(op, args, &why) == MORTISE_DENY)
         mortise_diag_add(ld->diags, "E0507", r->args->span, "%s", why.msg);
@@ -382,7 +387,7 @@ static void check_denied_name(struct mortise_loader *ld,
 /* x-program: the argument names a program of the deployment.  In the schema of
  * an MCP tool the mark comes from the server and has no meaning here. */
 static void check_program_args(struct mortise_loader *ld,
-                               const struct mortise_reading *r)
+                               const struct mortise_node_reader *r)
 {
     const struct mortise_catalog *catalog = ld->catalog;
     const struct mortise_operation *op = r->node->op;
@@ -400,7 +405,7 @@ static void check_program_args(struct mortise_loader *ld,
         int rv;
 
         if (!json_is_true(json_object_get(member, "x-program")) ||
-            v->kind != MORTISE_YAML_STRING || mortise_tmpl_in(v))
+            v->kind != MORTISE_YAML_STRING || mortise_tmpl_has_expr_within(v))
             continue;
         rv = catalog->program(catalog->ud, op, v->str, &why);
         ld->nomem |= rv == MORTISE_ENOMEM;
@@ -413,7 +418,7 @@ static void check_program_args(struct mortise_loader *ld,
  * for the whole object (such as a missing member) are checked only if no member
  * has an error. */
 void mortise_node_check_args(struct mortise_loader *ld,
-                             struct mortise_reading *r,
+                             struct mortise_node_reader *r,
                              const struct mortise_schema *schema)
 {
     const struct mortise_yaml *v = r->args;
@@ -422,9 +427,10 @@ void mortise_node_check_args(struct mortise_loader *ld,
     check_denied_name(ld, r);
     check_program_args(ld, r);
     before = ld->diags->n_errors;
-    if (v != NULL && v->kind == MORTISE_YAML_MAP && mortise_tmpl_in(v))
+    if (v != NULL && v->kind == MORTISE_YAML_MAP &&
+        mortise_tmpl_has_expr_within(v))
         for (size_t i = 0; i < v->n; i++)
-            if (!mortise_tmpl_in(v->keys[i]))
+            if (!mortise_tmpl_has_expr_within(v->keys[i]))
                 check_arg_member(ld, r, schema, v->keys[i], v->items[i]);
     if (ld->diags->n_errors == before && (v == NULL || !has_template_key(v)))
         check_arg_value(ld, r, schema, v, NULL);

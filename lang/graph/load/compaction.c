@@ -22,7 +22,7 @@
 static const char *get_llm_text(struct mortise_loader *ld,
                                 const struct mortise_yaml *llm)
 {
-    json_t *json = llm != NULL ? mortise_yaml_json(llm, false) : NULL;
+    json_t *json = llm != NULL ? mortise_yaml_to_json(llm, false) : NULL;
     const char *text = llm != NULL ? mortise_load_json(ld, json) : NULL;
 
     json_decref(json);
@@ -52,7 +52,7 @@ static void read_compaction(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     const char *name = slot->value->str, *slash = strchr(name, '/');
     struct mortise_side_operation *c = mortise_load_alloc(ld, sizeof *c);
     struct mortise_err why = {0};
@@ -69,7 +69,7 @@ static void read_compaction(void *ctx, void *into,
         return;
     c->plugin = mortise_arena_strndup(ld->arena, name, (size_t)(slash - name));
     c->operation = slash + 1;
-    c->is_said = true;
+    c->declared_by_node = true;
     ld->nomem |= c->plugin == NULL;
     if (ld->nomem)
         return;
@@ -123,13 +123,14 @@ new_default_compaction(struct mortise_loader *ld,
 /* Add one entry of depends_on.  An unknown node has been reported by the reader
  * of that key. */
 static void add_leaf_predecessor(struct mortise_loader *ld,
-                                 struct mortise_reading *r, uint32_t *list,
+                                 struct mortise_node_reader *r, uint32_t *list,
                                  const struct mortise_yaml *id,
                                  const struct mortise_yaml *llm)
 {
-    const struct mortise_node *found = id->kind == MORTISE_YAML_STRING
-                                           ? mortise_graph_node(ld->g, id->str)
-                                           : NULL;
+    const struct mortise_node *found =
+        id->kind == MORTISE_YAML_STRING
+            ? mortise_graph_find_node(ld->g, id->str)
+            : NULL;
     struct mortise_node *of;
 
     if (found == NULL || found == r->node)
@@ -143,9 +144,9 @@ static void add_leaf_predecessor(struct mortise_loader *ld,
         of->compaction = new_default_compaction(ld, llm);
 }
 
-void mortise_node_finish_predecessors(struct mortise_loader *ld,
-                                      struct mortise_reading *r,
-                                      const struct mortise_yaml *llm)
+void mortise_node_complete_predecessors(struct mortise_loader *ld,
+                                        struct mortise_node_reader *r,
+                                        const struct mortise_yaml *llm)
 {
     const struct mortise_yaml *ids = mortise_yaml_get(r->map, "depends_on");
     const size_t n = ids == NULL                     ? 0
@@ -153,7 +154,7 @@ void mortise_node_finish_predecessors(struct mortise_loader *ld,
                                                      : 1;
     uint32_t *list = n > 0 ? mortise_load_alloc(ld, n * sizeof *list) : NULL;
 
-    if (r->node->compaction != NULL && r->node->compaction->is_said)
+    if (r->node->compaction != NULL && r->node->compaction->declared_by_node)
         r->node->compaction->llm = get_llm_text(ld, llm);
     for (size_t i = 0; list != NULL && i < n && !ld->nomem; i++)
         add_leaf_predecessor(

@@ -14,12 +14,12 @@ static bool restore_args(struct mortise_loader *ld, json_t *to,
 static bool set_file_digest(struct mortise_loader *ld, json_t *to,
                             const struct mortise_yaml *ref)
 {
-    const struct mortise_graph_file *f = mortise_load_known_file(ld, ref);
+    const struct mortise_graph_file *f = mortise_load_find_file(ld, ref);
     char hex[2 * MORTISE_DIGEST + 1];
 
     if (f == NULL)
         return false;
-    mortise_hex(hex, f->digest, sizeof f->digest);
+    mortise_hex_encode(hex, f->digest, sizeof f->digest);
     return json_object_set_new(to, "graph",
                                json_pack("{s:s}", "digest", hex)) == 0;
 }
@@ -32,7 +32,7 @@ static bool restore_node_args(struct mortise_loader *ld, json_t *to,
                               *inner = mortise_yaml_get(node, "graph");
 
     if (args != NULL &&
-        json_object_set_new(to, "args", mortise_yaml_json(args, false)) != 0)
+        json_object_set_new(to, "args", mortise_yaml_to_json(args, false)) != 0)
         return false;
     if (inner == NULL)
         return true;
@@ -61,7 +61,7 @@ static bool restore_args(struct mortise_loader *ld, json_t *to,
 void mortise_load_digest(struct mortise_loader *ld, uint8_t *out,
                          const struct mortise_yaml *tree)
 {
-    json_t *v = mortise_yaml_json(tree, true);
+    json_t *v = mortise_yaml_to_json(tree, true);
 
     if (v == NULL || !restore_args(ld, v, tree) ||
         mortise_json_digest(out, v, ld->mem) != MORTISE_OK)

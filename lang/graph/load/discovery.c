@@ -125,7 +125,7 @@ static void add_found_edge(struct mortise_loader *ld, uint32_t from,
                            const struct reading *r, struct mortise_span span)
 {
     const struct mortise_yaml id = {.str = to->id, .span = span};
-    struct mortise_draft *draft =
+    struct mortise_edge_draft *draft =
         mortise_load_edge(ld, from, &id, MORTISE_EDGE_FOUND);
 
     if (draft != NULL)
@@ -221,15 +221,15 @@ static void add_discovery_edges(struct mortise_loader *ld, uint32_t from,
                                 const struct reading *r,
                                 struct mortise_span span)
 {
-    struct mortise_draft *draft;
+    struct mortise_edge_draft *draft;
 
     find_discovery_plugins(ld, r, span);
     check_found_count(ld, r, add_found_edges(ld, from, r, span), span);
     draft = mortise_load_edge(ld, from, r->fallback, MORTISE_EDGE_FALLBACK);
     if (draft != NULL)
         draft->edge.discovery = r->d;
-    mortise_load_defer(ld, mortise_load_late_tmpl, &r->d->query, r->query, from,
-                       MORTISE_IN_ERROR);
+    mortise_load_defer(ld, mortise_load_deferred_tmpl, &r->d->query, r->query,
+                       from, MORTISE_IN_ERROR);
 }
 
 void mortise_load_discovery(struct mortise_loader *ld, uint32_t from,
@@ -240,7 +240,7 @@ void mortise_load_discovery(struct mortise_loader *ld, uint32_t from,
     if (r.d == NULL)
         return;
     r.d->kind = "any";
-    mortise_keys_enter(slot, ld, &r, ld->diags);
+    mortise_keys_read_slot(slot, ld, &r, ld->diags);
     if (from != MORTISE_NOWHERE && r.query != NULL && r.fallback != NULL)
         add_discovery_edges(ld, from, &r, slot->name->span);
 }

@@ -2,7 +2,7 @@
  *
  * An edge is written at its source (next, routes, targets ...), at its target
  * (depends_on), or separately (edges, start).  The loader collects all edges as
- * drafts in one list, in the order of the file.  At the end mortise_load_link()
+ * drafts in one list, in the order of the file.  At the end mortise_load_link_out_edges()
  * assigns them to the nodes.  An unknown id is reported once, where it is
  * written, with a suggestion.
  */
@@ -24,8 +24,8 @@ static void report_unknown_node(struct mortise_loader *ld,
     if (ld->suggestions == 0)
         return;
     ld->suggestions--;
-    near = mortise_nearest(id->str, ld->ids, ld->n_ids);
-    node = near != NULL ? mortise_graph_node(ld->g, near) : NULL;
+    near = mortise_nearest_find(id->str, ld->ids, ld->n_ids);
+    node = near != NULL ? mortise_graph_find_node(ld->g, near) : NULL;
     if (node != NULL)
         mortise_diag_help(ld->diags, d,
                           "did you mean '%s' (defined at "
@@ -48,7 +48,7 @@ static uint32_t find_edge_node(struct mortise_loader *ld,
         return MORTISE_START;
     if (strcmp(id->str, "END") == 0)
         return MORTISE_END;
-    node = mortise_graph_node(ld->g, id->str);
+    node = mortise_graph_find_node(ld->g, id->str);
     if (node != NULL)
         return node->index;
     report_unknown_node(ld, id, unknown);
@@ -83,27 +83,28 @@ uint32_t mortise_load_node_id(struct mortise_loader *ld,
 
 /* ---- drafts ---------------------------------------------------------- */
 
-static struct mortise_draft *add_draft(struct mortise_loader *ld, uint32_t from,
-                                       uint32_t to, enum mortise_edge_kind kind,
-                                       struct mortise_span span)
+static struct mortise_edge_draft *add_draft(struct mortise_loader *ld,
+                                            uint32_t from, uint32_t to,
+                                            enum mortise_edge_kind kind,
+                                            struct mortise_span span)
 {
-    struct mortise_draft *list = mortise_grow(ld->mem, ld->edges, ld->n_edges,
-                                              &ld->cap_edges, sizeof *list);
+    struct mortise_edge_draft *list = mortise_array_grow(
+        ld->mem, ld->edges, ld->n_edges, &ld->cap_edges, sizeof *list);
 
     if (list == NULL || ld->n_edges >= MORTISE_NOWHERE) {
         ld->nomem = true;
         return NULL;
     }
     ld->edges = list;
-    list[ld->n_edges] = (struct mortise_draft){
+    list[ld->n_edges] = (struct mortise_edge_draft){
         .edge = {.from = from, .to = to, .kind = kind, .span = span}};
     return &list[ld->n_edges++];
 }
 
-struct mortise_draft *mortise_load_edge(struct mortise_loader *ld,
-                                        uint32_t from,
-                                        const struct mortise_yaml *to,
-                                        enum mortise_edge_kind kind)
+struct mortise_edge_draft *mortise_load_edge(struct mortise_loader *ld,
+                                             uint32_t from,
+                                             const struct mortise_yaml *to,
+                                             enum mortise_edge_kind kind)
 {
     uint32_t target = find_edge_target(ld, to);
 
@@ -118,7 +119,7 @@ static void add_when_edge(struct mortise_loader *ld, uint32_t from,
                           enum mortise_edge_kind kind,
                           const struct mortise_yaml *when)
 {
-    struct mortise_draft *draft = mortise_load_edge(ld, from, to, kind);
+    struct mortise_edge_draft *draft = mortise_load_edge(ld, from, to, kind);
 
     if (draft != NULL)
         draft->when = when;
@@ -216,7 +217,7 @@ static void read_route_list(struct mortise_loader *ld,
 static void read_all_routes(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     read_route_list(ctx, r->node, slot->value, MORTISE_EDGE_ROUTE_ALL);
 }
@@ -246,7 +247,7 @@ void mortise_node_read_routes(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     if (slot->value->kind == MORTISE_YAML_MAP)
         mortise_keys_read(&routes_place, slot->value, slot->name->span, ld, r,
@@ -487,7 +488,7 @@ void mortise_load_start(void *ctx, void *into, const struct mortise_slot *slot)
         mortise_load_only_map(ld, MORTISE_START, MORTISE_EDGE_STATIC, slot);
         return;
     }
-    if (!mortise_keys_fit(slot, &mortise_start_forms[0], ld->diags))
+    if (!mortise_keys_is_fit(slot, &mortise_start_forms[0], ld->diags))
         return;
     for (size_t i = 0; (id = mortise_load_id(slot, i)) != NULL; i++) {
         uint32_t node = mortise_load_node_id(ld, id);
@@ -566,7 +567,7 @@ static void collect_edge_guards(struct mortise_loader *ld,
     }
 }
 
-void mortise_load_link(struct mortise_loader *ld)
+void mortise_load_link_out_edges(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
     uint32_t *room = mortise_load_alloc(ld, ld->n_edges * sizeof *room);
@@ -589,7 +590,7 @@ static bool is_in_edge(const struct mortise_edge *e)
 }
 
 /* The back edges come after the others. */
-void mortise_load_link_in(struct mortise_loader *ld)
+void mortise_load_link_in_edges(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
     uint32_t *room = mortise_load_alloc(ld, g->n_edges * sizeof *room);

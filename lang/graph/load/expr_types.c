@@ -33,10 +33,10 @@ bool mortise_load_check_types(struct mortise_loader *ld,
 {
     char gives[MORTISE_CEL_WORDS];
 
-    if (e->cel == NULL || mortise_cel_types(e->cel) & types)
+    if (e->cel == NULL || mortise_cel_get_types(e->cel) & types)
         return true;
     mortise_diag_add(ld->diags, "E0403", e->at->span, "%s, not %s", what,
-                     mortise_cel_types_text(e->cel, gives));
+                     mortise_cel_format_types(e->cel, gives));
     return false;
 }
 
@@ -44,7 +44,7 @@ void mortise_load_check_fit(struct mortise_loader *ld,
                             const struct mortise_expr *e, const char *place,
                             const struct mortise_schema *s)
 {
-    unsigned types = s != NULL ? mortise_schema_types(s) : MORTISE_T_ANY;
+    unsigned types = s != NULL ? mortise_schema_get_types(s) : MORTISE_T_ANY;
     char what[256], takes[WORDS];
 
     if (types == 0) /* the schema has its own finding */
@@ -64,18 +64,18 @@ static json_t *eval_constant_expr(struct mortise_loader *ld,
     struct mortise_cel_env env = {nothing, ld->g->expr_cost};
     json_t *v = NULL;
 
-    if (mortise_cel_uses(e->cel) == 0 &&
+    if (mortise_cel_get_uses(e->cel) == 0 &&
         mortise_expr_eval(e, &env, &v, NULL) == MORTISE_ENOMEM)
         ld->nomem = true;
     return v;
 }
 
-bool mortise_load_output_fits(struct mortise_loader *ld,
-                              const struct mortise_expr *e,
-                              const struct mortise_node *node,
-                              const struct mortise_schema *s)
+bool mortise_load_check_output_fit(struct mortise_loader *ld,
+                                   const struct mortise_expr *e,
+                                   const struct mortise_node *node,
+                                   const struct mortise_schema *s)
 {
-    unsigned types = s != NULL ? mortise_schema_types(s) : MORTISE_T_ANY;
+    unsigned types = s != NULL ? mortise_schema_get_types(s) : MORTISE_T_ANY;
     char what[160], takes[WORDS];
     struct mortise_err why;
     bool fits;
@@ -102,7 +102,7 @@ static void check_arg_place(void *ud, const struct mortise_tmpl_place *p)
 {
     struct mortise_loader *ld = ud;
     unsigned types =
-        p->schema != NULL ? mortise_schema_types(p->schema) : MORTISE_T_ANY;
+        p->schema != NULL ? mortise_schema_get_types(p->schema) : MORTISE_T_ANY;
     char takes[WORDS];
 
     if (p->expr != NULL)
@@ -113,12 +113,12 @@ static void check_arg_place(void *ud, const struct mortise_tmpl_place *p)
                          print_types(types, takes));
 }
 
-void mortise_load_args_fit(struct mortise_loader *ld,
-                           const struct mortise_tmpl *args,
-                           const struct mortise_schema *s)
+void mortise_load_check_args_fit(struct mortise_loader *ld,
+                                 const struct mortise_tmpl *args,
+                                 const struct mortise_schema *s)
 {
     if (args != NULL && s != NULL)
-        mortise_tmpl_each(args, s, check_arg_place, ld);
+        mortise_tmpl_for_each_place(args, s, check_arg_place, ld);
 }
 
 /* The types that the reducer can combine. */
@@ -142,11 +142,11 @@ static unsigned get_reducer_types(const struct mortise_reducer *r)
     }
 }
 
-void mortise_load_reducer_fits(struct mortise_loader *ld,
-                               const struct mortise_reducer *r)
+void mortise_load_check_reducer_fit(struct mortise_loader *ld,
+                                    const struct mortise_reducer *r)
 {
     const struct mortise_schema *s = mortise_load_schema_at(ld, &r->path);
-    unsigned types = s != NULL ? mortise_schema_types(s) : MORTISE_T_ANY;
+    unsigned types = s != NULL ? mortise_schema_get_types(s) : MORTISE_T_ANY;
     char is[WORDS], wants[WORDS];
 
     if (r->reduce == MORTISE_REDUCE_EXPR)

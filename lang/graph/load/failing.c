@@ -16,11 +16,11 @@ static bool is_author_code(const char *text)
 
     return n > 0 && n <= CODE_MAX && text[0] >= 'a' && text[0] <= 'z' &&
            strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_.") == n &&
-           !mortise_code_is_of_engine(text);
+           !mortise_code_is_reserved(text);
 }
 
 void mortise_node_begin_failing(struct mortise_loader *ld,
-                                struct mortise_reading *r)
+                                struct mortise_node_reader *r)
 {
     r->node->failing = mortise_load_alloc(ld, sizeof *r->node->failing);
     if (r->node->failing != NULL)
@@ -31,7 +31,7 @@ static void read_fail_code(void *ctx, void *into,
                            const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     const char *code = slot->value->str;
 
     if (r->node->failing != NULL)
@@ -50,11 +50,11 @@ static void read_fail_code(void *ctx, void *into,
 static void read_fail_message(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     if (r->node->failing != NULL)
         mortise_load_defer(
-            ctx, mortise_load_late_tmpl, &r->node->failing->message,
+            ctx, mortise_load_deferred_tmpl, &r->node->failing->message,
             slot->value, r->node->index,
             r->node->type == MORTISE_NODE_FAIL ? MORTISE_IN_OUTPUT
                                                : MORTISE_IN_N);

@@ -116,8 +116,8 @@ static void read_ref_digest(void *ctx, void *into,
     uint8_t digest[MORTISE_DIGEST];
 
     ref->digest = slot->value;
-    if (mortise_unhex(digest, sizeof digest, slot->value->str,
-                      slot->value->len) != 0)
+    if (mortise_hex_decode(digest, sizeof digest, slot->value->str,
+                           slot->value->len) != 0)
         mortise_diag_add(ld->diags, "E0208", slot->value->span,
                          "'digest' must be 64 hexadecimal digits");
 }
@@ -406,7 +406,7 @@ static void suggest_graph_name(struct mortise_loader *ld, const struct ref *ref,
         }
         names[n++] = get_metadata_text(f, "name");
     }
-    near = mortise_nearest(ref->id, names, n);
+    near = mortise_nearest_find(ref->id, names, n);
     if (near != NULL)
         mortise_diag_help(ld->diags, d, "did you mean '%s'?", near);
     else
@@ -470,10 +470,11 @@ void mortise_load_check_digest(struct mortise_loader *ld,
     uint8_t want[MORTISE_DIGEST];
     char have[2 * MORTISE_DIGEST + 1];
 
-    if (at == NULL || mortise_unhex(want, sizeof want, at->str, at->len) != 0 ||
+    if (at == NULL ||
+        mortise_hex_decode(want, sizeof want, at->str, at->len) != 0 ||
         memcmp(want, f->digest, sizeof want) == 0)
         return;
-    mortise_hex(have, f->digest, sizeof f->digest);
+    mortise_hex_encode(have, f->digest, sizeof f->digest);
     mortise_diag_add(ld->diags, "E0317", at->span,
                      "%s does not match 'digest': its digest is %s",
                      f->source.path, have);
@@ -518,7 +519,7 @@ struct mortise_graph_file *mortise_load_file(struct mortise_loader *ld,
 }
 
 const struct mortise_graph_file *
-mortise_load_known_file(struct mortise_loader *ld, const struct mortise_yaml *v)
+mortise_load_find_file(struct mortise_loader *ld, const struct mortise_yaml *v)
 {
     const char *path;
     struct ref ref;

@@ -39,8 +39,8 @@ struct mortise_graph_file *mortise_load_file(struct mortise_loader *ld,
                                              const struct mortise_yaml *ref);
 /* The file of a reference that was resolved before; adds no findings. */
 const struct mortise_graph_file *
-mortise_load_known_file(struct mortise_loader *ld,
-                        const struct mortise_yaml *ref);
+mortise_load_find_file(struct mortise_loader *ld,
+                       const struct mortise_yaml *ref);
 /* Add a finding if `ref` has a digest and the file's digest differs. */
 void mortise_load_check_digest(struct mortise_loader *ld,
                                const struct mortise_yaml *ref,

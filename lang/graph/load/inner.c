@@ -50,7 +50,7 @@ struct mortise_graph *mortise_inner_new(struct mortise_loader *ld,
 
 /* Keep the names that the expressions of output_mapping see. */
 static void keep_inner_scope(struct mortise_loader *inner,
-                             struct mortise_reading *r)
+                             struct mortise_node_reader *r)
 {
     if (inner->g->nodes_map == NULL) /* the names were never set: a finding */
         return;
@@ -78,7 +78,7 @@ new_inner_loader(struct mortise_loader *ld, struct mortise_graph *g, bool apart)
         .defaults = {.retry = mortise_retry_default},
         .suggestions = ld->suggestions,
         .first_diag = ld->diags->n,
-        .left_out_before = mortise_diags_errors_left_out(ld->diags),
+        .left_out_before = mortise_diags_count_lost_errors(ld->diags),
         .roles = apart ? NULL : ld->roles,
         .n_roles = apart ? 0 : ld->n_roles,
         .diagnoses = ld->diagnoses,
@@ -98,7 +98,7 @@ static bool is_graph_node(const struct mortise_graph *g,
 /* Finish the inner graph after its keys were read. */
 static void finish_inner_graph(struct mortise_loader *ld,
                                struct mortise_loader *inner,
-                               struct mortise_reading *r)
+                               struct mortise_node_reader *r)
 {
     if (!inner->nomem)
         ld->root->whole(inner);
@@ -107,12 +107,13 @@ static void finish_inner_graph(struct mortise_loader *ld,
     if (is_graph_node(ld->g, r->node)) /* not for a tool of a node */
         ld->known_of[r->node->index] = inner->known;
     ld->suggestions = inner->suggestions;
-    ld->n_inner_doubts += mortise_check_doubts(inner);
+    ld->n_inner_doubts += mortise_check_count_doubts(inner);
     ld->nomem |= inner->nomem;
     mortise_load_finish(inner);
 }
 
-void mortise_inner_load(struct mortise_loader *ld, struct mortise_reading *r,
+void mortise_inner_load(struct mortise_loader *ld,
+                        struct mortise_node_reader *r,
                         const struct mortise_slot *slot)
 {
     struct mortise_loader inner =
@@ -129,9 +130,9 @@ void mortise_inner_load(struct mortise_loader *ld, struct mortise_reading *r,
 /* A file is loaded again for each node that runs it, because the scope around
  * the node matters.  Its own findings would be the same, so a file with
  * findings is not loaded twice. */
-void mortise_inner_load_named(struct mortise_loader *ld,
-                              struct mortise_reading *r,
-                              const struct mortise_yaml *ref)
+void mortise_inner_load_file(struct mortise_loader *ld,
+                             struct mortise_node_reader *r,
+                             const struct mortise_yaml *ref)
 {
     struct mortise_graph_file *f = mortise_load_file(ld, ref);
     size_t errors = ld->diags->n_errors;

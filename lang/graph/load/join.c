@@ -25,7 +25,7 @@ static const struct mortise_word joins[] = {
 static void read_join_quorum(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     (void)ctx;
     r->node->join.kind = MORTISE_JOIN_QUORUM;
@@ -55,7 +55,7 @@ void mortise_node_read_join(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     struct mortise_join *join = &r->node->join;
     const struct mortise_word *w =
         mortise_node_word_or_map(ctx, r, slot, "{quorum: N}");
@@ -73,7 +73,7 @@ void mortise_node_read_losers(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     r->node->join.finish = slot->word == 1;
     if (!mortise_join_is_race(&r->node->join) &&
@@ -87,7 +87,7 @@ void mortise_node_read_on_branch_error(void *ctx, void *into,
                                        const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     enum mortise_branch_error how = (enum mortise_branch_error)slot->word;
 
     if (r->node->join.kind == MORTISE_JOIN_ALL &&

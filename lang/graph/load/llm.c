@@ -45,7 +45,7 @@ static void read_llm_member(void *ctx, void *into,
 {
     struct mortise_llm *llm = into;
 
-    mortise_made_add(ctx, &llm->told, slot->name, slot->value);
+    mortise_built_map_add(ctx, &llm->told, slot->name, slot->value);
 }
 
 static void read_provider_id(void *ctx, void *into,
@@ -54,7 +54,7 @@ static void read_provider_id(void *ctx, void *into,
     struct mortise_llm *llm = into;
 
     llm->provider = slot->name;
-    if (mortise_tmpl_opens(slot->value))
+    if (mortise_tmpl_has_expr(slot->value))
         llm->chosen = slot->value;
     else
         llm->unpriced |=
@@ -115,7 +115,7 @@ static void read_llm_tiers(void *ctx, void *into,
     struct mortise_llm *llm = into;
     struct mortise_loader *ld = ctx;
 
-    mortise_keys_enter(slot, ld, into, ld->diags);
+    mortise_keys_read_slot(slot, ld, into, ld->diags);
     if (llm->provider != NULL)
         mortise_diag_add(ld->diags, "E0212", slot->name->span,
                          "'tiers' and 'provider_id' both select the model: "
@@ -155,10 +155,10 @@ static const struct mortise_key llm_keys[] = {
 const struct mortise_place mortise_llm_place = {
     MORTISE_PLACE_OF("llm", llm_keys)};
 
-void mortise_llm_enter(struct mortise_loader *ld, struct mortise_llm *llm,
-                       const struct mortise_slot *slot)
+void mortise_llm_read_keys(struct mortise_loader *ld, struct mortise_llm *llm,
+                           const struct mortise_slot *slot)
 {
-    mortise_keys_enter(slot, ld, llm, ld->diags);
+    mortise_keys_read_slot(slot, ld, llm, ld->diags);
     if (llm->chosen != NULL &&
         mortise_yaml_get(slot->value, "allowlist") == NULL)
         mortise_diag_help(
@@ -172,20 +172,22 @@ void mortise_llm_enter(struct mortise_loader *ld, struct mortise_llm *llm,
                          "'allowlist' needs a template in 'provider_id'");
 }
 
-const struct mortise_yaml *mortise_llm_named(struct mortise_loader *ld,
-                                             const struct mortise_llm *llm,
-                                             const struct mortise_yaml *map)
+const struct mortise_yaml *
+mortise_llm_make_static_map(struct mortise_loader *ld,
+                            const struct mortise_llm *llm,
+                            const struct mortise_yaml *map)
 {
-    struct mortise_made told = {.n = 0};
+    struct mortise_built_map told = {.n = 0};
 
     if (llm == NULL || llm->chosen == NULL || llm->allowlist == NULL ||
         map == NULL)
         return map;
     for (size_t i = 0; i < map->n; i++)
-        mortise_made_add(ld, &told, map->keys[i],
-                         map->items[i] == llm->chosen ? llm->allowlist->items[0]
-                                                      : map->items[i]);
-    return mortise_made_map(ld, &told, map->span);
+        mortise_built_map_add(ld, &told, map->keys[i],
+                              map->items[i] == llm->chosen
+                                  ? llm->allowlist->items[0]
+                                  : map->items[i]);
+    return mortise_built_map_to_yaml(ld, &told, map->span);
 }
 
 /* ---- the mapping for the operation --------------------------------------- */
@@ -198,7 +200,7 @@ static const struct mortise_yaml *find_tier_alias(const struct mortise_llm *llm,
     for (int k = 0; k < MORTISE_N_TIERS; k++)
         if (llm->tiers[k] != NULL)
             aliases[k] = llm->tiers[k]->str;
-    picked = mortise_tier_pick(aliases, mortise_tier_of(complexity));
+    picked = mortise_tier_pick(aliases, mortise_tier_choose(complexity));
     for (int k = 0; k < MORTISE_N_TIERS; k++)
         if (picked != NULL && aliases[k] == picked)
             return llm->tiers[k];
@@ -206,23 +208,23 @@ static const struct mortise_yaml *find_tier_alias(const struct mortise_llm *llm,
 }
 
 /* Several nodes share defaults.llm, so each gets a mapping of its own. */
-const struct mortise_yaml *mortise_llm_map(struct mortise_loader *ld,
-                                           const struct mortise_llm *llm,
-                                           double complexity,
-                                           const struct mortise_yaml *at)
+const struct mortise_yaml *mortise_llm_make_map(struct mortise_loader *ld,
+                                                const struct mortise_llm *llm,
+                                                double complexity,
+                                                const struct mortise_yaml *at)
 {
     const struct mortise_yaml *tier = find_tier_alias(llm, complexity);
-    struct mortise_made told = {.n = 0};
+    struct mortise_built_map told = {.n = 0};
 
     for (size_t i = 0; i < llm->told.n; i++)
-        mortise_made_add(ld, &told, llm->told.keys[i], llm->told.items[i]);
+        mortise_built_map_add(ld, &told, llm->told.keys[i], llm->told.items[i]);
     if (tier != NULL)
-        mortise_made_add(ld, &told, mortise_made_text(ld, "provider_id", at),
-                         tier);
-    return mortise_made_map(ld, &told, at->span);
+        mortise_built_map_add(
+            ld, &told, mortise_yaml_make_text(ld, "provider_id", at), tier);
+    return mortise_built_map_to_yaml(ld, &told, at->span);
 }
 
-bool mortise_llm_says_which(const struct mortise_llm *llm)
+bool mortise_llm_has_model(const struct mortise_llm *llm)
 {
     return llm->provider != NULL || find_tier_alias(llm, NAN) != NULL;
 }

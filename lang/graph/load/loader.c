@@ -9,7 +9,7 @@
 
 #include "lang/yaml/schema.h"
 
-size_t mortise_load_errors(const struct mortise_loader *ld)
+size_t mortise_load_count_errors(const struct mortise_loader *ld)
 {
     return ld->diags->n_errors - ld->root->errors_before;
 }
@@ -30,7 +30,7 @@ void *mortise_load_alloc(struct mortise_loader *ld, size_t size)
 
 const char *mortise_load_json(struct mortise_loader *ld, const json_t *json)
 {
-    char *text = json != NULL ? mortise_json_text(ld->mem, json) : NULL;
+    char *text = json != NULL ? mortise_json_to_text(ld->mem, json) : NULL;
     const char *copy =
         text != NULL ? mortise_arena_strdup(ld->arena, text) : NULL;
 
@@ -74,8 +74,8 @@ void mortise_load_schema(void *ctx, void *into, const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
     struct mortise_schema *s;
-    int rv = mortise_yaml_schema(&s, ld->arena, slot->value,
-                                 MORTISE_PATTERNS_ECMA, true, ld->diags);
+    int rv = mortise_yaml_compile_schema(
+        &s, ld->arena, slot->value, MORTISE_PATTERNS_ECMA, true, ld->diags);
 
     (void)into;
     ld->nomem |= rv == MORTISE_ENOMEM;
@@ -83,8 +83,8 @@ void mortise_load_schema(void *ctx, void *into, const struct mortise_slot *slot)
         rv == MORTISE_OK ? add_graph_schema(ld, s) : NULL;
 }
 
-struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
-                                               json_t *json)
+struct mortise_schema *mortise_load_internal_schema(struct mortise_loader *ld,
+                                                    json_t *json)
 {
     struct mortise_schema *s = NULL;
     char where[64];
@@ -103,13 +103,13 @@ void mortise_load_plugin(struct mortise_loader *ld, const char *prefix,
 {
     struct mortise_loader *root = ld->root;
     size_t size = strlen(prefix) + strlen(name) + 1;
-    struct mortise_named *one = mortise_load_alloc(ld, sizeof *one);
+    struct mortise_shared_name *one = mortise_load_alloc(ld, sizeof *one);
     char *whole = mortise_load_alloc(ld, size);
 
     if (ld->nomem)
         return;
     snprintf(whole, size, "%s%s", prefix, name);
-    *one = (struct mortise_named){.next = root->plugins, .name = whole};
+    *one = (struct mortise_shared_name){.next = root->plugins, .name = whole};
     root->plugins = one;
     root->g->n_plugins++;
 }
@@ -157,18 +157,19 @@ void mortise_load_report_refusal(struct mortise_loader *ld, const char *code,
                          (unsigned)said->at.col);
     else
         mortise_diag_add(ld->diags, code, at, "%s", why->msg);
-    mortise_diags_because(ld->diags, why);
+    mortise_diags_set_reason(ld->diags, why);
     if (said == NULL && is_plugin_refusal(why))
         add_refusal(ld, at, why->msg);
 }
 
 void mortise_load_model(struct mortise_loader *ld, const char *alias)
 {
-    struct mortise_named *one = mortise_load_alloc(ld, sizeof *one);
+    struct mortise_shared_name *one = mortise_load_alloc(ld, sizeof *one);
 
     if (one == NULL)
         return;
-    *one = (struct mortise_named){.next = ld->root->models, .name = alias};
+    *one =
+        (struct mortise_shared_name){.next = ld->root->models, .name = alias};
     ld->root->models = one;
     ld->root->g->n_models++;
 }
@@ -183,10 +184,10 @@ void mortise_load_finish(struct mortise_loader *ld)
         json_decref(ld->matches);
 }
 
-size_t mortise_check_doubts(const struct mortise_loader *ld)
+size_t mortise_check_count_doubts(const struct mortise_loader *ld)
 {
-    size_t n = ld->diags->failed +
-               (mortise_diags_errors_left_out(ld->diags) - ld->left_out_before);
+    size_t n = ld->diags->failed + (mortise_diags_count_lost_errors(ld->diags) -
+                                    ld->left_out_before);
 
     for (size_t i = ld->first_diag; i < ld->diags->n; i++) {
         const char *code = ld->diags->list[i].code;

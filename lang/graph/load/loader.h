@@ -15,7 +15,7 @@
 struct mortise_loader;
 
 /* An edge and the facts about it that only the loader needs. */
-struct mortise_draft {
+struct mortise_edge_draft {
     struct mortise_edge edge;
     bool depends_on; /* from the key depends_on: a cycle of these is always an
                       * error */
@@ -33,14 +33,14 @@ struct mortise_map {
     struct mortise_span join_at;
 };
 
-struct mortise_late;
-typedef void mortise_late_fn(struct mortise_loader *ld,
-                             const struct mortise_late *late);
+struct mortise_deferred_expr;
+typedef void mortise_deferred_expr_fn(struct mortise_loader *ld,
+                                      const struct mortise_deferred_expr *late);
 
 /* An expression whose compilation is deferred until its node's position is
  * known: the names in scope depend on the maps around the node. */
-struct mortise_late {
-    mortise_late_fn *fn;
+struct mortise_deferred_expr {
+    mortise_deferred_expr_fn *fn;
     void *into; /* in the graph's arena */
     const struct mortise_yaml *at;
     uint32_t node; /* MORTISE_START for edges from START */
@@ -49,7 +49,7 @@ struct mortise_late {
 
 /* A write that a node declares: by outputs, output_as or a sanitizing
  * guardrail. */
-struct mortise_declared {
+struct mortise_declared_write {
     const struct mortise_path *path;
     uint32_t node;
     bool last;       /* a map's results: the latest remain, unless a reducer is
@@ -65,7 +65,7 @@ struct mortise_declared {
 
 /* An expression and its position. names.c checks it after everything was
  * read. */
-struct mortise_looked {
+struct mortise_placed_expr {
     struct mortise_expr expr;
     /* The names of the inner graph, for an output_mapping; else NULL. */
     const struct mortise_cel_name *inner;
@@ -74,7 +74,7 @@ struct mortise_looked {
 };
 
 /* The writes of the nodes of a graph (names.c). */
-struct mortise_known;
+struct mortise_write_index;
 
 /* The values of `consistency` (memory.c). */
 extern const struct mortise_word mortise_consistency_words[];
@@ -82,14 +82,14 @@ extern const struct mortise_word mortise_consistency_words[];
 extern const struct mortise_word mortise_tool_error_words[];
 
 /* A mapping that the loader builds (made.c), in the arena; all zero: empty. */
-struct mortise_made {
+struct mortise_built_map {
     struct mortise_yaml **keys, **items;
     size_t n, cap;
 };
 
 /* The choice of a model (llm.c). */
 struct mortise_llm {
-    struct mortise_made told;            /* the members that the operation
+    struct mortise_built_map told;       /* the members that the operation
                                           * receives */
     const struct mortise_yaml *provider; /* the key; NULL: not set */
     const struct mortise_yaml
@@ -119,8 +119,8 @@ struct mortise_defaults {
 };
 
 /* A name that the nodes of several graphs share. */
-struct mortise_named {
-    const struct mortise_named *next;
+struct mortise_shared_name {
+    const struct mortise_shared_name *next;
     const char *name;
     uint32_t number; /* of a resource, starting at 1 */
 };
@@ -143,7 +143,7 @@ struct mortise_loader {
     struct mortise_loader *root; /* the loader of the outermost graph (there,
                                   * itself) */
     /* [root] The newest first. */
-    const struct mortise_named *resources, *plugins, *models;
+    const struct mortise_shared_name *resources, *plugins, *models;
     const struct mortise_refusal *refusals; /* [root] */
     struct mortise_loader *outer;     /* of the graph around this one; NULL:
                                        * none */
@@ -173,28 +173,29 @@ struct mortise_loader {
     unsigned suggestions; /* how many suggestions remain: each one compares all
                            * ids */
 
-    struct mortise_draft *edges;
+    struct mortise_edge_draft *edges;
     size_t n_edges, cap_edges;
     uint32_t *capable; /* nodes with a capability; NULL: not searched yet */
     uint32_t n_capable, n_found; /* edges that discovery found for them */
-    struct mortise_declared *writes;
+    struct mortise_declared_write *writes;
     size_t n_writes, cap_writes;
-    struct mortise_late *late;
+    struct mortise_deferred_expr *late;
     size_t n_late, cap_late;
-    struct mortise_looked *looked;
+    struct mortise_placed_expr *looked;
     size_t n_looked, cap_looked;
-    uint32_t stands_at;                         /* the node for which `names` is
+    uint32_t scope_node;                        /* the node for which `names` is
                                                  * set */
     const struct mortise_cel_name *inner_names; /* the inner graph's, while
                                                  * its output_mapping is
                                                  * read; else NULL */
-    const struct mortise_known *known;          /* NULL: not yet, or never */
-    const struct mortise_known **known_of; /* per node: the one of its inner
+    const struct mortise_write_index *known;    /* NULL: not yet, or never */
+    const struct mortise_write_index *
+        *known_of; /* per node: the one of its inner
                                             * graph */
 
     /* Element names of maps that have findings and so were not created: the
      * expressions in their bodies may still be correct.  The newest first. */
-    const struct mortise_named *lost_items;
+    const struct mortise_shared_name *lost_items;
     /* Valid once edges are linked. */
     uint32_t n_maps;
     uint32_t *body; /* node -> its innermost map, as a region; 0: none */
@@ -220,7 +221,8 @@ struct mortise_loader {
     size_t left_out_before; /* number of errors that diags dropped before this
                              * graph */
     size_t errors_before;   /* [root] errors of other files in the same diags */
-    size_t n_inner_doubts;  /* sum of mortise_check_doubts() of inner graphs */
+    size_t
+        n_inner_doubts; /* sum of mortise_check_count_doubts() of inner graphs */
     bool nomem;
 };
 
@@ -229,7 +231,7 @@ struct mortise_loader {
 /* ---- loader.c, digest.c ---------------------------------------------- */
 
 /* The number of errors since the outermost file began. */
-size_t mortise_load_errors(const struct mortise_loader *ld);
+size_t mortise_load_count_errors(const struct mortise_loader *ld);
 /* The digest of the canonical form of a graph file without findings. */
 void mortise_load_digest(struct mortise_loader *ld, uint8_t *out,
                          const struct mortise_yaml *tree);
@@ -251,8 +253,8 @@ const char **mortise_load_strings(struct mortise_loader *ld,
  * or with nomem. */
 mortise_key_fn mortise_load_schema;
 /* A schema from our own JSON; takes the reference. */
-struct mortise_schema *mortise_load_our_schema(struct mortise_loader *ld,
-                                               json_t *json);
+struct mortise_schema *mortise_load_internal_schema(struct mortise_loader *ld,
+                                                    json_t *json);
 /* The schema of `error` in expressions; a new reference. */
 json_t *mortise_load_error_type(void);
 /* Record that the graph uses a plugin, or an alias of a model. */
@@ -316,8 +318,8 @@ mortise_key_fn mortise_load_budget;
 extern const struct mortise_place mortise_defaults_place, mortise_llm_place;
 /* Read the keys of `llm`, of a node or of defaults, and check their
  * combination. */
-void mortise_llm_enter(struct mortise_loader *ld, struct mortise_llm *llm,
-                       const struct mortise_slot *slot);
+void mortise_llm_read_keys(struct mortise_loader *ld, struct mortise_llm *llm,
+                           const struct mortise_slot *slot);
 mortise_key_fn mortise_load_defaults;
 
 /* Is this the graph of a run, whose pinned sources were checked at its start?
@@ -341,12 +343,12 @@ void mortise_load_error_test(struct mortise_loader *ld,
                              const struct mortise_yaml *v);
 /* Defer an expression: `fn` processes it after the structure of the graph is
  * known. */
-void mortise_load_defer(struct mortise_loader *ld, mortise_late_fn *fn,
+void mortise_load_defer(struct mortise_loader *ld, mortise_deferred_expr_fn *fn,
                         void *into, const struct mortise_yaml *at,
                         uint32_t node, enum mortise_scope_name end);
 /* Compile a deferred expression into a struct mortise_expr, or a template into
  * a struct mortise_tmpl *. */
-mortise_late_fn mortise_load_late_expr, mortise_load_late_tmpl;
+mortise_deferred_expr_fn mortise_load_deferred_expr, mortise_load_deferred_tmpl;
 /* Set the names as this node sees them; MORTISE_START: as an edge from START
  * does. */
 void mortise_load_set_scope_node(struct mortise_loader *ld, uint32_t node);
@@ -362,16 +364,16 @@ void mortise_load_check_fit(struct mortise_loader *ld,
 /* The same for an expression that replaces the output of a node.  The run
  * checks the value against this schema; a constant expression is checked
  * completely here.  False after a finding. */
-bool mortise_load_output_fits(struct mortise_loader *ld,
-                              const struct mortise_expr *e,
-                              const struct mortise_node *node,
-                              const struct mortise_schema *s);
+bool mortise_load_check_output_fit(struct mortise_loader *ld,
+                                   const struct mortise_expr *e,
+                                   const struct mortise_node *node,
+                                   const struct mortise_schema *s);
 /* The same for the templates in arguments. */
-void mortise_load_args_fit(struct mortise_loader *ld,
-                           const struct mortise_tmpl *args,
-                           const struct mortise_schema *s);
-void mortise_load_reducer_fits(struct mortise_loader *ld,
-                               const struct mortise_reducer *r);
+void mortise_load_check_args_fit(struct mortise_loader *ld,
+                                 const struct mortise_tmpl *args,
+                                 const struct mortise_schema *s);
+void mortise_load_check_reducer_fit(struct mortise_loader *ld,
+                                    const struct mortise_reducer *r);
 void mortise_load_expressions(struct mortise_loader *ld);
 
 /* ---- names.c --------------------------------------------------------- */
@@ -409,10 +411,10 @@ uint32_t mortise_load_node_id(struct mortise_loader *ld,
                               const struct mortise_yaml *scalar);
 /* Add an edge to the node that a scalar names; NULL after a finding.  The
  * result is valid until the next edge is added. */
-struct mortise_draft *mortise_load_edge(struct mortise_loader *ld,
-                                        uint32_t from,
-                                        const struct mortise_yaml *to,
-                                        enum mortise_edge_kind kind);
+struct mortise_edge_draft *mortise_load_edge(struct mortise_loader *ld,
+                                             uint32_t from,
+                                             const struct mortise_yaml *to,
+                                             enum mortise_edge_kind kind);
 /* The i-th id of an id or a list of ids; NULL: no more. */
 const struct mortise_yaml *mortise_load_id(const struct mortise_slot *slot,
                                            size_t i);
@@ -423,9 +425,9 @@ extern const struct mortise_key mortise_edge_row; /* of `edges` */
 mortise_key_fn mortise_load_edges, mortise_load_start;
 /* Give each node its outgoing edges.  No edge may be added later. */
 void mortise_load_merge_edges(struct mortise_loader *ld); /* repeat.c */
-void mortise_load_link(struct mortise_loader *ld);
+void mortise_load_link_out_edges(struct mortise_loader *ld);
 /* Give each node its incoming edges, once it is known which of them count. */
-void mortise_load_link_in(struct mortise_loader *ld);
+void mortise_load_link_in_edges(struct mortise_loader *ld);
 
 /* ---- amount.c -------------------------------------------------------- */
 
@@ -477,8 +479,8 @@ mortise_key_fn mortise_load_roles;
 /* Check the tools of roles that no node plays. */
 void mortise_check_roles(struct mortise_loader *ld);
 /* The role with this id; NULL after a finding. */
-const struct mortise_role *mortise_role_of(struct mortise_loader *ld,
-                                           const struct mortise_yaml *id);
+const struct mortise_role *mortise_role_find(struct mortise_loader *ld,
+                                             const struct mortise_yaml *id);
 
 /* ---- discovery.c ----------------------------------------------------- */
 
@@ -519,7 +521,7 @@ void mortise_load_recoverable(struct mortise_loader *ld);
 
 /* The number of findings of this graph about keys, ids or edges, including lost
  * ones, but without those of inner graphs. */
-size_t mortise_check_doubts(const struct mortise_loader *ld);
+size_t mortise_check_count_doubts(const struct mortise_loader *ld);
 /* Check the graph as a whole, and find its regions. */
 void mortise_check_structure(struct mortise_loader *ld);
 /* unfilled.c: checks of a graph without errors before its first run. */
@@ -537,8 +539,8 @@ void mortise_check_infinite_loops(struct mortise_loader *ld);
 const json_t *mortise_load_matches(struct mortise_loader *ld,
                                    const char *pattern);
 /* Record that the pattern matches this tool. */
-void mortise_load_note_match(struct mortise_loader *ld, const char *pattern,
-                             const char *tool);
+void mortise_load_record_match(struct mortise_loader *ld, const char *pattern,
+                               const char *tool);
 /* All matches as a source, which becomes part of the graph's digest.  False:
  * there are no patterns, or memory ran out.  For the outermost graph. */
 bool mortise_load_matches_source(struct mortise_loader *ld,

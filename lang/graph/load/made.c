@@ -17,9 +17,10 @@ static struct mortise_yaml **grow_made_list(struct mortise_loader *ld,
     return out;
 }
 
-void mortise_made_add(struct mortise_loader *ld, struct mortise_made *m,
-                      const struct mortise_yaml *key,
-                      const struct mortise_yaml *item)
+void mortise_built_map_add(struct mortise_loader *ld,
+                           struct mortise_built_map *m,
+                           const struct mortise_yaml *key,
+                           const struct mortise_yaml *item)
 {
     if (m->n == m->cap) {
         size_t cap = m->cap != 0 ? 2 * m->cap : 8;
@@ -34,9 +35,9 @@ void mortise_made_add(struct mortise_loader *ld, struct mortise_made *m,
     m->items[m->n++] = mortise_yaml_unconst(item);
 }
 
-struct mortise_yaml *mortise_made_text(struct mortise_loader *ld,
-                                       const char *text,
-                                       const struct mortise_yaml *like)
+struct mortise_yaml *mortise_yaml_make_text(struct mortise_loader *ld,
+                                            const char *text,
+                                            const struct mortise_yaml *like)
 {
     struct mortise_yaml *made = mortise_load_alloc(ld, sizeof *made);
 
@@ -48,11 +49,11 @@ struct mortise_yaml *mortise_made_text(struct mortise_loader *ld,
     return made;
 }
 
-struct mortise_yaml *mortise_made_number(struct mortise_loader *ld,
-                                         double value,
-                                         const struct mortise_yaml *like)
+struct mortise_yaml *mortise_yaml_make_number(struct mortise_loader *ld,
+                                              double value,
+                                              const struct mortise_yaml *like)
 {
-    struct mortise_yaml *made = mortise_made_text(ld, "", like);
+    struct mortise_yaml *made = mortise_yaml_make_text(ld, "", like);
     char text[32];
 
     if (made == NULL)
@@ -66,14 +67,15 @@ struct mortise_yaml *mortise_made_number(struct mortise_loader *ld,
     return made;
 }
 
-struct mortise_yaml *mortise_made_map(struct mortise_loader *ld,
-                                      const struct mortise_made *m,
-                                      struct mortise_span at)
+struct mortise_yaml *
+mortise_built_map_to_yaml(struct mortise_loader *ld,
+                          const struct mortise_built_map *m,
+                          struct mortise_span at)
 {
     struct mortise_yaml *map =
         ld->nomem
             ? NULL
-            : mortise_yaml_mapping(ld->arena, at, m->keys, m->items, m->n);
+            : mortise_yaml_make_mapping(ld->arena, at, m->keys, m->items, m->n);
 
     ld->nomem |= map == NULL;
     return map;

@@ -28,7 +28,7 @@ static bool is_item_name(struct mortise_loader *ld, const char *name)
 {
     struct mortise_cel_name names = {name, NULL};
     struct mortise_cel_scope scope = {.names = &names, .n = 1};
-    struct mortise_cel_where where;
+    struct mortise_cel_range where;
     struct mortise_cel *cel;
     int rv;
 
@@ -38,7 +38,7 @@ static bool is_item_name(struct mortise_loader *ld, const char *name)
     rv = mortise_cel_compile(&cel, ld->arena, name, strlen(name), &scope,
                              &where, NULL);
     ld->nomem |= rv == MORTISE_ENOMEM;
-    return rv == MORTISE_OK && mortise_cel_uses(cel) == 1;
+    return rv == MORTISE_OK && mortise_cel_get_uses(cel) == 1;
 }
 
 static void read_map_as(void *ctx, void *into, const struct mortise_slot *slot)
@@ -91,9 +91,9 @@ static void read_max_parallel(void *ctx, void *into,
     struct mortise_loader *ld = ctx;
     struct mortise_map *map = into;
 
-    if (mortise_tmpl_opens(slot->value))
+    if (mortise_tmpl_has_expr(slot->value))
         map->parallel = slot->value;
-    else if (mortise_keys_fit(slot, &parallel_forms[0], ld->diags))
+    else if (mortise_keys_is_fit(slot, &parallel_forms[0], ld->diags))
         map->max_parallel = (uint32_t)slot->value->u.i;
 }
 
@@ -131,11 +131,11 @@ const struct mortise_place mortise_map_place = {
  * misspelled `as`. */
 static void add_lost_item(struct mortise_loader *ld, const char *name)
 {
-    struct mortise_named *one = mortise_load_alloc(ld, sizeof *one);
+    struct mortise_shared_name *one = mortise_load_alloc(ld, sizeof *one);
 
     if (one == NULL)
         return;
-    *one = (struct mortise_named){.next = ld->lost_items, .name = name};
+    *one = (struct mortise_shared_name){.next = ld->lost_items, .name = name};
     ld->lost_items = one;
 }
 
@@ -146,7 +146,7 @@ static void add_lost_items(struct mortise_loader *ld,
     add_lost_item(ld, map->as);
     for (size_t i = 0; written->kind == MORTISE_YAML_MAP && i < written->n; i++)
         if (written->items[i]->kind == MORTISE_YAML_STRING &&
-            mortise_place_row(&mortise_map_place, written->keys[i]->str) ==
+            mortise_place_find_key(&mortise_map_place, written->keys[i]->str) ==
                 NULL)
             add_lost_item(ld, written->items[i]->str);
 }
@@ -158,7 +158,7 @@ void mortise_load_map(struct mortise_loader *ld, uint32_t from,
 {
     struct mortise_map *map = mortise_load_alloc(ld, sizeof *map);
     size_t errors = ld->diags->n_errors;
-    struct mortise_draft *draft;
+    struct mortise_edge_draft *draft;
 
     if (map == NULL)
         return;
@@ -167,7 +167,7 @@ void mortise_load_map(struct mortise_loader *ld, uint32_t from,
                                 .as = "item",
                                 .as_at = slot->name,
                                 .max_parallel = 16};
-    mortise_keys_enter(slot, ld, map, ld->diags);
+    mortise_keys_read_slot(slot, ld, map, ld->diags);
     if (ld->diags->n_errors > errors)
         add_lost_items(ld, map, slot->value);
     if (from == MORTISE_NOWHERE || map->over == NULL ||

@@ -27,7 +27,7 @@ static void read_pinned_matches(struct mortise_loader *root)
         return;
     mortise_buf_init(&text, root->mem);
     if (files->read(files->ud, matches_path, &text, &why) == MORTISE_OK)
-        mortise_json_read(&root->matches, text.p, text.n, &why);
+        mortise_json_parse_written(&root->matches, text.p, text.n, &why);
     root->nomem |= why.code == MORTISE_ENOMEM;
     mortise_buf_finish(&text);
     root->has_pinned_matches = root->matches != NULL;
@@ -43,8 +43,8 @@ const json_t *mortise_load_matches(struct mortise_loader *ld,
                : NULL;
 }
 
-void mortise_load_note_match(struct mortise_loader *ld, const char *pattern,
-                             const char *tool)
+void mortise_load_record_match(struct mortise_loader *ld, const char *pattern,
+                               const char *tool)
 {
     struct mortise_loader *root = ld->root;
     json_t *list;
@@ -81,8 +81,8 @@ bool mortise_load_matches_source(struct mortise_loader *ld,
     }
     *out = (struct mortise_source){matches_path, kept, strlen(kept)};
     mortise_hasher_init(&h);
-    mortise_hasher_field(&h, g->content, sizeof g->content);
-    mortise_hasher_field(&h, kept, strlen(kept));
+    mortise_hasher_add_field(&h, g->content, sizeof g->content);
+    mortise_hasher_add_field(&h, kept, strlen(kept));
     mortise_hasher_final(&h, g->digest);
     return true;
 }

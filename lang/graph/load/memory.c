@@ -123,7 +123,7 @@ static void read_memory_read(void *ctx, void *into,
 
     r->read = slot->name;
     r->policy.reads = true;
-    mortise_keys_enter(slot, ld, into, ld->diags);
+    mortise_keys_read_slot(slot, ld, into, ld->diags);
 }
 
 static void read_trace_type(void *ctx, void *into,
@@ -182,7 +182,7 @@ static void read_memory_write(void *ctx, void *into,
     struct reading *r = into;
 
     r->write = slot->name;
-    mortise_keys_enter(slot, ld, into, ld->diags);
+    mortise_keys_read_slot(slot, ld, into, ld->diags);
     if (!r->policy.encodes && r->encoded != NULL &&
         !lacks_auto_encode(slot->value))
         mortise_diag_help(ld->diags,
@@ -281,14 +281,14 @@ static void check_memory_support(struct mortise_loader *ld,
 
 /* A query cannot use the traces that it searches for. */
 static void compile_memory_query(struct mortise_loader *ld,
-                                 const struct mortise_late *late)
+                                 const struct mortise_deferred_expr *late)
 {
     ld->names[MORTISE_IN_MEMORY].name = "";
-    mortise_load_late_tmpl(ld, late);
+    mortise_load_deferred_tmpl(ld, late);
 }
 
 static void defer_memory_template(struct mortise_loader *ld,
-                                  const struct mortise_reading *r,
+                                  const struct mortise_node_reader *r,
                                   struct mortise_tmpl **into,
                                   const struct mortise_yaml *at)
 {
@@ -301,7 +301,7 @@ void mortise_node_read_memory_policy(void *ctx, void *into,
                                      const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *node = into;
+    struct mortise_node_reader *node = into;
     struct mortise_memory_policy *policy =
         mortise_load_alloc(ld, sizeof *policy);
     struct reading r = {.policy = {.consistency = ld->g->consistency,
@@ -311,7 +311,7 @@ void mortise_node_read_memory_policy(void *ctx, void *into,
 
     if (policy == NULL)
         return;
-    mortise_keys_enter(slot, ld, &r, ld->diags);
+    mortise_keys_read_slot(slot, ld, &r, ld->diags);
     *policy = r.policy;
     defer_memory_template(ld, node, &policy->session, r.session);
     defer_memory_template(ld, node, &policy->query, r.query);
@@ -331,7 +331,7 @@ void mortise_node_read_memory_policy(void *ctx, void *into,
 }
 
 static void report_unused_memory_guard(struct mortise_loader *ld,
-                                       const struct mortise_reading *r,
+                                       const struct mortise_node_reader *r,
                                        const char *list, const char *what)
 {
     const struct mortise_yaml *policy =
@@ -346,13 +346,13 @@ static void report_unused_memory_guard(struct mortise_loader *ld,
 /* Report guardrails on reads or writes that the node does not do, unless the
  * missing read or write has a finding already. */
 static void check_memory_guards(struct mortise_loader *ld,
-                                const struct mortise_reading *r)
+                                const struct mortise_node_reader *r)
 {
     const struct mortise_memory_policy *p = r->node->memory;
     const struct mortise_guard_list *guards = r->node->guards;
     const struct mortise_yaml *said = mortise_yaml_get(r->map, "memory_policy");
 
-    if (p == NULL && mortise_node_says(r, "memory_policy"))
+    if (p == NULL && mortise_node_has_key(r, "memory_policy"))
         return;
     if (guards[MORTISE_GUARD_RECALLED].n > 0 &&
         (p == NULL || !(p->reads || has_policy_key(said, "read"))))
@@ -362,12 +362,12 @@ static void check_memory_guards(struct mortise_loader *ld,
         report_unused_memory_guard(ld, r, "memory_write", "writes");
 }
 
-void mortise_node_finish_memory(struct mortise_loader *ld,
-                                struct mortise_reading *r)
+void mortise_node_complete_memory(struct mortise_loader *ld,
+                                  struct mortise_node_reader *r)
 {
     check_memory_guards(ld, r);
     if (r->conversation == NULL || r->node->conversation != NULL ||
-        mortise_node_says(r, "conversation"))
+        mortise_node_has_key(r, "conversation"))
         return;
     mortise_diag_help(
         ld->diags,

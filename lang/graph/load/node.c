@@ -55,7 +55,7 @@ static const struct mortise_word checkpoints[] = {
 static void read_node_checkpoint(void *ctx, void *into,
                                  const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     (void)ctx;
     r->node->checkpoint_said = true;
@@ -114,9 +114,9 @@ static void read_node_timeout(void *ctx, void *into,
                               const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_node *node = ((struct mortise_reading *)into)->node;
+    struct mortise_node *node = ((struct mortise_node_reader *)into)->node;
 
-    if (mortise_tmpl_opens(slot->value) && !can_template_timeout(node, slot))
+    if (mortise_tmpl_has_expr(slot->value) && !can_template_timeout(node, slot))
         mortise_diag_add(ld->diags, "E0203", slot->value->span,
                          "'timeout' cannot be a template in a subgraph, a team "
                          "or a tool of a node");
@@ -138,7 +138,7 @@ const struct mortise_key mortise_retry_row = {
     .value = MORTISE_V_MAP,
     .place = &mortise_retry_place,
     .read = mortise_load_retry,
-    .in = mortise_reading_node,
+    .in = mortise_node_reader_get_node,
     MORTISE_AT(struct mortise_retry, struct mortise_node, retry)};
 
 const struct mortise_key mortise_call_rows[6] = {
@@ -156,14 +156,14 @@ const struct mortise_key mortise_call_rows[6] = {
               "node.",
      .value = MORTISE_V_SCHEMA,
      .read = mortise_load_schema,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_schema *, struct mortise_node, input_schema)},
     {.name = "output_schema",
      .about =
          "A JSON Schema for the output; a violation is an error of the node.",
      .value = MORTISE_V_SCHEMA,
      .read = mortise_node_read_output_schema,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_schema *, struct mortise_node, output_schema)},
 };
 
@@ -268,7 +268,7 @@ const struct mortise_key mortise_visit_rows[2] = {
      .about = "A description of what the node can do. Discovery edges search "
               "it, and models that can hand over to the node get it.",
      .value = MORTISE_V_STRING,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_INTO_TEXT(struct mortise_node, capability)},
 };
 
@@ -289,7 +289,7 @@ const struct mortise_key mortise_cache_row = {
     .name = "cache",
     .about = "true: reuse the earlier output of a pure operation for the same "
              "arguments instead of calling it.",
-    .in = mortise_reading_node,
+    .in = mortise_node_reader_get_node,
     MORTISE_INTO_BOOL(struct mortise_node, cache)};
 
 const struct mortise_key mortise_end_rows[2] = {
@@ -357,7 +357,7 @@ const struct mortise_place mortise_node_place = {.what = "a node",
 const struct mortise_key mortise_node_row = {.value = MORTISE_V_MAP,
                                              .place = &mortise_node_place};
 
-bool mortise_node_says(const struct mortise_reading *r, const char *key)
+bool mortise_node_has_key(const struct mortise_node_reader *r, const char *key)
 {
     const struct mortise_node_kind *kind = mortise_node_kind_of(r->node->type);
 
@@ -369,7 +369,7 @@ bool mortise_node_says(const struct mortise_reading *r, const char *key)
 /* The kind that a key implies if `type` is missing; UNREAD: none. */
 static enum mortise_node_type get_implied_type(const struct mortise_yaml *map)
 {
-    for (int type = MORTISE_NODE_UNREAD + 1; type < MORTISE_NODE_TYPES;
+    for (int type = MORTISE_NODE_UNKNOWN + 1; type < MORTISE_NODE_TYPES;
          type++) {
         const struct mortise_node_kind *kind =
             mortise_node_kind_of((enum mortise_node_type)type);
@@ -378,7 +378,7 @@ static enum mortise_node_type get_implied_type(const struct mortise_yaml *map)
             mortise_yaml_get(map, kind->place.implied_by) != NULL)
             return (enum mortise_node_type)type;
     }
-    return MORTISE_NODE_UNREAD;
+    return MORTISE_NODE_UNKNOWN;
 }
 
 /* The type of the node; UNREAD after a finding. */
@@ -394,22 +394,23 @@ static enum mortise_node_type read_node_type(struct mortise_loader *ld,
         mortise_diag_add(ld->diags, "E0203", map->span,
                          "a node must be a mapping, not %s",
                          mortise_yaml_kind_name(map->kind));
-        return MORTISE_NODE_UNREAD;
+        return MORTISE_NODE_UNKNOWN;
     }
     if (v == NULL) {
         implied = get_implied_type(map);
-        if (implied != MORTISE_NODE_UNREAD)
+        if (implied != MORTISE_NODE_UNKNOWN)
             return implied;
         if (!mortise_keys_has_key(&mortise_node_place, map, "type"))
             mortise_diag_add(ld->diags, "E0206", key->span,
                              "node '%s' needs the key 'type'", key->str);
-        return MORTISE_NODE_UNREAD;
+        return MORTISE_NODE_UNKNOWN;
     }
     w = mortise_word_find(mortise_node_words, "node type", v, ld->diags);
-    return w != NULL ? (enum mortise_node_type)w->value : MORTISE_NODE_UNREAD;
+    return w != NULL ? (enum mortise_node_type)w->value : MORTISE_NODE_UNKNOWN;
 }
 
-void mortise_node_begin(struct mortise_loader *ld, struct mortise_reading *r,
+void mortise_node_begin(struct mortise_loader *ld,
+                        struct mortise_node_reader *r,
                         const struct mortise_node_kind *kind)
 {
     struct mortise_node *node = r->node;
@@ -430,7 +431,7 @@ void mortise_node_begin(struct mortise_loader *ld, struct mortise_reading *r,
 }
 
 void mortise_node_apply_defaults(struct mortise_loader *ld,
-                                 struct mortise_reading *r)
+                                 struct mortise_node_reader *r)
 {
     struct mortise_node *node = r->node;
 
@@ -449,7 +450,7 @@ void mortise_node_apply_defaults(struct mortise_loader *ld,
 }
 
 static void finish_node_keys(struct mortise_loader *ld,
-                             struct mortise_reading *r,
+                             struct mortise_node_reader *r,
                              const struct mortise_node_kind *kind)
 {
     const struct mortise_schema *input =
@@ -457,7 +458,7 @@ static void finish_node_keys(struct mortise_loader *ld,
 
     ld->output_of[r->node->index] = ld->names[MORTISE_IN_OUTPUT].schema;
     mortise_node_apply_defaults(ld, r);
-    mortise_node_finish_memory(ld, r);
+    mortise_node_complete_memory(ld, r);
     mortise_node_check_resource(ld, r);
     mortise_node_check_cache(ld, r);
     if (kind->finish != NULL)
@@ -466,7 +467,7 @@ static void finish_node_keys(struct mortise_loader *ld,
         mortise_node_check_args(ld, r, input);
     if (r->node->op != NULL)
         mortise_node_check_secrets(ld, r);
-    mortise_node_finish_output(ld, r);
+    mortise_node_complete_output(ld, r);
 }
 
 static void read_graph_node(struct mortise_loader *ld,
@@ -474,13 +475,13 @@ static void read_graph_node(struct mortise_loader *ld,
                             const struct mortise_yaml *key,
                             const struct mortise_yaml *map)
 {
-    struct mortise_reading r = {.node = node, .key = key, .map = map};
+    struct mortise_node_reader r = {.node = node, .key = key, .map = map};
     const struct mortise_node_kind *kind;
 
     node->type = read_node_type(ld, key, map);
     kind = mortise_node_kind_of(node->type);
     if (kind == NULL) {
-        mortise_keys_unknown(&mortise_node_place, map, ld->diags);
+        mortise_keys_report_unknown(&mortise_node_place, map, ld->diags);
         return;
     }
     mortise_node_begin(ld, &r, kind);
@@ -502,7 +503,7 @@ static void check_node_id(struct mortise_loader *ld,
                          "'%s' is reserved and cannot be the id of a node",
                          key->str);
     else if (!mortise_node_is_id(key->str))
-        mortise_node_bad_id(ld, key);
+        mortise_node_report_bad_id(ld, key);
 }
 
 /* Number all nodes first, because edges may lead to later nodes. */
@@ -522,7 +523,7 @@ static void number_nodes(struct mortise_loader *ld,
         struct mortise_node *node = &g->nodes[g->n_nodes];
 
         g->node_at[i] = UINT32_MAX;
-        if (mortise_yaml_is_x(map->keys[i]->str))
+        if (mortise_yaml_is_x_key(map->keys[i]->str))
             continue;
         check_node_id(ld, map->keys[i]);
         node->id = map->keys[i]->str;

@@ -7,7 +7,7 @@
 #include "lang/graph/load/loader.h"
 
 /* A node while it is read. */
-struct mortise_reading {
+struct mortise_node_reader {
     struct mortise_node *node;
     const struct mortise_yaml *key, *map;
     bool has_effect;
@@ -23,15 +23,15 @@ struct mortise_reading {
 };
 
 /* For `.in` of rows whose field is in the node. */
-static inline void *mortise_reading_node(void *reading)
+static inline void *mortise_node_reader_get_node(void *reading)
 {
-    struct mortise_reading *r = reading;
+    struct mortise_node_reader *r = reading;
 
     return r->node;
 }
 
 /* Does the node have the key, or a key that is probably a misspelling of it? */
-bool mortise_node_says(const struct mortise_reading *r, const char *key);
+bool mortise_node_has_key(const struct mortise_node_reader *r, const char *key);
 
 /* ---- kinds.c ------------------------------------------------------------- */
 
@@ -43,9 +43,9 @@ struct mortise_node_kind {
     bool is_agent;              /* its operation asks models (agent.h) */
     /* Called before the keys are read: sets the operation of kinds without a
      * key for it. */
-    void (*begin)(struct mortise_loader *ld, struct mortise_reading *r);
+    void (*begin)(struct mortise_loader *ld, struct mortise_node_reader *r);
     /* Called after the keys were read.  NULL: nothing to do. */
-    void (*finish)(struct mortise_loader *ld, struct mortise_reading *r);
+    void (*finish)(struct mortise_loader *ld, struct mortise_node_reader *r);
     /* How such a node can be a tool (tools.c); NULL: it cannot. */
     const struct mortise_node_as_tool *as_tool;
 };
@@ -56,7 +56,7 @@ struct mortise_node_as_tool {
     bool has_approvals; /* a person can be asked before each call */
     /* Set the operation, from the part of the name after the prefix; `at` is
      * the name's position. */
-    void (*read)(struct mortise_loader *ld, struct mortise_reading *r,
+    void (*read)(struct mortise_loader *ld, struct mortise_node_reader *r,
                  const char *rest, const struct mortise_yaml *at);
 };
 
@@ -100,32 +100,33 @@ extern const struct mortise_key mortise_operation_rows[16];
 /* Readers of keys: `ctx` is the loader, `into` the reading. */
 
 /* Set the defaults of a node before its keys are read. */
-void mortise_node_begin(struct mortise_loader *ld, struct mortise_reading *r,
+void mortise_node_begin(struct mortise_loader *ld,
+                        struct mortise_node_reader *r,
                         const struct mortise_node_kind *kind);
 /* Apply `defaults` after the keys were read: to calls, and to the timeout of
  * guardrails. */
 void mortise_node_apply_defaults(struct mortise_loader *ld,
-                                 struct mortise_reading *r);
+                                 struct mortise_node_reader *r);
 
 /* ---- call.c -------------------------------------------------------------- */
 
 /* Find the node's operation in the catalogue. */
 void mortise_node_find_operation(struct mortise_loader *ld,
-                                 struct mortise_reading *r,
+                                 struct mortise_node_reader *r,
                                  struct mortise_span at);
 /* Read PLUGIN/OPERATION from the string `at`.  The messages call it `noun`, and
  * `what` with an article ("a tool"). */
 void mortise_node_name_operation(struct mortise_loader *ld,
-                                 struct mortise_reading *r,
+                                 struct mortise_node_reader *r,
                                  const struct mortise_yaml *at,
                                  const char *noun, const char *what);
 void mortise_node_read_operation(struct mortise_loader *ld,
-                                 struct mortise_reading *r,
+                                 struct mortise_node_reader *r,
                                  const struct mortise_slot *slot,
                                  const char *what);
 /* Set the operation that the deployment has for nodes of this type. */
 void mortise_node_read_executor(struct mortise_loader *ld,
-                                struct mortise_reading *r, const char *type,
+                                struct mortise_node_reader *r, const char *type,
                                 const char *otherwise);
 mortise_key_fn mortise_node_read_effect_class;
 /* The effect class of nodes that ask people; other nodes cannot have it. */
@@ -133,27 +134,27 @@ enum { MORTISE_EFFECT_HUMAN = MORTISE_EXTERNAL + 1 };
 mortise_key_fn mortise_node_read_resource;
 /* Report `resource` on a node that does not write. */
 void mortise_node_check_resource(struct mortise_loader *ld,
-                                 const struct mortise_reading *r);
+                                 const struct mortise_node_reader *r);
 /* Report `cache` on a node that is not pure. */
 void mortise_node_check_cache(struct mortise_loader *ld,
-                              const struct mortise_reading *r);
+                              const struct mortise_node_reader *r);
 mortise_key_fn mortise_node_read_on_in_doubt;
 mortise_key_fn mortise_node_read_output_schema;
 mortise_key_fn mortise_node_read_args;
 /* The same for arguments that the kind builds. */
-void mortise_node_take_args(struct mortise_loader *ld,
-                            struct mortise_reading *r,
-                            const struct mortise_yaml *args);
+void mortise_node_set_args(struct mortise_loader *ld,
+                           struct mortise_node_reader *r,
+                           const struct mortise_yaml *args);
 /* Check the literal parts of r->args against the operation's schema. */
 void mortise_node_check_args(struct mortise_loader *ld,
-                             struct mortise_reading *r,
+                             struct mortise_node_reader *r,
                              const struct mortise_schema *schema);
 
 /* ---- secret.c ------------------------------------------------------------ */
 
 /* Check the references to secrets in r->args. */
 void mortise_node_check_secrets(struct mortise_loader *ld,
-                                struct mortise_reading *r);
+                                struct mortise_node_reader *r);
 
 /* ---- policy.c ------------------------------------------------------------ */
 
@@ -172,25 +173,25 @@ mortise_key_fn mortise_node_read_guard_policy;
 
 /* Read one entry of a mapping from paths to expressions; false after a
  * finding. */
-typedef bool mortise_line_fn(struct mortise_loader *ld,
-                             struct mortise_reading *r,
-                             struct mortise_output *out,
-                             const struct mortise_yaml *path,
-                             const struct mortise_yaml *expr);
+typedef bool mortise_node_entry_fn(struct mortise_loader *ld,
+                                   struct mortise_node_reader *r,
+                                   struct mortise_output *out,
+                                   const struct mortise_yaml *path,
+                                   const struct mortise_yaml *expr);
 /* Read all entries; returns the number of valid ones. */
-size_t mortise_node_read_lines(struct mortise_loader *ld,
-                               struct mortise_reading *r,
-                               struct mortise_output **out,
-                               const struct mortise_yaml *map,
-                               mortise_line_fn *read);
+size_t mortise_node_read_entries(struct mortise_loader *ld,
+                                 struct mortise_node_reader *r,
+                                 struct mortise_output **out,
+                                 const struct mortise_yaml *map,
+                                 mortise_node_entry_fn *read);
 mortise_key_fn mortise_node_read_outputs;
 mortise_key_fn mortise_node_read_output_as;
 mortise_key_fn mortise_node_read_on_error;
 /* Allocate the node's `failing`, into which the rows read. */
 void mortise_node_begin_failing(struct mortise_loader *ld,
-                                struct mortise_reading *r);
-void mortise_node_finish_output(struct mortise_loader *ld,
-                                struct mortise_reading *r);
+                                struct mortise_node_reader *r);
+void mortise_node_complete_output(struct mortise_loader *ld,
+                                  struct mortise_node_reader *r);
 /* Record that the node writes to a path: the result of the expression, or
  * (NULL) the sanitized value of the path. */
 void mortise_node_add_write(struct mortise_loader *ld,
@@ -204,8 +205,8 @@ void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
                               const struct mortise_yaml *to);
 /* The form of ids of nodes and keys of artifacts. */
 bool mortise_node_is_id(const char *s);
-void mortise_node_bad_id(struct mortise_loader *ld,
-                         const struct mortise_yaml *id);
+void mortise_node_report_bad_id(struct mortise_loader *ld,
+                                const struct mortise_yaml *id);
 /* Read a key whose forms are a word and a mapping, in this order.  Returns the
  * word; NULL after a finding, or if the value is a mapping, which is then read
  * into `into`.  `also` describes the mapping, for messages. */
@@ -219,8 +220,8 @@ mortise_key_fn mortise_node_read_persona_policy;
 /* {traits, mood?, adapt_style?} of the node, for an operation that asks models;
  * NULL: there is none, or memory ran out. */
 const struct mortise_yaml *
-mortise_node_persona(struct mortise_loader *ld,
-                     const struct mortise_reading *r);
+mortise_node_make_persona(struct mortise_loader *ld,
+                          const struct mortise_node_reader *r);
 
 /* ---- memory.c, seek.c ---------------------------------------------------- */
 
@@ -229,19 +230,19 @@ extern const struct mortise_place mortise_memory_policy_place,
 mortise_key_fn mortise_node_read_memory_policy,
     mortise_node_read_discovery_policy;
 /* After all keys of the node were read. */
-void mortise_node_finish_memory(struct mortise_loader *ld,
-                                struct mortise_reading *r);
-void mortise_node_finish_discovery_policy(struct mortise_loader *ld,
-                                          const struct mortise_reading *r);
+void mortise_node_complete_memory(struct mortise_loader *ld,
+                                  struct mortise_node_reader *r);
+void mortise_node_complete_discovery(struct mortise_loader *ld,
+                                     const struct mortise_node_reader *r);
 
 /* ---- compaction.c --------------------------------------------------------- */
 
 extern const struct mortise_key mortise_compaction_row;
 /* After all keys of a node that receives predecessors were read: find them, and
  * how to shorten their outputs.  `llm` is the node's model (NULL: none). */
-void mortise_node_finish_predecessors(struct mortise_loader *ld,
-                                      struct mortise_reading *r,
-                                      const struct mortise_yaml *llm);
+void mortise_node_complete_predecessors(struct mortise_loader *ld,
+                                        struct mortise_node_reader *r,
+                                        const struct mortise_yaml *llm);
 
 /* ---- join.c -------------------------------------------------------------- */
 
@@ -260,12 +261,13 @@ struct mortise_graph *mortise_inner_new(struct mortise_loader *ld,
                                         const struct mortise_yaml *tree);
 /* Load the subgraph of a node from the mapping of `slot`, or from a file if
  * `slot` is NULL. Sets r->inner. */
-void mortise_inner_load(struct mortise_loader *ld, struct mortise_reading *r,
+void mortise_inner_load(struct mortise_loader *ld,
+                        struct mortise_node_reader *r,
                         const struct mortise_slot *slot);
 /* Load it from the file to which `ref` refers: files.h. */
-void mortise_inner_load_named(struct mortise_loader *ld,
-                              struct mortise_reading *r,
-                              const struct mortise_yaml *ref);
+void mortise_inner_load_file(struct mortise_loader *ld,
+                             struct mortise_node_reader *r,
+                             const struct mortise_yaml *ref);
 
 /* ---- tools.c ------------------------------------------------------------- */
 
@@ -274,11 +276,11 @@ void mortise_inner_load_named(struct mortise_loader *ld,
 extern const struct mortise_key mortise_tool_rows[2];
 /* Read a list as if it were tool_allowlist. */
 void mortise_node_read_tools(struct mortise_loader *ld,
-                             struct mortise_reading *r,
+                             struct mortise_node_reader *r,
                              const struct mortise_yaml *list);
 /* Give a node without tools those of its role (role.c). */
 void mortise_role_read_tools(struct mortise_loader *ld,
-                             struct mortise_reading *r,
+                             struct mortise_node_reader *r,
                              const struct mortise_role *role);
 /* Check that each tool of a list exists, without loading it: no node has these
  * tools. */
@@ -286,16 +288,16 @@ void mortise_check_tools(struct mortise_loader *ld,
                          const struct mortise_yaml *list);
 /* Add the operation that is the node's planner, after both keys were read. */
 void mortise_node_add_planner(struct mortise_loader *ld,
-                              struct mortise_reading *r,
+                              struct mortise_node_reader *r,
                               const struct mortise_yaml *at);
 /* Finish after all tools were read. */
-void mortise_node_finish_tools(struct mortise_loader *ld,
-                               struct mortise_reading *r);
+void mortise_node_complete_tools(struct mortise_loader *ld,
+                                 struct mortise_node_reader *r);
 
 /* ---- kinds/tool.c --------------------------------------------------------- */
 
 /* Copy the values that were read for each node into its choices. */
-void mortise_node_finish_choices(struct mortise_loader *ld);
+void mortise_node_copy_choices(struct mortise_loader *ld);
 
 /* ---- llm.c --------------------------------------------------------------- */
 
@@ -303,35 +305,38 @@ void mortise_node_finish_choices(struct mortise_loader *ld);
 bool mortise_llm_check(struct mortise_loader *ld, const char *alias,
                        struct mortise_span at);
 /* The mapping for the operation; NULL: memory ran out. */
-const struct mortise_yaml *mortise_llm_map(struct mortise_loader *ld,
-                                           const struct mortise_llm *llm,
-                                           double complexity,
-                                           const struct mortise_yaml *at);
-/* The mapping of mortise_llm_map(), for callers without a run's state: a
+const struct mortise_yaml *mortise_llm_make_map(struct mortise_loader *ld,
+                                                const struct mortise_llm *llm,
+                                                double complexity,
+                                                const struct mortise_yaml *at);
+/* The mapping of mortise_llm_make_map(), for callers without a run's state: a
  * template is replaced by the first entry of its allowlist. */
-const struct mortise_yaml *mortise_llm_named(struct mortise_loader *ld,
-                                             const struct mortise_llm *llm,
-                                             const struct mortise_yaml *map);
+const struct mortise_yaml *
+mortise_llm_make_static_map(struct mortise_loader *ld,
+                            const struct mortise_llm *llm,
+                            const struct mortise_yaml *map);
 /* Is provider_id or a tier set? */
-bool mortise_llm_says_which(const struct mortise_llm *llm);
+bool mortise_llm_has_model(const struct mortise_llm *llm);
 
 /* ---- made.c -------------------------------------------------------------- */
 
-void mortise_made_add(struct mortise_loader *ld, struct mortise_made *m,
-                      const struct mortise_yaml *key,
-                      const struct mortise_yaml *item);
+void mortise_built_map_add(struct mortise_loader *ld,
+                           struct mortise_built_map *m,
+                           const struct mortise_yaml *key,
+                           const struct mortise_yaml *item);
 /* A string node with the position of `like`. */
-struct mortise_yaml *mortise_made_text(struct mortise_loader *ld,
-                                       const char *text,
-                                       const struct mortise_yaml *like);
+struct mortise_yaml *mortise_yaml_make_text(struct mortise_loader *ld,
+                                            const char *text,
+                                            const struct mortise_yaml *like);
 /* A number node with the position of `like`. */
-struct mortise_yaml *mortise_made_number(struct mortise_loader *ld,
-                                         double value,
-                                         const struct mortise_yaml *like);
+struct mortise_yaml *mortise_yaml_make_number(struct mortise_loader *ld,
+                                              double value,
+                                              const struct mortise_yaml *like);
 /* NULL: memory ran out. */
-struct mortise_yaml *mortise_made_map(struct mortise_loader *ld,
-                                      const struct mortise_made *m,
-                                      struct mortise_span at);
+struct mortise_yaml *
+mortise_built_map_to_yaml(struct mortise_loader *ld,
+                          const struct mortise_built_map *m,
+                          struct mortise_span at);
 
 /* ---- successors.c, edge.c ------------------------------------------------ */
 

@@ -95,14 +95,14 @@ void mortise_load_persona(void *ctx, void *into,
 
     (void)into;
     ld->persona = slot->name;
-    mortise_keys_enter(slot, ld, &ld->its, ld->diags);
+    mortise_keys_read_slot(slot, ld, &ld->its, ld->diags);
 }
 
 void mortise_node_read_persona_policy(void *ctx, void *into,
                                       const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     struct mortise_persona *its = mortise_load_alloc(ld, sizeof *its);
 
     if (its == NULL)
@@ -110,33 +110,36 @@ void mortise_node_read_persona_policy(void *ctx, void *into,
     *its = ld->its;
     r->node->traits = its->traits;
     r->persona = its;
-    mortise_keys_enter(slot, ld, its, ld->diags);
+    mortise_keys_read_slot(slot, ld, its, ld->diags);
 }
 
 /* ---- the persona of model calls ------------------------------------------ */
 
-const struct mortise_yaml *mortise_node_persona(struct mortise_loader *ld,
-                                                const struct mortise_reading *r)
+const struct mortise_yaml *
+mortise_node_make_persona(struct mortise_loader *ld,
+                          const struct mortise_node_reader *r)
 {
     const struct mortise_persona *its =
         r->persona != NULL ? r->persona : &ld->its;
-    struct mortise_made all = {.n = 0}, traits = {.n = 0};
+    struct mortise_built_map all = {.n = 0}, traits = {.n = 0};
 
     if (r->persona == NULL && ld->persona == NULL)
         return NULL;
     for (int i = 0; i < MORTISE_TRAITS; i++)
-        mortise_made_add(ld, &traits,
-                         mortise_made_text(ld, words[i].word, r->key),
-                         mortise_made_number(ld, its->traits[i], r->key));
-    mortise_made_add(ld, &all, mortise_made_text(ld, "traits", r->key),
-                     mortise_made_map(ld, &traits, r->key->span));
+        mortise_built_map_add(
+            ld, &traits, mortise_yaml_make_text(ld, words[i].word, r->key),
+            mortise_yaml_make_number(ld, its->traits[i], r->key));
+    mortise_built_map_add(ld, &all,
+                          mortise_yaml_make_text(ld, "traits", r->key),
+                          mortise_built_map_to_yaml(ld, &traits, r->key->span));
     if (its->mood != NULL)
-        mortise_made_add(ld, &all, mortise_made_text(ld, "mood", r->key),
-                         its->mood);
+        mortise_built_map_add(
+            ld, &all, mortise_yaml_make_text(ld, "mood", r->key), its->mood);
     if (its->adapts != NULL)
-        mortise_made_add(ld, &all, mortise_made_text(ld, "adapt_style", r->key),
-                         its->adapts);
-    return mortise_made_map(ld, &all, r->key->span);
+        mortise_built_map_add(ld, &all,
+                              mortise_yaml_make_text(ld, "adapt_style", r->key),
+                              its->adapts);
+    return mortise_built_map_to_yaml(ld, &all, r->key->span);
 }
 
 /* ---- personality edges -------------------------------------------------- */
@@ -184,7 +187,7 @@ static void add_personality_edge(struct mortise_loader *ld, uint32_t from,
         from != MORTISE_START && ld->g->nodes[from].traits != NULL
             ? ld->g->nodes[from].traits
             : ld->its.traits;
-    struct mortise_draft *draft = mortise_load_edge(ld, from, to, kind);
+    struct mortise_edge_draft *draft = mortise_load_edge(ld, from, to, kind);
     bool above = traits[r->trait] >= r->threshold;
 
     if (draft == NULL)
@@ -199,7 +202,7 @@ void mortise_load_personality(struct mortise_loader *ld, uint32_t from,
 {
     struct reading r = {NULL, NULL, MORTISE_TRAIT_OPENNESS, 0};
 
-    mortise_keys_enter(slot, ld, &r, ld->diags);
+    mortise_keys_read_slot(slot, ld, &r, ld->diags);
     if (from == MORTISE_NOWHERE || r.above == NULL || r.below == NULL)
         return;
     add_personality_edge(ld, from, r.above, MORTISE_EDGE_ABOVE, &r);
@@ -311,7 +314,7 @@ static void check_unused_traits(struct mortise_loader *ld,
     for (size_t i = 0; traits != NULL && i < traits->n; i++) {
         const struct mortise_yaml *key = traits->keys[i];
 
-        if (mortise_yaml_is_x(key->str))
+        if (mortise_yaml_is_x_key(key->str))
             continue;
         if (n != NULL && !edges_use_trait(ld->g, n->out, n->n_out, key->str))
             warn_unused_trait(ld, key, "from the node");

@@ -93,7 +93,7 @@ static void check_reroute_target(struct mortise_loader *ld,
 void mortise_node_read_reroute_target(void *ctx, void *into,
                                       const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     check_reroute_target(ctx, r->node->on_violation, slot);
     mortise_load_edge(ctx, r->node->index, slot->value, MORTISE_EDGE_REROUTE);
@@ -105,7 +105,7 @@ static void read_tool_guard_ids(void *ctx, void *into,
                                 const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    const struct mortise_reading *r = into;
+    const struct mortise_node_reader *r = into;
 
     mortise_node_read_guards(ctx, into, slot);
     if (r->node->type != MORTISE_NODE_GMI)
@@ -124,14 +124,14 @@ static const struct mortise_key policy_keys[] = {
      .about = "Ids of guardrails that check the input.",
      .value = MORTISE_V_STRINGS,
      .read = mortise_node_read_guards,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_INPUT])},
     {.name = "output",
      .about = "Ids of guardrails that check the output.",
      .value = MORTISE_V_STRINGS,
      .read = mortise_node_read_guards,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_OUTPUT])},
     {.name = "tools",
@@ -139,7 +139,7 @@ static const struct mortise_key policy_keys[] = {
               "tool call, before an approval and before the call.",
      .value = MORTISE_V_STRINGS,
      .read = read_tool_guard_ids,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_TOOLS])},
     {.name = "tool_results",
@@ -147,7 +147,7 @@ static const struct mortise_key policy_keys[] = {
               "call, before the model sees it.",
      .value = MORTISE_V_STRINGS,
      .read = read_tool_guard_ids,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_TOOL_RESULTS])},
     {.name = "memory_read",
@@ -155,7 +155,7 @@ static const struct mortise_key policy_keys[] = {
               "the node gets it.",
      .value = MORTISE_V_STRINGS,
      .read = mortise_node_read_guards,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_RECALLED])},
     {.name = "memory_write",
@@ -163,7 +163,7 @@ static const struct mortise_key policy_keys[] = {
               "it is written.",
      .value = MORTISE_V_STRINGS,
      .read = mortise_node_read_guards,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_REMEMBERED])},
     {.name = "on_violation",
@@ -172,14 +172,14 @@ static const struct mortise_key policy_keys[] = {
      .value = MORTISE_V_WORD,
      .words = mortise_violation_words,
      .read = mortise_node_read_on_violation,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(enum mortise_on_violation, struct mortise_node, on_violation)},
     {.name = "hold_back",
      .about = "How much of a streamed text is held until the guardrails have "
               "checked the text after it (default: 512B).",
      .min = 1,
      .max = MORTISE_HOLD_BACK_MAX,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_INTO_SIZE(struct mortise_node, hold_back)},
     {.name = "reroute_target",
      .about = "The target of a reroute after a violation.",
@@ -229,11 +229,11 @@ void mortise_node_read_guard_policy(void *ctx, void *into,
                                         "memory_write"};
     static const char *const of_tools[] = {"tools", "tool_results"};
     const struct mortise_place *place = slot->key->place;
-    const struct mortise_reading *r = into;
+    const struct mortise_node_reader *r = into;
     struct mortise_loader *ld = ctx;
     bool any = false, tools = false;
 
-    mortise_keys_enter(slot, ld, into, ld->diags);
+    mortise_keys_read_slot(slot, ld, into, ld->diags);
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         any |= mortise_keys_has_key(place, slot->value, lists[i]);
     for (size_t i = 0; i < sizeof of_tools / sizeof of_tools[0]; i++)
@@ -326,7 +326,7 @@ void mortise_load_edge_policy(struct mortise_loader *ld, uint32_t from,
     struct edge_policy r = {.policy.on_violation = MORTISE_VIOLATION_BLOCK};
     struct mortise_edge_policy *policy;
 
-    mortise_keys_enter(slot, ld, &r, ld->diags);
+    mortise_keys_read_slot(slot, ld, &r, ld->diags);
     if (from == MORTISE_NOWHERE || !check_policy_source(ld, from, slot) ||
         (policy = mortise_load_alloc(ld, sizeof *policy)) == NULL)
         return;

@@ -134,7 +134,7 @@ static void read_path_reducer(struct mortise_loader *ld,
     else if (good) /* the types depend on the path */
         read_reducer_map(ld, r, v);
     if (good)
-        mortise_load_reducer_fits(ld, r);
+        mortise_load_check_reducer_fit(ld, r);
     ld->g->n_reducers += good;
 }
 
@@ -167,7 +167,7 @@ void mortise_load_reducers(void *ctx, void *into,
     (void)into;
     ld->g->reducers = mortise_load_alloc(ld, map->n * sizeof *ld->g->reducers);
     for (size_t i = 0; i < map->n && !ld->nomem; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str))
+        if (!mortise_yaml_is_x_key(map->keys[i]->str))
             read_path_reducer(ld, map->keys[i], map->items[i]);
     if (!ld->nomem)
         sort_reducers(ld);

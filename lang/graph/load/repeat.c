@@ -35,7 +35,7 @@ static void group_edges_by_source(struct repeats *w)
 
 static void mark_repeated_edge(struct repeats *w, uint32_t i)
 {
-    struct mortise_draft *draft = &w->ld->edges[i], *first;
+    struct mortise_edge_draft *draft = &w->ld->edges[i], *first;
     uint32_t *seen = &w->seen[get_node_slot(w, draft->edge.to)];
 
     if (draft->edge.kind != MORTISE_EDGE_STATIC || draft->map != NULL)

@@ -9,9 +9,9 @@
 #include <string.h>
 
 static void add_declared_write(struct mortise_loader *ld,
-                               struct mortise_declared write)
+                               struct mortise_declared_write write)
 {
-    struct mortise_declared *list = mortise_grow(
+    struct mortise_declared_write *list = mortise_array_grow(
         ld->mem, ld->writes, ld->n_writes, &ld->cap_writes, sizeof *list);
 
     if (list == NULL) {
@@ -28,11 +28,12 @@ void mortise_node_add_write(struct mortise_loader *ld,
                             const struct mortise_expr *expr,
                             struct mortise_span span)
 {
-    add_declared_write(ld, (struct mortise_declared){.path = path,
-                                                     .node = node->index,
-                                                     .expr = expr,
-                                                     .in_place = expr == NULL,
-                                                     .span = span});
+    add_declared_write(ld,
+                       (struct mortise_declared_write){.path = path,
+                                                       .node = node->index,
+                                                       .expr = expr,
+                                                       .in_place = expr == NULL,
+                                                       .span = span});
 }
 
 const struct mortise_word *
@@ -49,7 +50,7 @@ mortise_node_word_or_map(struct mortise_loader *ld, void *into,
         return NULL;
     }
     w = mortise_word_find(forms[0].words, slot->key->name, slot->value, diags);
-    if (w == NULL && diags->n > 0 && mortise_diags_left_out(diags) == 0 &&
+    if (w == NULL && diags->n > 0 && mortise_diags_count_lost(diags) == 0 &&
         diags->list[diags->n - 1].help == NULL)
         mortise_diag_help(diags, &diags->list[diags->n - 1],
                           "the value can also be %s", also);
@@ -71,8 +72,8 @@ bool mortise_node_is_id(const char *s)
     return true;
 }
 
-void mortise_node_bad_id(struct mortise_loader *ld,
-                         const struct mortise_yaml *id)
+void mortise_node_report_bad_id(struct mortise_loader *ld,
+                                const struct mortise_yaml *id)
 {
     struct mortise_diag *d = mortise_diag_add(ld->diags, "E0211", id->span,
                                               "'%s' cannot be an id", id->str);
@@ -84,36 +85,36 @@ void mortise_node_bad_id(struct mortise_loader *ld,
 
 /* With an {expr} reducer, the operand may have any type. */
 static void compile_output_expr(struct mortise_loader *ld,
-                                const struct mortise_late *late)
+                                const struct mortise_deferred_expr *late)
 {
     struct mortise_output *out = late->into;
 
     mortise_load_expr(ld, &out->expr, late->at, late->end);
     if (!ld->doubtful &&
-        mortise_graph_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
+        mortise_graph_get_reduce(ld->g, &out->path) != MORTISE_REDUCE_EXPR)
         mortise_load_check_fit(ld, &out->expr, out->path.text,
                                mortise_load_schema_at(ld, &out->path));
 }
 
-size_t mortise_node_read_lines(struct mortise_loader *ld,
-                               struct mortise_reading *r,
-                               struct mortise_output **out,
-                               const struct mortise_yaml *map,
-                               mortise_line_fn *read)
+size_t mortise_node_read_entries(struct mortise_loader *ld,
+                                 struct mortise_node_reader *r,
+                                 struct mortise_output **out,
+                                 const struct mortise_yaml *map,
+                                 mortise_node_entry_fn *read)
 {
     struct mortise_output *lines =
         mortise_load_alloc(ld, map->n * sizeof *lines);
     size_t n = 0;
 
     for (size_t i = 0; i < map->n && !ld->nomem; i++)
-        if (!mortise_yaml_is_x(map->keys[i]->str))
+        if (!mortise_yaml_is_x_key(map->keys[i]->str))
             n += read(ld, r, &lines[n], map->keys[i], map->items[i]);
     *out = lines;
     return n;
 }
 
 static bool read_output_line(struct mortise_loader *ld,
-                             struct mortise_reading *r,
+                             struct mortise_node_reader *r,
                              struct mortise_output *out,
                              const struct mortise_yaml *key,
                              const struct mortise_yaml *v)
@@ -129,10 +130,10 @@ static bool read_output_line(struct mortise_loader *ld,
 void mortise_node_read_outputs(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
-    r->node->n_outputs = mortise_node_read_lines(ctx, r, &r->node->outputs,
-                                                 slot->value, read_output_line);
+    r->node->n_outputs = mortise_node_read_entries(
+        ctx, r, &r->node->outputs, slot->value, read_output_line);
 }
 
 const struct mortise_key mortise_output_as_forms[2] = {
@@ -144,7 +145,7 @@ void mortise_node_read_output_as(void *ctx, void *into,
                                  const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     const struct mortise_yaml *v = slot->value;
 
     if (v->kind == MORTISE_YAML_NULL) {
@@ -154,7 +155,7 @@ void mortise_node_read_output_as(void *ctx, void *into,
                          "'output_as' must be a name or null, not %s",
                          mortise_yaml_kind_name(v->kind));
     } else if (!mortise_node_is_id(v->str)) {
-        mortise_node_bad_id(ld, v);
+        mortise_node_report_bad_id(ld, v);
     } else {
         r->node->output_as = v->str;
     }
@@ -178,14 +179,14 @@ static void check_only_reaction(struct mortise_loader *ld,
 static void read_error_goto(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     mortise_load_edge(ctx, r->node->index, slot->value, MORTISE_EDGE_ERROR);
 }
 
 /* The value must fit the schemas that the output of the call must fit. */
 static void compile_error_value(struct mortise_loader *ld,
-                                const struct mortise_late *late)
+                                const struct mortise_deferred_expr *late)
 {
     struct mortise_node *node = late->into;
     const struct mortise_schema *given =
@@ -193,16 +194,16 @@ static void compile_error_value(struct mortise_loader *ld,
 
     mortise_load_expr(ld, &node->error_value, late->at, late->end);
     if (!mortise_load_is_pinned(ld) &&
-        mortise_load_output_fits(ld, &node->error_value, node, given))
-        mortise_load_output_fits(ld, &node->error_value, node,
-                                 node->output_schema);
+        mortise_load_check_output_fit(ld, &node->error_value, node, given))
+        mortise_load_check_output_fit(ld, &node->error_value, node,
+                                      node->output_schema);
 }
 
 static void read_error_value(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     check_only_reaction(ld, slot);
     mortise_load_defer(ld, compile_error_value, r->node, slot->value,
@@ -217,13 +218,13 @@ static void read_error_fail(void *ctx, void *into,
                             const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
 
     check_only_reaction(ld, slot);
     if (r->node->type == MORTISE_NODE_FAIL)
         return; /* a fail node has no on_error (kinds/fail.c) */
     mortise_node_begin_failing(ld, r);
-    mortise_keys_enter(slot, ld, r, ld->diags);
+    mortise_keys_read_slot(slot, ld, r, ld->diags);
 }
 
 static const struct mortise_key on_error_keys[] = {
@@ -303,11 +304,12 @@ static void add_output_artifact(struct mortise_loader *ld,
         make_artifact_path(ld, node->output_as, span, own);
 
     if (path != NULL)
-        add_declared_write(ld, (struct mortise_declared){.path = path,
-                                                         .node = node->index,
-                                                         .is_output = true,
-                                                         .implied = implied,
-                                                         .span = span});
+        add_declared_write(ld,
+                           (struct mortise_declared_write){.path = path,
+                                                           .node = node->index,
+                                                           .is_output = true,
+                                                           .implied = implied,
+                                                           .span = span});
 }
 
 void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
@@ -317,23 +319,23 @@ void mortise_node_add_results(struct mortise_loader *ld, uint32_t join,
         make_artifact_path(ld, to->str, to->span, false);
 
     if (path != NULL)
-        add_declared_write(ld, (struct mortise_declared){.path = path,
-                                                         .node = join,
-                                                         .last = true,
-                                                         .span = to->span});
+        add_declared_write(
+            ld,
+            (struct mortise_declared_write){
+                .path = path, .node = join, .last = true, .span = to->span});
 }
 
 /* The default of output_as: the node's id. */
 static void add_default_artifact(struct mortise_loader *ld,
-                                 const struct mortise_late *late)
+                                 const struct mortise_deferred_expr *late)
 {
     struct mortise_node *node = late->into;
 
     add_output_artifact(ld, node, node->span, true);
 }
 
-void mortise_node_finish_output(struct mortise_loader *ld,
-                                struct mortise_reading *r)
+void mortise_node_complete_output(struct mortise_loader *ld,
+                                  struct mortise_node_reader *r)
 {
     const struct mortise_yaml *at = mortise_yaml_get(r->map, "output_as");
 

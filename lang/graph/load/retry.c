@@ -194,7 +194,7 @@ static bool can_report_code(const struct mortise_loader *ld,
 
     if (errors == NULL)
         errors = ld->defaults.tool_errors;
-    return !mortise_code_is_of_engine(code) &&
+    return !mortise_code_is_reserved(code) &&
            (strcmp(code, "schema") == 0 ||
             (errors != NULL && errors->kind == MORTISE_YAML_STRING &&
              strcmp(errors->str, "fail") == 0));
@@ -228,7 +228,7 @@ static void load_retry_policy(struct mortise_loader *ld,
     struct mortise_diag *d;
 
     *out = mortise_retry_default;
-    mortise_keys_enter(slot, ld, out, ld->diags);
+    mortise_keys_read_slot(slot, ld, out, ld->diags);
     check_retry_effect(ld, slot, is_agent);
     if (out->delay_ms <= out->max_delay_ms)
         return;
@@ -243,7 +243,7 @@ static void load_retry_policy(struct mortise_loader *ld,
 
 void mortise_load_retry(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    const struct mortise_reading *r = into;
+    const struct mortise_node_reader *r = into;
 
     load_retry_policy(ctx, slot, mortise_node_kind_of(r->node->type)->is_agent);
 }

@@ -134,7 +134,7 @@ void mortise_load_roles(void *ctx, void *into, const struct mortise_slot *slot)
     for (size_t i = 0; all != NULL && i < map->n; i++) {
         struct mortise_role *role = &all[ld->n_roles];
 
-        if (mortise_yaml_is_x(map->keys[i]->str))
+        if (mortise_yaml_is_x_key(map->keys[i]->str))
             continue;
         *role =
             (struct mortise_role){.id = map->keys[i]->str, .temperature = NAN};
@@ -172,11 +172,11 @@ static const char *find_similar_role(struct mortise_loader *ld,
     for (size_t i = 0; i < n; i++)
         known[i] =
             i < ld->n_roles ? ld->roles[i].id : built_in[i - ld->n_roles].id;
-    return mortise_nearest(role, known, n);
+    return mortise_nearest_find(role, known, n);
 }
 
-const struct mortise_role *mortise_role_of(struct mortise_loader *ld,
-                                           const struct mortise_yaml *id)
+const struct mortise_role *mortise_role_find(struct mortise_loader *ld,
+                                             const struct mortise_yaml *id)
 {
     const struct mortise_role *role = find_role(ld, id->str);
     struct mortise_diag *d;
@@ -198,7 +198,7 @@ const struct mortise_role *mortise_role_of(struct mortise_loader *ld,
 }
 
 void mortise_role_read_tools(struct mortise_loader *ld,
-                             struct mortise_reading *r,
+                             struct mortise_node_reader *r,
                              const struct mortise_role *role)
 {
     for (size_t i = 0; i < ld->n_roles; i++)

@@ -35,7 +35,7 @@ static json_t *make_closed_schema(json_t *properties)
 
 static struct mortise_schema *make_run_schema(struct mortise_loader *ld)
 {
-    return mortise_load_our_schema(
+    return mortise_load_internal_schema(
         ld, make_closed_schema(
                 json_pack("{s:{s:s},s:{s:s},s:{s:s},s:{s:s}}", "id", "type",
                           "string", "tenant", "type", "string", "graph", "type",
@@ -54,7 +54,7 @@ json_t *mortise_load_error_type(void)
 /* The traces in `memory` (mortise/memory.h). */
 static struct mortise_schema *make_memory_schema(struct mortise_loader *ld)
 {
-    return mortise_load_our_schema(
+    return mortise_load_internal_schema(
         ld,
         json_pack("{s:s, s:{s:s, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}, "
                   "s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}, s:{s:s}}, s:b}}",
@@ -78,7 +78,7 @@ static json_t *make_result_schema(void)
 /* The results of a node's discovery_policy. */
 static struct mortise_schema *make_discovery_schema(struct mortise_loader *ld)
 {
-    return mortise_load_our_schema(
+    return mortise_load_internal_schema(
         ld, make_closed_schema(json_pack(
                 "{s:{s:s}, s:{s:s, s:o}, s:{s:s, s:{s:s}}, s:{s:s}, "
                 "s:{s:s}, s:o}",
@@ -101,7 +101,7 @@ static json_t *make_failed_schema(void)
 
 static struct mortise_schema *make_node_schema(struct mortise_loader *ld)
 {
-    return mortise_load_our_schema(
+    return mortise_load_internal_schema(
         ld, make_closed_schema(json_pack(
                 "{s:{s:s},s:{s:s},s:{s:s},s:{s:s},s:o}", "id", "type", "string",
                 "type", "type", "string", "visit", "type", "integer", "attempt",
@@ -173,7 +173,7 @@ make_diagnostics_schema(struct mortise_loader *ld,
         mortise_json_clear_ref(&all);
     }
     json_decref(one);
-    return mortise_load_our_schema(ld, make_closed_schema(all));
+    return mortise_load_internal_schema(ld, make_closed_schema(all));
 }
 
 /* The same with the guardrails of each node, once they are known.  It is large,
@@ -190,7 +190,7 @@ static void set_diagnostics_schema(struct mortise_loader *ld)
                                 make_tally_schema(&ld->g->nodes[i])) != 0)
             mortise_json_clear_ref(&all);
     ld->names[MORTISE_IN_DIAGNOSTICS].schema =
-        mortise_load_our_schema(ld, make_closed_schema(all));
+        mortise_load_internal_schema(ld, make_closed_schema(all));
 }
 
 /* Add a member whose schema is the author's.  A reference in the schema leads
@@ -200,7 +200,7 @@ add_schema_member(struct mortise_loader *ld, const struct mortise_schema *base,
                   const char *name, struct mortise_schema *part)
 {
     const struct mortise_schema *s =
-        mortise_schema_with(ld->arena, base, name, part);
+        mortise_schema_add_member(ld->arena, base, name, part);
 
     ld->nomem |= s == NULL;
     return s;
@@ -210,7 +210,7 @@ static const struct mortise_schema *
 make_state_schema(struct mortise_loader *ld, struct mortise_schema *artifacts)
 {
     const struct mortise_schema *s =
-        mortise_load_our_schema(ld, make_closed_schema(json_object()));
+        mortise_load_internal_schema(ld, make_closed_schema(json_object()));
 
     s = add_schema_member(ld, s, "input", ld->g->input);
     s = add_schema_member(ld, s, "scratch", ld->g->scratch);
@@ -239,12 +239,13 @@ void mortise_load_scope(struct mortise_loader *ld,
     for (int i = MORTISE_IN_INDEX; i < MORTISE_IN_OUTPUT; i++)
         names[i] = (struct mortise_cel_name){"", NULL}; /* no name yet */
     names[MORTISE_IN_INDEX].schema =
-        mortise_load_our_schema(ld, json_pack("{s:s}", "type", "integer"));
+        mortise_load_internal_schema(ld, json_pack("{s:s}", "type", "integer"));
     names[MORTISE_IN_OUTPUT] = (struct mortise_cel_name){"output", NULL};
     names[MORTISE_IN_ERROR] = (struct mortise_cel_name){
-        "error", mortise_load_our_schema(ld, mortise_load_error_type())};
+        "error", mortise_load_internal_schema(ld, mortise_load_error_type())};
     names[MORTISE_IN_HANDLED] = (struct mortise_cel_name){
-        "", mortise_schema_or_null(ld->arena, names[MORTISE_IN_ERROR].schema)};
+        "",
+        mortise_schema_allow_null(ld->arena, names[MORTISE_IN_ERROR].schema)};
     ld->nomem |= names[MORTISE_IN_HANDLED].schema == NULL;
     names[MORTISE_IN_MEMORY] =
         (struct mortise_cel_name){"", make_memory_schema(ld)};
@@ -259,7 +260,7 @@ static void note_checked_expr(struct mortise_loader *ld,
                               const struct mortise_expr *e,
                               enum mortise_scope_name end)
 {
-    struct mortise_looked *list = mortise_grow(
+    struct mortise_placed_expr *list = mortise_array_grow(
         ld->mem, ld->looked, ld->n_looked, &ld->cap_looked, sizeof *list);
 
     if (list == NULL) {
@@ -268,7 +269,7 @@ static void note_checked_expr(struct mortise_loader *ld,
     }
     ld->looked = list;
     list[ld->n_looked++] =
-        (struct mortise_looked){*e, ld->inner_names, ld->stands_at, end};
+        (struct mortise_placed_expr){*e, ld->inner_names, ld->scope_node, end};
 }
 
 /* The names before `end`.  In on_error (value, fail), `error` is the node's own
@@ -318,7 +319,7 @@ static void compile_edge_condition(struct mortise_loader *ld,
     if (out->cel == NULL ||
         !mortise_load_check_types(ld, out, MORTISE_T_BOOL,
                                   "a condition must be a bool") ||
-        mortise_cel_uses(out->cel) != 0)
+        mortise_cel_get_uses(out->cel) != 0)
         return;
     rv = mortise_cel_test(out->cel, &env, &ignored, NULL, &err);
     if (rv == MORTISE_ENOMEM)
@@ -340,7 +341,7 @@ void mortise_load_error_test(struct mortise_loader *ld,
     names[MORTISE_IN_NODE] =
         (struct mortise_cel_name){"node", make_node_schema(ld)};
     names[MORTISE_IN_ERROR] = (struct mortise_cel_name){
-        "error", mortise_load_our_schema(ld, mortise_load_error_type())};
+        "error", mortise_load_internal_schema(ld, mortise_load_error_type())};
     scope = (struct mortise_cel_scope){names, MORTISE_IN_N};
     if (!ld->nomem && mortise_expr_compile(out, ld->arena, v, &scope,
                                            ld->diags) == MORTISE_ENOMEM)
@@ -349,8 +350,8 @@ void mortise_load_error_test(struct mortise_loader *ld,
                              "a condition must be a bool");
 }
 
-void mortise_load_late_expr(struct mortise_loader *ld,
-                            const struct mortise_late *late)
+void mortise_load_deferred_expr(struct mortise_loader *ld,
+                                const struct mortise_deferred_expr *late)
 {
     mortise_load_expr(ld, late->into, late->at, late->end);
 }
@@ -367,8 +368,8 @@ static void note_template_expr(void *ud, const struct mortise_expr *e)
     note_checked_expr(n->ld, e, n->end);
 }
 
-void mortise_load_late_tmpl(struct mortise_loader *ld,
-                            const struct mortise_late *late)
+void mortise_load_deferred_tmpl(struct mortise_loader *ld,
+                                const struct mortise_deferred_expr *late)
 {
     struct mortise_cel_scope scope = get_scope_before(ld, late->end);
     struct template_note template_note = {ld, late->end};
@@ -378,24 +379,25 @@ void mortise_load_late_tmpl(struct mortise_loader *ld,
         MORTISE_ENOMEM)
         ld->nomem = true;
     if (*into != NULL)
-        mortise_tmpl_exprs(*into, note_template_expr, &template_note);
+        mortise_tmpl_for_each_expr(*into, note_template_expr, &template_note);
 }
 
 /* ---- later ----------------------------------------------------------- */
 
-void mortise_load_defer(struct mortise_loader *ld, mortise_late_fn *fn,
+void mortise_load_defer(struct mortise_loader *ld, mortise_deferred_expr_fn *fn,
                         void *into, const struct mortise_yaml *at,
                         uint32_t node, enum mortise_scope_name end)
 {
-    struct mortise_late *list = mortise_grow(ld->mem, ld->late, ld->n_late,
-                                             &ld->cap_late, sizeof *list);
+    struct mortise_deferred_expr *list = mortise_array_grow(
+        ld->mem, ld->late, ld->n_late, &ld->cap_late, sizeof *list);
 
     if (list == NULL) {
         ld->nomem = true;
         return;
     }
     ld->late = list;
-    list[ld->n_late++] = (struct mortise_late){fn, into, at, node, end};
+    list[ld->n_late++] =
+        (struct mortise_deferred_expr){fn, into, at, node, end};
 }
 
 /* ---- handlers --------------------------------------------------------------- */
@@ -420,7 +422,7 @@ static void add_element_artifact(struct mortise_loader *ld, uint32_t map,
                                  const char *name)
 {
     struct mortise_schema *s =
-        mortise_schema_with_any_member(ld->arena, ld->artifacts_in[map], name);
+        mortise_schema_open_member(ld->arena, ld->artifacts_in[map], name);
 
     ld->nomem |= s == NULL;
     if (s != NULL)
@@ -513,7 +515,7 @@ static void set_any_item_names(struct mortise_loader *ld)
 /* Accept the names of maps that could not be created, too. */
 static void set_lost_item_names(struct mortise_loader *ld)
 {
-    const struct mortise_named *lost = ld->lost_items;
+    const struct mortise_shared_name *lost = ld->lost_items;
 
     for (int i = MORTISE_IN_ITEM; lost != NULL && i < MORTISE_IN_ITEM_END;
          i++) {
@@ -549,7 +551,7 @@ void mortise_load_set_scope_node(struct mortise_loader *ld, uint32_t node)
 {
     uint32_t map = node != MORTISE_START ? ld->body[node] : 0;
 
-    ld->stands_at = node;
+    ld->scope_node = node;
     ld->names[MORTISE_IN_OUTPUT].schema =
         node != MORTISE_START ? ld->output_of[node] : NULL;
     /* If an edge is missing, it may be one that leads to this node. */
@@ -575,7 +577,7 @@ void mortise_load_set_scope_node(struct mortise_loader *ld, uint32_t node)
 static const struct mortise_schema *
 get_item_schema(struct mortise_loader *ld, const struct mortise_cel *over)
 {
-    const char *text = over != NULL ? mortise_cel_as_path(over) : NULL;
+    const char *text = over != NULL ? mortise_cel_get_path(over) : NULL;
     const struct mortise_schema *s = NULL;
     struct mortise_path path;
 
@@ -590,7 +592,7 @@ get_item_schema(struct mortise_loader *ld, const struct mortise_cel *over)
         if (strcmp(ld->names[i].name, path.steps[0].key) == 0)
             s = ld->names[i].schema;
     s = mortise_load_schema_below(s, &path);
-    return s != NULL ? mortise_schema_items(s) : NULL;
+    return s != NULL ? mortise_schema_get_items(s) : NULL;
 }
 
 /* The scope of an edge's condition, and of the list of a map. */
@@ -608,11 +610,11 @@ static void load_map_over(struct mortise_loader *ld, uint32_t map)
 {
     struct mortise_region *r = &ld->g->regions[map];
     uint32_t from = ld->g->edges[r->map_edge].from;
-    const struct mortise_late late = {.into = &r->parallel,
-                                      .at =
-                                          ld->edges[r->map_edge].map->parallel,
-                                      .node = from,
-                                      .end = get_condition_scope(ld->g, from)};
+    const struct mortise_deferred_expr late = {
+        .into = &r->parallel,
+        .at = ld->edges[r->map_edge].map->parallel,
+        .node = from,
+        .end = get_condition_scope(ld->g, from)};
 
     mortise_load_set_scope_node(ld, from);
     mortise_load_expr(ld, &r->over, ld->edges[r->map_edge].map->over, late.end);
@@ -620,7 +622,7 @@ static void load_map_over(struct mortise_loader *ld, uint32_t map)
                              "'over' must be a list");
     ld->item_of[map] = get_item_schema(ld, r->over.cel);
     if (late.at != NULL)
-        mortise_load_late_tmpl(ld, &late);
+        mortise_load_deferred_tmpl(ld, &late);
 }
 
 /* Outer maps first: an inner map may iterate over a part of an outer

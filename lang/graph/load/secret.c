@@ -21,7 +21,7 @@
 
 struct checking {
     struct mortise_loader *ld;
-    struct mortise_reading *r;
+    struct mortise_node_reader *r;
     const struct mortise_yaml *args;
 };
 
@@ -42,14 +42,14 @@ static void report_misplaced_secret(const struct checking *c,
 static int check_secret_mention(void *ud, const char *pointer, json_t **string)
 {
     const struct checking *c = ud;
-    const struct mortise_yaml *at = mortise_yaml_at(c->args, pointer);
-    const char *name = mortise_secret_name(json_string_value(*string));
+    const struct mortise_yaml *at = mortise_yaml_find_at(c->args, pointer);
+    const char *name = mortise_secret_get_name(json_string_value(*string));
     const struct mortise_catalog *catalog = c->ld->catalog;
     struct mortise_err why = {0};
 
     if (!mortise_secret_is_allowed_at(&c->r->node->op->secrets, pointer))
         report_misplaced_secret(c, at);
-    else if (name == NULL || mortise_tmpl_in(at))
+    else if (name == NULL || mortise_tmpl_has_expr_within(at))
         mortise_diag_add(c->ld->diags, "E0604", at->span,
                          "write a reference to a secret as secret://NAME, "
                          "as the whole text or after its last space");
@@ -61,15 +61,15 @@ static int check_secret_mention(void *ud, const char *pointer, json_t **string)
 }
 
 void mortise_node_check_secrets(struct mortise_loader *ld,
-                                struct mortise_reading *r)
+                                struct mortise_node_reader *r)
 {
     struct checking c = {ld, r, r->args};
     json_t *args =
-        c.args != NULL ? mortise_yaml_json(c.args, false) : json_object();
+        c.args != NULL ? mortise_yaml_to_json(c.args, false) : json_object();
 
     if (args == NULL ||
-        mortise_secret_each(args, ld->arena->mem, check_secret_mention, &c) !=
-            MORTISE_OK)
+        mortise_secret_for_each(args, ld->arena->mem, check_secret_mention,
+                                &c) != MORTISE_OK)
         ld->nomem = true;
     json_decref(args);
 }
@@ -86,7 +86,7 @@ static int check_given_secret(void *ud, const char *pointer, json_t **string)
 {
     const struct given *g = ud;
     const struct mortise_yaml *at =
-        g->args != NULL ? mortise_yaml_at(g->args, pointer) : NULL;
+        g->args != NULL ? mortise_yaml_find_at(g->args, pointer) : NULL;
 
     if (!mortise_secret_is_allowed_at(&g->op->secrets, pointer) ||
         (at != NULL && at->kind == MORTISE_YAML_STRING &&
@@ -98,9 +98,10 @@ static int check_given_secret(void *ud, const char *pointer, json_t **string)
                         pointer);
 }
 
-int mortise_node_given_secrets(const struct mortise_node *n, const json_t *args,
-                               const struct mortise_mem *mem,
-                               struct mortise_err *err)
+int mortise_node_check_given_secrets(const struct mortise_node *n,
+                                     const json_t *args,
+                                     const struct mortise_mem *mem,
+                                     struct mortise_err *err)
 {
     struct given g = {n->args != NULL ? mortise_tmpl_yaml(n->args) : NULL,
                       n->op, err};
@@ -108,7 +109,7 @@ int mortise_node_given_secrets(const struct mortise_node *n, const json_t *args,
 
     if (n->op->secrets.n == 0)
         return MORTISE_OK;
-    rv = mortise_secret_each(mortise_json_unconst(args), mem,
-                             check_given_secret, &g);
+    rv = mortise_secret_for_each(mortise_json_unconst(args), mem,
+                                 check_given_secret, &g);
     return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }

@@ -78,14 +78,15 @@ static void check_discovery_plugins(struct mortise_loader *ld,
 }
 
 /* Warn about a search for tools in a node without tools. */
-void mortise_node_finish_discovery_policy(struct mortise_loader *ld,
-                                          const struct mortise_reading *r)
+void mortise_node_complete_discovery(struct mortise_loader *ld,
+                                     const struct mortise_node_reader *r)
 {
     const struct mortise_discovery_policy *p = r->node->discovers;
     const struct mortise_yaml *kind;
 
     if (p == NULL || strcmp(p->kind, "any") == 0 ||
-        strcmp(p->kind, "skill") == 0 || mortise_node_says(r, "tool_allowlist"))
+        strcmp(p->kind, "skill") == 0 ||
+        mortise_node_has_key(r, "tool_allowlist"))
         return;
     kind =
         mortise_yaml_get(mortise_yaml_get(r->map, "discovery_policy"), "kind");
@@ -96,18 +97,18 @@ void mortise_node_finish_discovery_policy(struct mortise_loader *ld,
 
 /* The discovery runs before all other lookups of the node. */
 static void compile_discovery_query(struct mortise_loader *ld,
-                                    const struct mortise_late *late)
+                                    const struct mortise_deferred_expr *late)
 {
     ld->names[MORTISE_IN_MEMORY].name = "";
     ld->names[MORTISE_IN_DISCOVERY].name = "";
-    mortise_load_late_tmpl(ld, late);
+    mortise_load_deferred_tmpl(ld, late);
 }
 
 void mortise_node_read_discovery_policy(void *ctx, void *into,
                                         const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *node = into;
+    struct mortise_node_reader *node = into;
     struct mortise_discovery_policy *policy =
         mortise_load_alloc(ld, sizeof *policy);
     struct reading r = {.policy = {.kind = "any", .max_results = MAX_RESULTS},
@@ -115,7 +116,7 @@ void mortise_node_read_discovery_policy(void *ctx, void *into,
 
     if (policy == NULL)
         return;
-    mortise_keys_enter(slot, ld, &r, ld->diags);
+    mortise_keys_read_slot(slot, ld, &r, ld->diags);
     if (!r.enabled)
         return;
     *policy = r.policy;

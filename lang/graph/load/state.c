@@ -17,13 +17,13 @@ static const char *find_unknown_member(const struct mortise_schema *s,
     for (size_t i = 1; i < path->n && s != NULL; i++) {
         const char *key = path->steps[i].key;
         const struct mortise_schema *member =
-            key != NULL ? mortise_schema_member(s, key)
-                        : mortise_schema_items(s);
+            key != NULL ? mortise_schema_get_member(s, key)
+                        : mortise_schema_get_items(s);
 
         if (key != NULL &&
-            ((member != NULL && mortise_schema_types(member) == 0) ||
-             (mortise_schema_types(s) & MORTISE_T_OBJECT) == 0)) {
-            *near = mortise_schema_nearest(s, key);
+            ((member != NULL && mortise_schema_get_types(member) == 0) ||
+             (mortise_schema_get_types(s) & MORTISE_T_OBJECT) == 0)) {
+            *near = mortise_schema_find_nearest(s, key);
             return key;
         }
         s = member;
@@ -45,8 +45,8 @@ mortise_load_schema_below(const struct mortise_schema *s,
 {
     for (size_t i = 1; i < path->n && s != NULL; i++)
         s = path->steps[i].key != NULL
-                ? mortise_schema_member(s, path->steps[i].key)
-                : mortise_schema_items(s);
+                ? mortise_schema_get_member(s, path->steps[i].key)
+                : mortise_schema_get_items(s);
     return s;
 }
 
@@ -143,7 +143,7 @@ static void read_state_schema(void *ctx, void *into,
 
     mortise_load_schema(ld, into, slot);
     s = *(struct mortise_schema **)slot->field;
-    if (s != NULL && (mortise_schema_types(s) & MORTISE_T_OBJECT) == 0)
+    if (s != NULL && (mortise_schema_get_types(s) & MORTISE_T_OBJECT) == 0)
         mortise_diag_add(
             ld->diags, "E0208", slot->value->span,
             "'%s' is always an object, but this schema does not allow objects",

@@ -56,7 +56,7 @@ struct tools {
 
 /* An entry while it is read. */
 struct entry {
-    struct mortise_reading reading; /* first: rows of nodes read into it */
+    struct mortise_node_reader reading; /* first: rows of nodes read into it */
     const struct mortise_node_as_tool *as_tool; /* of its kind of node */
     const char *tool, *description;
     uint64_t max_output;
@@ -102,9 +102,9 @@ static const char *make_tool_name(const struct tools *t, const char *tool)
     n = strlen(name);
     if (n > NAME_MAX_MODEL || is_tool_name_taken(t, name)) {
         mortise_hasher_init(&h);
-        mortise_hasher_str(&h, tool);
+        mortise_hasher_add_str(&h, tool);
         mortise_hasher_final(&h, digest);
-        mortise_hex(hex, digest, MORTISE_DIGEST);
+        mortise_hex_encode(hex, digest, MORTISE_DIGEST);
         n = n > NAME_MAX_MODEL - 9 ? NAME_MAX_MODEL - 9 : n;
         snprintf(name + n, sizeof name - n, "_%.8s", hex);
     }
@@ -140,7 +140,7 @@ static const char *get_parameters_text(struct mortise_loader *ld,
                                        const struct mortise_schema *s)
 {
     json_t *json =
-        mortise_json_parameters(s != NULL ? mortise_schema_json(s) : NULL);
+        mortise_json_make_parameters(s != NULL ? mortise_schema_json(s) : NULL);
     const char *text = json != NULL ? mortise_load_json(ld, json) : NULL;
 
     ld->nomem |= text == NULL;
@@ -179,23 +179,23 @@ static void describe_tool(struct mortise_loader *ld,
  * that fits. */
 static enum mortise_node_type get_tool_type(const char *tool)
 {
-    enum mortise_node_type found = MORTISE_NODE_UNREAD;
+    enum mortise_node_type found = MORTISE_NODE_UNKNOWN;
     size_t longest = 0;
 
-    for (int type = MORTISE_NODE_UNREAD + 1; type < MORTISE_NODE_TYPES;
+    for (int type = MORTISE_NODE_UNKNOWN + 1; type < MORTISE_NODE_TYPES;
          type++) {
         const struct mortise_node_as_tool *as =
             mortise_node_kind_of((enum mortise_node_type)type)->as_tool;
         size_t n = as != NULL ? strlen(as->prefix) : 0;
 
         if (as == NULL || strncmp(tool, as->prefix, n) != 0 ||
-            (found != MORTISE_NODE_UNREAD && n <= longest))
+            (found != MORTISE_NODE_UNKNOWN && n <= longest))
             continue;
         found = (enum mortise_node_type)type;
         longest = n;
     }
     /* the prefix of operations is empty */
-    assert(found != MORTISE_NODE_UNREAD);
+    assert(found != MORTISE_NODE_UNKNOWN);
     return found;
 }
 
@@ -238,7 +238,7 @@ static void add_listed_tool(struct tools *t, const char *tool,
     e.tool = t->entry->kind == MORTISE_YAML_MAP ? NULL : tool;
     ld->nomem |= offer->name == NULL || offer->tool == NULL;
     e.reading =
-        (struct mortise_reading){.node = node, .key = at, .map = t->entry};
+        (struct mortise_node_reader){.node = node, .key = at, .map = t->entry};
     mortise_node_begin(ld, &e.reading, kind);
     node->output_as = NULL;
     if (ld->nomem)
@@ -272,21 +272,21 @@ static const struct mortise_key guard_keys[] = {
      .about = "Ids of guardrails that check the arguments of the tool.",
      .value = MORTISE_V_STRINGS,
      .read = mortise_node_read_guards,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_INPUT])},
     {.name = "output",
      .about = "Ids of guardrails that check the result of the tool.",
      .value = MORTISE_V_STRINGS,
      .read = mortise_node_read_guards,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_AT(struct mortise_guard_list, struct mortise_node,
                 guards[MORTISE_GUARD_OUTPUT])},
     {.name = "on_violation",
      .about = "The reaction to a violation: block (the caller gets an error; "
               "the default), warn or sanitize.",
      .words = violation_words,
-     .in = mortise_reading_node,
+     .in = mortise_node_reader_get_node,
      MORTISE_INTO_WORD(struct mortise_node, on_violation)},
 };
 MORTISE_PLACE(guard, "guardrail_policy of a tool");
@@ -361,7 +361,7 @@ static int add_if_matching(void *into, const char *plugin, const char *op)
     ld->nomem |= why.code == MORTISE_ENOMEM;
     if (found == NULL || (open && (found->asks_models || why.code != 0)))
         return MORTISE_OK; /* (2) */
-    mortise_load_note_match(ld, at->str, tool);
+    mortise_load_record_match(ld, at->str, tool);
     add_listed_tool(t, tool, at);
     return ld->nomem ? MORTISE_ENOMEM : MORTISE_OK;
 }
@@ -582,7 +582,7 @@ static struct mortise_graph *make_tools_graph(struct tools *t,
 }
 
 static struct mortise_graph *get_tools_graph(struct mortise_loader *ld,
-                                             struct mortise_reading *r,
+                                             struct mortise_node_reader *r,
                                              const struct mortise_yaml *at)
 {
     struct tools t = {.ld = ld, .n = 0};
@@ -593,7 +593,7 @@ static struct mortise_graph *get_tools_graph(struct mortise_loader *ld,
 }
 
 void mortise_node_read_tools(struct mortise_loader *ld,
-                             struct mortise_reading *r,
+                             struct mortise_node_reader *r,
                              const struct mortise_yaml *list)
 {
     struct tools t = {.ld = ld, .n = 0};
@@ -611,7 +611,7 @@ static void read_tool_allowlist(void *ctx, void *into,
 }
 
 void mortise_node_add_planner(struct mortise_loader *ld,
-                              struct mortise_reading *r,
+                              struct mortise_node_reader *r,
                               const struct mortise_yaml *at)
 {
     struct mortise_graph *g = get_tools_graph(ld, r, at);
@@ -632,7 +632,7 @@ static void read_handoff_nodes(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
     struct mortise_loader *ld = ctx;
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     const struct mortise_yaml *list = slot->value;
     struct mortise_graph *g = get_tools_graph(ld, r, list);
     struct mortise_handover *all =
@@ -752,7 +752,7 @@ get_stricter_reaction(enum mortise_on_violation a, enum mortise_on_violation b)
 }
 
 static void report_unused_tool_guard(struct mortise_loader *ld,
-                                     const struct mortise_reading *r,
+                                     const struct mortise_node_reader *r,
                                      const char *list)
 {
     const struct mortise_yaml *policy =
@@ -768,7 +768,7 @@ static void report_unused_tool_guard(struct mortise_loader *ld,
  * last.  The stricter of the node's and the tool's reaction applies, so that
  * neither weakens the other. */
 static void apply_tool_guards(struct mortise_loader *ld,
-                              const struct mortise_reading *r)
+                              const struct mortise_node_reader *r)
 {
     const struct mortise_guard_list *in = &r->node->guards[MORTISE_GUARD_TOOLS];
     const struct mortise_guard_list *out =
@@ -776,7 +776,7 @@ static void apply_tool_guards(struct mortise_loader *ld,
     struct mortise_graph *g = r->node->tools;
 
     if (in->n + out->n > 0 && (g == NULL || g->n_offered == 0) &&
-        !mortise_node_says(r, "tool_allowlist"))
+        !mortise_node_has_key(r, "tool_allowlist"))
         report_unused_tool_guard(ld, r, in->n > 0 ? "tools" : "tool_results");
     for (size_t i = 0; g != NULL && in->n + out->n > 0 && i < g->n_offered;
          i++) {
@@ -794,8 +794,8 @@ static void apply_tool_guards(struct mortise_loader *ld,
     }
 }
 
-void mortise_node_finish_tools(struct mortise_loader *ld,
-                               struct mortise_reading *r)
+void mortise_node_complete_tools(struct mortise_loader *ld,
+                                 struct mortise_node_reader *r)
 {
     struct mortise_graph *g = r->node->tools;
     json_t *list = json_array();
@@ -809,7 +809,7 @@ void mortise_node_finish_tools(struct mortise_loader *ld,
     for (size_t i = 0; rv == 0 && g != NULL && i < g->n_handovers; i++)
         rv = append_handover_offer(list, &g->handovers[i], ld->arena);
     if (rv == 0 && g != NULL &&
-        (text = mortise_json_text(ld->mem, list)) != NULL)
+        (text = mortise_json_to_text(ld->mem, list)) != NULL)
         g->offered = mortise_arena_strdup(ld->arena, text);
     ld->nomem |= rv != 0 || (g != NULL && g->offered == NULL);
     mortise_release_str(ld->mem, text);

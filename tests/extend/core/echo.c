@@ -7,8 +7,8 @@ static int32_t check(struct mortise_asked *a, char *words)
 {
     if (json_is_object(a->body))
         return MORTISE_S_OK;
-    return mortise_ask_refuse(words, MORTISE_S_INVALID,
-                              "an echo is of an object");
+    return mortise_ask_format_error(words, MORTISE_S_INVALID,
+                                    "an echo is of an object");
 }
 
 static void start(struct mortise_asked *a)
@@ -18,7 +18,7 @@ static void start(struct mortise_asked *a)
 }
 
 const struct mortise_host_call_method mortise_host_call_echo = {
-    .effect = MORTISE_HOST_CALL_LOOK,
+    .effect = MORTISE_HOST_CALL_CHEAP_READ,
     .check = check,
     .start = start,
 };

@@ -24,7 +24,7 @@ int mortise_command_obey_note(struct mortise_run *r,
     struct mortise_entry e = {.type = MORTISE_E_REMARK, .actor = h->actor};
     int rv;
 
-    e.value = mortise_json_strn(c->reason, strlen(c->reason));
+    e.value = mortise_json_make_string(c->reason, strlen(c->reason));
     rv = e.value != NULL ? mortise_run_record(r, &e, err) : mortise_nomem(err);
     json_decref(e.value);
     return rv;

@@ -5,10 +5,10 @@
 
 static void read_say(void *ctx, void *into, const struct mortise_slot *slot)
 {
-    struct mortise_reading *r = into;
+    struct mortise_node_reader *r = into;
     struct note *note = r->node->own;
 
-    mortise_load_defer(ctx, mortise_load_late_tmpl, &note->say, slot->value,
+    mortise_load_defer(ctx, mortise_load_deferred_tmpl, &note->say, slot->value,
                        r->node->index, MORTISE_IN_OUTPUT);
 }
 
@@ -22,7 +22,7 @@ static const struct mortise_key keys[] = {
     MORTISE_ROWS(mortise_work_rows),
 };
 
-static void finish(struct mortise_loader *ld, struct mortise_reading *r)
+static void finish(struct mortise_loader *ld, struct mortise_node_reader *r)
 {
     const struct mortise_yaml *say = mortise_yaml_get(r->map, "say");
 

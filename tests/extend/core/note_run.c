@@ -9,15 +9,15 @@ static int start(struct mortise_run *r, struct exec *x, struct mortise_err *err)
     json_t *said = NULL;
     struct env env;
     int rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
-                              mortise_tmpl_uses(note->say), err);
+                              mortise_tmpl_get_used_names(note->say), err);
 
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_tmpl_eval(note->say, &env.cel, &said, &why);
     mortise_env_finish(&env);
-    rv = mortise_judge_verdict(rv, err);
+    rv = mortise_judge_map_result(rv, err);
     if (rv != MORTISE_OK)
-        return mortise_fail_refused(r, x, rv, "expression", &why, err);
+        return mortise_fail_if_invalid(r, x, rv, "expression", &why, err);
     mortise_exec_set_attempt(x, x->attempt, r->time_ms);
     rv = mortise_pipeline_enter(r, x, said, DONE_EXECUTED, err);
     json_decref(said);

@@ -120,7 +120,7 @@ static void answer(struct slow *s, struct mortise_read *r)
 
     s->n_out--;
     if (loses != NULL && strcmp(loses, "noted") == 0 &&
-        r->kind == MORTISE_READ_NOTED)
+        r->kind == MORTISE_READ_OVERDUE_TIME)
         r->done(r, mortise_fail(&err, MORTISE_EIO, "the answer was lost"),
                 &err);
     else
@@ -164,7 +164,7 @@ static void take_after(struct slow *s)
     const struct mortise_store *inner = s->inner;
 
     s->store.dir = inner->dir;
-    s->store.was_open = inner->was_open;
+    s->store.closed_off_mode = inner->closed_off_mode;
     s->store.epoch = inner->epoch;
     memcpy(s->store.identity, inner->identity, sizeof inner->identity);
 }
@@ -225,11 +225,11 @@ static int write_all(struct mortise_store *store,
     return in->ops->write(in, commits, n, err);
 }
 
-static void cache_bound(struct mortise_store *store, uint64_t bytes)
+static void set_cache_limit(struct mortise_store *store, uint64_t bytes)
 {
     struct mortise_store *in = slow_of(store)->inner;
 
-    in->ops->cache_bound(in, bytes);
+    in->ops->set_cache_limit(in, bytes);
 }
 
 static int remove_all(struct mortise_store *store, struct mortise_removal *list,
@@ -256,19 +256,19 @@ static int note(struct mortise_store *store, uint64_t ms,
     return in->ops->note(in, ms, err);
 }
 
-static void sweep_begin(struct mortise_store *store)
+static void start_graph_sweep(struct mortise_store *store)
 {
     struct mortise_store *in = slow_of(store)->inner;
 
-    in->ops->sweep_begin(in);
+    in->ops->start_graph_sweep(in);
 }
 
-static void sweep_keep(struct mortise_store *store,
-                       const uint8_t (*digests)[MORTISE_DIGEST], size_t n)
+static void keep_graphs(struct mortise_store *store,
+                        const uint8_t (*digests)[MORTISE_DIGEST], size_t n)
 {
     struct mortise_store *in = slow_of(store)->inner;
 
-    in->ops->sweep_keep(in, digests, n);
+    in->ops->keep_graphs(in, digests, n);
 }
 
 static int sweep(struct mortise_store *store, bool *more,
@@ -279,20 +279,20 @@ static int sweep(struct mortise_store *store, bool *more,
     return in->ops->sweep(in, more, err);
 }
 
-static int mark_get(struct mortise_store *store, const char *name,
+static int get_mark(struct mortise_store *store, const char *name,
                     uint64_t *value, struct mortise_err *err)
 {
     struct mortise_store *in = slow_of(store)->inner;
 
-    return in->ops->mark_get(in, name, value, err);
+    return in->ops->get_mark(in, name, value, err);
 }
 
-static int mark_put(struct mortise_store *store, const char *name,
+static int put_mark(struct mortise_store *store, const char *name,
                     uint64_t value, bool may_fall, struct mortise_err *err)
 {
     struct mortise_store *in = slow_of(store)->inner;
 
-    return in->ops->mark_put(in, name, value, may_fall, err);
+    return in->ops->put_mark(in, name, value, may_fall, err);
 }
 
 static const struct mortise_store_ops ops = {
@@ -306,15 +306,15 @@ static const struct mortise_store_ops ops = {
     .deliver = deliver,
     .wait = wait_for,
     .write = write_all,
-    .cache_bound = cache_bound,
+    .set_cache_limit = set_cache_limit,
     .remove = remove_all,
     .remove_rest = remove_rest,
     .note = note,
-    .sweep_begin = sweep_begin,
-    .sweep_keep = sweep_keep,
+    .start_graph_sweep = start_graph_sweep,
+    .keep_graphs = keep_graphs,
     .sweep = sweep,
-    .mark_get = mark_get,
-    .mark_put = mark_put,
+    .get_mark = get_mark,
+    .put_mark = put_mark,
 };
 
 /* ---- the maker ------------------------------------------------------------ */

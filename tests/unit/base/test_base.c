@@ -103,11 +103,11 @@ START_TEST(records_round_trip_and_never_overrun)
     size_t n;
 
     mortise_buf_init(&b, &mortise_heap);
-    mortise_buf_u8(&b, 1);
-    mortise_buf_u16(&b, 0x0203);
-    mortise_buf_u32(&b, 0x04050607);
-    mortise_buf_u64(&b, 0x08090a0b0c0d0e0fULL);
-    mortise_buf_str(&b, "mortise");
+    mortise_buf_put_u8(&b, 1);
+    mortise_buf_put_u16(&b, 0x0203);
+    mortise_buf_put_u32(&b, 0x04050607);
+    mortise_buf_put_u64(&b, 0x08090a0b0c0d0e0fULL);
+    mortise_buf_put_str(&b, "mortise");
     ck_assert(!b.failed);
     ck_assert_uint_eq((unsigned char)b.p[1], 3); /* little-endian */
 
@@ -124,7 +124,7 @@ START_TEST(records_round_trip_and_never_overrun)
 
     for (size_t cut = 0; cut < b.n; cut++) {
         mortise_reader_init(&r, b.p, cut);
-        mortise_read_raw(&r, 15);
+        mortise_read_bytes(&r, 15);
         mortise_read_blob(&r, &n);
         ck_assert(r.bad);
         ck_assert_uint_eq(n, 0);
@@ -152,7 +152,7 @@ START_TEST(a_buffer_survives_oom)
 
     mortise_buf_init(&b, &mem);
     for (int i = 0; i < 1000; i++)
-        mortise_buf_u64(&b, 1);
+        mortise_buf_put_u64(&b, 1);
     ck_assert(b.failed);
     ck_assert_ptr_null(mortise_buf_cstr(&b));
     mortise_buf_finish(&b);
@@ -192,12 +192,12 @@ START_TEST(a_digest_of_fields_keeps_them_apart)
     struct mortise_hasher h;
 
     mortise_hasher_init(&h);
-    mortise_hasher_str(&h, "ab");
-    mortise_hasher_str(&h, "c");
+    mortise_hasher_add_str(&h, "ab");
+    mortise_hasher_add_str(&h, "c");
     mortise_hasher_final(&h, one);
     mortise_hasher_init(&h);
-    mortise_hasher_str(&h, "a");
-    mortise_hasher_str(&h, "bc");
+    mortise_hasher_add_str(&h, "a");
+    mortise_hasher_add_str(&h, "bc");
     mortise_hasher_final(&h, two);
     ck_assert_mem_ne(one, two, sizeof one);
 }
@@ -210,13 +210,13 @@ START_TEST(digest_is_blake2b_256)
     char hex[MORTISE_DIGEST_HEX];
 
     mortise_digest(d, "", 0);
-    mortise_hex(hex, d, sizeof d);
+    mortise_hex_encode(hex, d, sizeof d);
     ck_assert_str_eq(hex, "0e5751c026e543b2e8ab2eb06099daa1"
                           "d1e5df47778f7787faab45cdf12fe3a8");
-    ck_assert_int_eq(mortise_unhex(d, sizeof d, hex, strlen(hex)), 0);
-    ck_assert_int_eq(mortise_unhex(d, sizeof d, hex, 63), -1);
+    ck_assert_int_eq(mortise_hex_decode(d, sizeof d, hex, strlen(hex)), 0);
+    ck_assert_int_eq(mortise_hex_decode(d, sizeof d, hex, 63), -1);
     hex[0] = 'g';
-    ck_assert_int_eq(mortise_unhex(d, sizeof d, hex, 64), -1);
+    ck_assert_int_eq(mortise_hex_decode(d, sizeof d, hex, 64), -1);
 }
 END_TEST
 
@@ -227,7 +227,7 @@ START_TEST(uuids_are_version_7)
                                        0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
     char text[MORTISE_UUID_TEXT];
 
-    mortise_uuid_text(text, mortise_uuid7(0x0123456789AB, random));
+    mortise_uuid_format(text, mortise_uuid7_make(0x0123456789AB, random));
     ck_assert_str_eq(text, "01234567-89ab-7fff-bfff-ffffffffffff");
 }
 END_TEST
@@ -236,11 +236,11 @@ START_TEST(times_are_rfc3339)
 {
     char text[MORTISE_TIME_TEXT];
 
-    mortise_time_text(text, 1700000000123);
+    mortise_time_format(text, 1700000000123);
     ck_assert_str_eq(text, "2023-11-14T22:13:20.123Z");
-    mortise_time_text(text, 0);
+    mortise_time_format(text, 0);
     ck_assert_str_eq(text, "1970-01-01T00:00:00.000Z");
-    mortise_time_text(text, UINT64_MAX);
+    mortise_time_format(text, UINT64_MAX);
     ck_assert_str_eq(text, "9999-12-31T23:59:59.999Z");
 }
 END_TEST
@@ -250,17 +250,17 @@ START_TEST(waits_end_later)
 {
     uint64_t now = mortise_mono_ns();
 
-    ck_assert_uint_ge(mortise_mono_after(5), now + 5000000);
-    ck_assert_uint_gt(mortise_mono_after((uint64_t)1 << 52),
+    ck_assert_uint_ge(mortise_mono_ns_after(5), now + 5000000);
+    ck_assert_uint_gt(mortise_mono_ns_after((uint64_t)1 << 52),
                       now + (1ull << 62));
-    ck_assert_uint_gt(mortise_mono_after(UINT64_MAX), now + (1ull << 62));
+    ck_assert_uint_gt(mortise_mono_ns_after(UINT64_MAX), now + (1ull << 62));
 }
 END_TEST
 
 /* ---- table --------------------------------------------------------------- */
 
 struct thing {
-    struct mortise_hashed entry;
+    struct mortise_table_entry entry;
     uint64_t key;
     bool in;
 };
@@ -268,10 +268,10 @@ struct thing {
 static struct thing *find(const struct mortise_table *t, uint64_t hash,
                           uint64_t key)
 {
-    struct mortise_hashed *e = mortise_table_find(t, hash);
+    struct mortise_table_entry *e = mortise_table_find(t, hash);
 
     for (; e != NULL; e = mortise_table_find_next(e)) {
-        struct thing *x = MORTISE_OF(e, struct thing, entry);
+        struct thing *x = MORTISE_CONTAINER_OF(e, struct thing, entry);
 
         if (x->key == key)
             return x;
@@ -304,7 +304,7 @@ START_TEST(table_finds_what_is_there) /* loop: good hashes, bad ones, no memory
         ck_assert_ptr_eq(
             find(&t, _i == 1 ? i % 7 * 16 : mortise_hash_u64s(i, 1), i),
             things[i].in ? &things[i] : NULL);
-    for (struct mortise_hashed *e = mortise_table_first(&t); e != NULL;
+    for (struct mortise_table_entry *e = mortise_table_first(&t); e != NULL;
          e = mortise_table_next(&t, e))
         seen++;
     ck_assert_uint_eq(seen, t.n);
@@ -379,7 +379,7 @@ START_TEST(a_home_that_is_not_there)
     home = getenv("HOME") != NULL ? strdup(getenv("HOME")) : NULL;
     unsetenv("XDG_STATE_HOME");
     setenv("HOME", "/no/such/home", 1);
-    rv = mortise_userdir(dir, &err);
+    rv = mortise_userdir_get(dir, &err);
     setenv("XDG_STATE_HOME", state, 1);
     if (home != NULL)
         setenv("HOME", home, 1);

@@ -9,7 +9,7 @@ static const char *const names[] = {"approve", NULL, "charge", "reply", "a"};
 
 static const char *nearest(const char *word)
 {
-    return mortise_nearest(word, names, sizeof names / sizeof names[0]);
+    return mortise_nearest_find(word, names, sizeof names / sizeof names[0]);
 }
 
 /* A missing, a doubled, a wrong and two swapped letters are slips. */
@@ -21,12 +21,12 @@ START_TEST(a_slip_finds_its_word)
     ck_assert_str_eq(nearest("rpely"), "reply");
     ck_assert_str_eq(nearest("reply"), "reply");
     ck_assert_str_eq(
-        mortise_nearest("cat", (const char *[]){"bat", "rat", "hat"}, 3),
+        mortise_nearest_find("cat", (const char *[]){"bat", "rat", "hat"}, 3),
         "bat"); /* the first of equals */
     ck_assert_str_eq(
-        mortise_nearest("out_per_mtok",
-                        (const char *[]){"input_per_mtok", "output_per_mtok"},
-                        2),
+        mortise_nearest_find(
+            "out_per_mtok",
+            (const char *[]){"input_per_mtok", "output_per_mtok"}, 2),
         "output_per_mtok"); /* of equals the one that begins like it */
 }
 END_TEST
@@ -42,8 +42,8 @@ START_TEST(another_word_finds_nothing)
     ck_assert_ptr_null(nearest("b"));
     ck_assert_ptr_null(nearest(""));
     ck_assert_ptr_null(nearest(page));
-    ck_assert_ptr_null(mortise_nearest("reply", NULL, 0));
-    ck_assert_ptr_null(mortise_nearest("aaaa", (const char *[]){page}, 1));
+    ck_assert_ptr_null(mortise_nearest_find("reply", NULL, 0));
+    ck_assert_ptr_null(mortise_nearest_find("aaaa", (const char *[]){page}, 1));
 }
 END_TEST
 

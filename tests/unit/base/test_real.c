@@ -13,7 +13,7 @@ static void round_trip(double v)
 {
     char text[MORTISE_REAL_TEXT];
     double back;
-    size_t n = mortise_real_text(text, v);
+    size_t n = mortise_real_format(text, v);
 
     ck_assert_uint_eq(n, strlen(text));
     ck_assert_int_eq(mortise_real_parse(&back, text, n), 0);
@@ -38,11 +38,11 @@ START_TEST(reals_read_back)
     round_trip(DBL_MAX);
     round_trip(DBL_TRUE_MIN);
     round_trip(-0.0);
-    mortise_real_text(text, 5e-324);
+    mortise_real_format(text, 5e-324);
     ck_assert_str_eq(text, "5e-324");
-    mortise_real_text(text, 0.1);
+    mortise_real_format(text, 0.1);
     ck_assert_str_eq(text, "0.1");
-    mortise_real_text(text, -INFINITY);
+    mortise_real_format(text, -INFINITY);
     ck_assert_str_eq(text, "-inf");
 }
 END_TEST

@@ -16,7 +16,7 @@ START_TEST(utf8_is_strict)
     uint32_t back;
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        ck_assert(!mortise_utf8_valid(bad[i], strlen(bad[i])));
+        ck_assert(!mortise_utf8_is_valid(bad[i], strlen(bad[i])));
     for (uint32_t cp = 0; cp < 0x110000; cp++) {
         size_t n = mortise_utf8_encode(text, cp);
         bool whole = n != 0 && mortise_utf8_decode(text, text + n, &back) == n;
@@ -36,7 +36,8 @@ START_TEST(cutting_keeps_characters)
     static const size_t kept[] = {0, 1, 1, 3, 3, 3, 3, 7, 8, 8};
 
     for (size_t most = 0; most < sizeof kept / sizeof kept[0]; most++)
-        ck_assert_uint_eq(mortise_utf8_cut(text, 8, most), kept[most]);
+        ck_assert_uint_eq(mortise_utf8_get_prefix_size(text, 8, most),
+                          kept[most]);
 }
 END_TEST
 

@@ -212,7 +212,7 @@ static void gives_now(void)
 
     ck_assert_uint_le(ms, mortise_now_ms());
     ck_assert_uint_gt(ms + 60000, mortise_now_ms());
-    mortise_time_text(want, ms);
+    mortise_time_format(want, ms);
     ck_assert_str_eq(at, want);
     json_decref(out);
 }
@@ -370,7 +370,7 @@ START_TEST(an_engine_wakes_who_sleeps)
     desk_ok("$MORTISE show long --json");
     desk_out("\"reason\": \"timer\"");
     due = mortise_now_ms() + 4000;
-    mortise_time_text(at, due);
+    mortise_time_format(at, due);
     snprintf(args, sizeof args, "{until: \"%s\"}", at);
     graph(args);
     killed_in_its_sleep();

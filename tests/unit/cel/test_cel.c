@@ -34,7 +34,7 @@ static json_t *input, *scratch;
 static struct mortise_cel_name names[4];
 static const struct mortise_cel_scope scope = {.names = names, .n = 4};
 static const json_t *values[4];
-static struct mortise_cel_where where;
+static struct mortise_cel_range where;
 
 static json_t *parsed(const char *text)
 {
@@ -125,7 +125,7 @@ static void gives(const char *text, const char *want)
     char *got;
 
     ck_assert_msg(evaluated(text, &v) == MORTISE_OK, "%s: %s", text, err.msg);
-    got = mortise_json_text(&test_mem, v);
+    got = mortise_json_to_text(&test_mem, v);
     ck_assert_msg(strcmp(got, want) == 0, "%s: %s", text, got);
     mortise_release_str(&test_mem, got);
     json_decref(v);
@@ -506,7 +506,7 @@ START_TEST(a_path_is_known_as_one)
         {"1", NULL}};
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *path = mortise_cel_as_path(compiled(cases[i].text));
+        const char *path = mortise_cel_get_path(compiled(cases[i].text));
 
         ck_assert_pstr_eq(path, cases[i].path);
     }
@@ -515,11 +515,11 @@ END_TEST
 
 START_TEST(a_program_says_what_it_uses)
 {
-    ck_assert_uint_eq(mortise_cel_uses(compiled("1")), 0);
-    ck_assert_uint_eq(mortise_cel_uses(compiled("input.n.map(x, x + "
-                                                "output.y)")),
+    ck_assert_uint_eq(mortise_cel_get_uses(compiled("1")), 0);
+    ck_assert_uint_eq(mortise_cel_get_uses(compiled("input.n.map(x, x + "
+                                                    "output.y)")),
                       1 | 4);
-    ck_assert_uint_eq(mortise_cel_uses(compiled("state.scratch.label")), 8);
+    ck_assert_uint_eq(mortise_cel_get_uses(compiled("state.scratch.label")), 8);
 }
 END_TEST
 
@@ -546,8 +546,8 @@ START_TEST(a_program_says_what_it_gives)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct mortise_cel *prog = compiled(cases[i].text);
 
-        ck_assert_uint_eq(mortise_cel_types(prog), cases[i].types);
-        ck_assert_str_eq(mortise_cel_types_text(prog, words), cases[i].words);
+        ck_assert_uint_eq(mortise_cel_get_types(prog), cases[i].types);
+        ck_assert_str_eq(mortise_cel_format_types(prog, words), cases[i].words);
     }
 }
 END_TEST

@@ -66,7 +66,7 @@ static struct cel_value tagged_bytes(const char *hex)
     size_t n = strlen(hex) / 2;
     char *bytes = mortise_arena_alloc(&arena, n);
 
-    ck_assert_int_eq(mortise_unhex(bytes, n, hex, 2 * n), 0);
+    ck_assert_int_eq(mortise_hex_decode(bytes, n, hex, 2 * n), 0);
     return cel_text(CEL_BYTES, bytes, n);
 }
 
@@ -144,12 +144,12 @@ static bool identical(const struct cel_value *a, const struct cel_value *b)
                    : a->u.d == b->u.d && signbit(a->u.d) == signbit(b->u.d);
     if (a->kind != CEL_LIST && a->kind != CEL_MAP)
         return mortise_cel_equal(&ctx, a, b, &same) && same;
-    if (mortise_cel_count(a) != mortise_cel_count(b))
+    if (mortise_cel_get_count(a) != mortise_cel_get_count(b))
         return false;
     mortise_cel_cursor_init(&cur, a);
     while (same && mortise_cel_next(&cur, &key, &x)) {
         if (a->kind == CEL_LIST)
-            y = mortise_cel_item(b, (size_t)key.u.i);
+            y = mortise_cel_get_item(b, (size_t)key.u.i);
         else if (!mortise_cel_map_find(&ctx, b, &key, &same, &y))
             return false;
         same = same && identical(&x, &y);
@@ -234,8 +234,8 @@ static void run_case(const json_t *c)
     if (!ok && json_is_true(json_object_get(c, "disable_check")))
         return;
     if (ok) {
-        ok = mortise_cel_run(prog, &in, &run, &got);
-        mortise_cel_report(&run, NULL, &err);
+        ok = mortise_cel_evaluate_typed(prog, &in, &run, &got);
+        mortise_cel_report_fault(&run, NULL, &err);
     }
     if (want == NULL) {
         ck_assert_msg(!ok, "%s: %s has a value", name, text);

@@ -421,7 +421,7 @@ static void typed_gives(const char *expr, const char *vars, const char *want)
 
     ck_assert_msg(typed(expr, vars, &v, &which) == MORTISE_OK, "%s: %s", expr,
                   err.msg);
-    got = mortise_json_text(&test_mem, v);
+    got = mortise_json_to_text(&test_mem, v);
     json_decref(v);
     ck_assert_str_eq(got, want);
     mortise_release_str(&test_mem, got);

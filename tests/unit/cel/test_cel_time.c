@@ -122,11 +122,11 @@ START_TEST(text_reads_back)
         random ^= random << 17;
         t.s = (int64_t)(random % 315537897600u) - 62135596800;
         t.ns = (int32_t)(random % 7 == 0 ? 0 : random % 1000000000u);
-        n = mortise_cel_time_text(text, t);
+        n = mortise_cel_time_format(text, t);
         if (!mortise_cel_time_parse(&u, text, n) || t.s != u.s || t.ns != u.ns)
             ck_abort_msg("%.*s", (int)n, text);
         ns = (int64_t)random >> random % 64;
-        n = mortise_cel_duration_text(text, ns);
+        n = mortise_cel_duration_format(text, ns);
         if (!mortise_cel_duration_parse(&back, text, n) || back != ns)
             ck_abort_msg("%.*s", (int)n, text);
     }

@@ -83,11 +83,12 @@ START_TEST(fitting)
     for (size_t i = 0; i < sizeof t / sizeof t[0]; i++) {
         json_t *got = json(t[i].got);
 
-        ck_assert_msg(mortise_expect_fits(yaml(t[i].want), got) == t[i].fits,
+        ck_assert_msg(mortise_expect_is_match(yaml(t[i].want), got) ==
+                          t[i].fits,
                       "%s and %s", t[i].want, t[i].got);
         json_decref(got);
     }
-    ck_assert(!mortise_expect_fits(yaml("~"), NULL));
+    ck_assert(!mortise_expect_is_match(yaml("~"), NULL));
 }
 END_TEST
 
@@ -131,7 +132,7 @@ static const char *compared(const char *crashed)
 {
     json_t *a = outcome(OUTCOME(SHOW, NODE, ENDED "," RUN_END));
     json_t *b = outcome(crashed);
-    bool same = mortise_expect_same(a_case(), a, b, "here", &diags);
+    bool same = mortise_expect_check_same(a_case(), a, b, "here", &diags);
 
     json_decref(a);
     json_decref(b);
@@ -213,7 +214,8 @@ START_TEST(comparing_survives_oom)
 
         mortise_diags_init(&some, &test_mem);
         test_mem_fail_at(n++);
-        ck_assert(!mortise_expect_same(c, a, b, "here", &some) || some.failed);
+        ck_assert(!mortise_expect_check_same(c, a, b, "here", &some) ||
+                  some.failed);
         ck_assert(test_mem_failed() || some.n == 1);
         mortise_diags_finish(&some);
     } while (test_mem_failed());

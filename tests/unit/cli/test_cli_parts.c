@@ -79,7 +79,7 @@ END_TEST
 START_TEST(null_is_nothing)
 {
     mortise_out_put_escaped(&out, NULL);
-    mortise_out_text(&out, NULL, 2);
+    mortise_out_put_text(&out, NULL, 2);
     ck_assert_str_eq(printed(), "");
 }
 END_TEST
@@ -87,7 +87,7 @@ END_TEST
 /* A text keeps its lines and tabs, and nothing else that moves the cursor. */
 START_TEST(texts_keep_lines)
 {
-    mortise_out_text(&out, "one\n\n\ttwo\x08\n", 2);
+    mortise_out_put_text(&out, "one\n\n\ttwo\x08\n", 2);
     ck_assert_str_eq(printed(), "  one\n\n  \ttwo\\x08\n");
 }
 END_TEST
@@ -95,10 +95,10 @@ END_TEST
 /* Cells are padded by columns, not by bytes. */
 START_TEST(cells_count_columns)
 {
-    mortise_out_cell(&out, "\xC3\xA4", 3);
-    mortise_out_cell(&out, "long", 2);
-    mortise_out_cell(&out, "\xE4\xBD\xA0", 3); /* two columns wide */
-    mortise_out_cell(&out, "e\xCC\x81", 2);    /* an accent over the e */
+    mortise_out_put_cell(&out, "\xC3\xA4", 3);
+    mortise_out_put_cell(&out, "long", 2);
+    mortise_out_put_cell(&out, "\xE4\xBD\xA0", 3); /* two columns wide */
+    mortise_out_put_cell(&out, "e\xCC\x81", 2);    /* an accent over the e */
     mortise_out_puts(&out, "|");
     ck_assert_str_eq(printed(), "\xC3\xA4  long\xE4\xBD\xA0 e\xCC\x81 |");
 }
@@ -113,7 +113,7 @@ START_TEST(shell_words)
         {"$(rm)", "'$(rm)'"},           {"#x", "'#x'"},
     };
 
-    mortise_out_shell(&out, cases[_i][0]);
+    mortise_out_put_shell_word(&out, cases[_i][0]);
     ck_assert_str_eq(printed(), cases[_i][1]);
 }
 END_TEST
@@ -123,7 +123,7 @@ static void put(const char *text, bool pretty)
     json_t *v = json_loads(text, JSON_DECODE_ANY, NULL);
 
     ck_assert_ptr_nonnull(v);
-    mortise_out_json(&out, v, pretty);
+    mortise_out_put_json(&out, v, pretty);
     json_decref(v);
 }
 
@@ -148,7 +148,7 @@ START_TEST(json_is_safe)
     v = json_pack("{s:s}", "k\xC2\x9B",
                   "\xE2\x80\xAE\x1b\x7f\xC3\xA4"
                   "\xF3\xA0\x81\x81");
-    mortise_out_json(&out, v, false);
+    mortise_out_put_json(&out, v, false);
     ck_assert_str_eq(printed(), "{\"k\\u009b\":\"\\u202e\\u001b\\u007f\xC3\xA4"
                                 "\\udb40\\udc41\"}\n");
     back = json_loads(got, 0, NULL);
@@ -184,16 +184,16 @@ START_TEST(executions_have_names)
     json_t *entry = json_pack("{s:s}", "node", "a");
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        ck_assert_str_eq(mortise_cli_short_path(names[i][0], name),
+        ck_assert_str_eq(mortise_cli_format_short_path(names[i][0], name),
                          names[i][1]);
-    ck_assert_str_eq(mortise_cli_execution(entry, name), "a");
+    ck_assert_str_eq(mortise_cli_format_execution(entry, name), "a");
     json_object_set_new(entry, "path", json_string("1.0/b#1"));
-    ck_assert_str_eq(mortise_cli_execution(entry, name), "b");
+    ck_assert_str_eq(mortise_cli_format_execution(entry, name), "b");
     memset(path, 'x', sizeof path);
     memcpy(path, "1.0/", 4);
     path[sizeof path - 1] = '\0';
     json_object_set_new(entry, "path", json_string(path));
-    ck_assert_uint_eq(strlen(mortise_cli_execution(entry, name)),
+    ck_assert_uint_eq(strlen(mortise_cli_format_execution(entry, name)),
                       MORTISE_CLI_EXECUTION - 1);
     json_decref(entry);
 }
@@ -224,20 +224,20 @@ START_TEST(names_in_the_margin)
 {
     static const char nested[] = "review/correctness/logic";
 
-    mortise_out_margin(&out, MORTISE_PLAIN, "calls", nested, "it");
+    mortise_out_put_margin_line(&out, MORTISE_PLAIN, "calls", nested, "it");
     ck_assert_str_eq(printed(), "  calls    review/correctness/logic it\n");
-    mortise_out_margin(&out, MORTISE_PLAIN, "user", nested, "");
+    mortise_out_put_margin_line(&out, MORTISE_PLAIN, "user", nested, "");
     ck_assert_str_eq(printed(), "  user     review/correctness/logic\n");
     out.tty = true;
-    mortise_out_margin(&out, MORTISE_PLAIN, "calls", nested, "it");
+    mortise_out_put_margin_line(&out, MORTISE_PLAIN, "calls", nested, "it");
     ck_assert_ptr_nonnull(
         strstr(printed(), "\xE2\x80\xA6/correctness/logic  it"));
-    mortise_out_margin(&out, MORTISE_PLAIN, "calls",
-                       "a/nameofthirtytwoletters/b", "it");
+    mortise_out_put_margin_line(&out, MORTISE_PLAIN, "calls",
+                                "a/nameofthirtytwoletters/b", "it");
     ck_assert_ptr_nonnull(
         strstr(printed(), "\xE2\x80\xA6/b                  it"));
-    mortise_out_margin(&out, MORTISE_PLAIN, "calls",
-                       "anameofmorethantwentyletters", "it");
+    mortise_out_put_margin_line(&out, MORTISE_PLAIN, "calls",
+                                "anameofmorethantwentyletters", "it");
     ck_assert_ptr_nonnull(
         strstr(printed(), "anameofmorethantwen\xE2\x80\xA6 it"));
     out.tty = false;
@@ -271,7 +271,7 @@ END_TEST
 /* A pipe gets no colours. */
 START_TEST(no_colour_for_pipes)
 {
-    mortise_out_style(&out, MORTISE_BAD);
+    mortise_out_set_style(&out, MORTISE_BAD);
     mortise_out_puts(&out, "x");
     ck_assert_str_eq(printed(), "x");
 }
@@ -411,7 +411,7 @@ START_TEST(help_is_whole)
         "Example:\n  mortise try x\n",
     };
 
-    mortise_opt_help(&out, &cmd);
+    mortise_opt_print_help(&out, &cmd);
     printed();
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_msg(strstr(got, parts[i]) != NULL, "no '%s' in:\n%s",
@@ -441,9 +441,8 @@ END_TEST
 /* Statuses are found by name, and only those. */
 START_TEST(statuses_have_codes)
 {
-    ck_assert_int_eq(mortise_status_of_name("completed"),
-                     MORTISE_RUN_COMPLETED);
-    ck_assert_int_eq(mortise_status_of_name("nonsense"), 0);
+    ck_assert_int_eq(mortise_status_parse("completed"), MORTISE_RUN_COMPLETED);
+    ck_assert_int_eq(mortise_status_parse("nonsense"), 0);
     ck_assert_int_eq(mortise_exit_code_of_status(MORTISE_RUN_COMPLETED), 0);
     ck_assert_int_eq(mortise_exit_code_of_status(MORTISE_RUN_FAILED), 1);
     ck_assert_int_eq(mortise_exit_code_of_status(MORTISE_RUN_WAITING), 4);
@@ -463,7 +462,7 @@ static void show(const char *event)
     json_t *v = json_loads(event, 0, NULL);
 
     ck_assert_ptr_nonnull(v);
-    mortise_progress_event(&progress, v);
+    mortise_progress_print_event(&progress, v);
     json_decref(v);
 }
 
@@ -498,7 +497,7 @@ START_TEST(nobody_reads)
     mortise_progress_init(&progress, &out, false);
     close(pipe_ends[1]);
     pipe_ends[1] = -1;
-    ck_assert_int_ne(mortise_progress_event(&progress, v), 0);
+    ck_assert_int_ne(mortise_progress_print_event(&progress, v), 0);
     json_decref(v);
 }
 END_TEST
@@ -766,7 +765,7 @@ START_TEST(requests_have_lines)
         "object", "assignees", "anna", "deadline", "soon");
 
     ck_assert_ptr_nonnull(request);
-    mortise_cli_describe(&out, request);
+    mortise_cli_print_question(&out, request);
     json_decref(request);
     ck_assert_str_eq(printed(),
                      "a has an effect that may or may not have happened\n"

@@ -51,10 +51,10 @@ static const char *needs(bool resolve)
     if (resolve)
         mortise_deployment_read_partly(&d, &test_mem, path, &diags);
     else
-        mortise_deployment_look_unresolved(&d, &test_mem, path, &diags);
+        mortise_deployment_read_unresolved(&d, &test_mem, path, &diags);
     ck_assert_ptr_nonnull(d);
     keys[0] = '\0';
-    n = mortise_allow_needs(d, list);
+    n = mortise_allow_find_needs(d, list);
     for (size_t i = 0; i < n; i++)
         snprintf(keys + strlen(keys), sizeof keys - strlen(keys), "%s%s",
                  i > 0 ? " " : "", list[i].key);
@@ -184,8 +184,9 @@ START_TEST(nothing_is_resolved_before)
         "\"${env:NOT_SET_ANYWHERE:-d}\", \"${file:./text}\"]}}}");
     ck_assert_int_eq(open_it(MORTISE_SETTINGS_FOUND), MORTISE_EDENIED);
     ck_assert_ptr_nonnull(strstr(err.msg, "with plugins.config (line 4)"));
-    ck_assert_int_eq(open_it(MORTISE_SETTINGS_FOUND | MORTISE_SETTINGS_LOOK),
-                     MORTISE_OK); /* though there is no such file */
+    ck_assert_int_eq(
+        open_it(MORTISE_SETTINGS_FOUND | MORTISE_SETTINGS_READ_ONLY),
+        MORTISE_OK); /* though there is no such file */
     ck_assert(settings.deployment->unresolved);
     ck_assert_str_eq(root_of_file(), "${env:ALLOW_TEST}");
     mortise_settings_close(&settings);

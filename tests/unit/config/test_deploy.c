@@ -70,7 +70,7 @@ static void in_dir(const char *got, const char *want)
 static const char *value(void)
 {
     static char text[4096];
-    json_t *config = mortise_deployment_config(d, "p", "");
+    json_t *config = mortise_deployment_get_config(d, "p", "");
 
     snprintf(text, sizeof text, "%s",
              json_string_value(json_object_get(config, "v")));
@@ -160,10 +160,10 @@ START_TEST(configs_are_json)
         *want = json_loads("{\"a\":[1,2.5,null],\"x-b\":\"c\"}", 0, NULL);
 
     good(HEAD "plugins: {config: {p: {a: [1, 2.5, ~], x-b: c}}}\n");
-    got = mortise_deployment_config(d, "p", "");
+    got = mortise_deployment_get_config(d, "p", "");
     ck_assert(json_equal(got, want));
     json_decref(got);
-    got = mortise_deployment_config(d, "q", "");
+    got = mortise_deployment_get_config(d, "q", "");
     ck_assert(json_is_object(got) && json_object_size(got) == 0);
     json_decref(got);
     json_decref(want);
@@ -180,7 +180,7 @@ START_TEST(without_a_file)
     ck_assert_uint_eq(d->n_plugin_dirs, 0);
     ck_assert_ptr_null(d->trust_dir);
     ck_assert_ptr_null(d->store_path);
-    config = mortise_deployment_config(d, "p", "");
+    config = mortise_deployment_get_config(d, "p", "");
     ck_assert_uint_eq(json_object_size(config), 0);
     json_decref(config);
 }
@@ -306,7 +306,7 @@ START_TEST(the_commented_file_has_every_key)
     ck_assert_int_eq(
         mortise_deployment_read(&d, &test_mem, "configs/mortise.yaml", &diags),
         MORTISE_OK);
-    maps = json_pack("[o]", mortise_yaml_json(d->written, false));
+    maps = json_pack("[o]", mortise_yaml_to_json(d->written, false));
     says_all(maps, &mortise_deployment_place);
     json_decref(maps);
 }
@@ -372,7 +372,7 @@ static void digest_of(const char *text, char hex[MORTISE_DIGEST_HEX])
     good(text);
     ck_assert_int_eq(mortise_deployment_digest(digest, d, &test_mem),
                      MORTISE_OK);
-    mortise_hex(hex, digest, sizeof digest);
+    mortise_hex_encode(hex, digest, sizeof digest);
 }
 
 /* What a file puts into effect is what counts of it: these say the same as no
@@ -394,7 +394,7 @@ START_TEST(deployments_that_are_the_same)
     ck_assert_int_eq(mortise_deployment_default(&d, &test_mem), MORTISE_OK);
     ck_assert_int_eq(mortise_deployment_digest(digest, d, &test_mem),
                      MORTISE_OK);
-    mortise_hex(first, digest, sizeof digest);
+    mortise_hex_encode(first, digest, sizeof digest);
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         digest_of(same[i], hex);
         ck_assert_msg(strcmp(hex, first) == 0, "%s", same[i]);
@@ -459,7 +459,7 @@ START_TEST(a_memory)
               "memory: {plugin: p, config: {v: its}}\n");
     ck_assert_str_eq(d->memory.plugin, "p");
     ck_assert_str_eq(value(), "plain");
-    config = mortise_deployment_config(d, "p", MORTISE_MEMORY_INSTANCE);
+    config = mortise_deployment_get_config(d, "p", MORTISE_MEMORY_INSTANCE);
     ck_assert_str_eq(json_string_value(json_object_get(config, "v")), "its");
     json_decref(config);
     good(HEAD);

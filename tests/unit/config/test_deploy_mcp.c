@@ -107,7 +107,7 @@ START_TEST(programs_arrive)
     ck_assert(p->n_args == 0 && p->read.n == 0 && p->write.n == 0);
     ck_assert(!p->online && p->memory == 0);
     s = server("all");
-    ck_assert_int_eq(mortise_mcp_program(&d->tools.mcp, "all", &p, &err),
+    ck_assert_int_eq(mortise_mcp_find_program(&d->tools.mcp, "all", &p, &err),
                      MORTISE_OK);
     ck_assert_ptr_eq(p, &s->program);
     in_dir(p->path, "./bin/x");
@@ -166,10 +166,10 @@ START_TEST(urls_arrive)
     ck_assert_uint_eq(s->auth.scopes->n, 2);
     ck_assert_str_eq(s->auth.issuers->items[0]->str, "https://i.example");
     ck_assert_ptr_null(server("here")->auth.at);
-    ck_assert_int_eq(mortise_mcp_program(&d->tools.mcp, "all", &p, &err),
+    ck_assert_int_eq(mortise_mcp_find_program(&d->tools.mcp, "all", &p, &err),
                      MORTISE_ENOTFOUND);
     ck_assert_ptr_nonnull(strstr(err.msg, "https://a.example/mcp"));
-    ck_assert_int_eq(mortise_mcp_program(&d->tools.mcp, "hree", &p, &err),
+    ck_assert_int_eq(mortise_mcp_find_program(&d->tools.mcp, "hree", &p, &err),
                      MORTISE_ENOTFOUND);
     ck_assert_ptr_nonnull(strstr(err.msg, "did you mean 'here'?"));
 }
@@ -210,7 +210,7 @@ static void told(const json_t *config, const char *name, const char *member,
     const json_t *server =
         json_object_get(json_object_get(config, "servers"), name);
     const json_t *value = json_object_get(server, member);
-    char *text = value != NULL ? mortise_json_text(&test_mem, value) : NULL;
+    char *text = value != NULL ? mortise_json_to_text(&test_mem, value) : NULL;
 
     ck_assert_ptr_nonnull(server);
     if (want == NULL)
@@ -235,7 +235,7 @@ START_TEST(what_is_granted_arrives)
               "    some: {command: [x], sampling: {model: m}, roots: []}\n"
               "    all: {command: [x], sampling: {model: m, max_tokens: 7},\n"
               "      roots: [\"a b/%\", /]}\n");
-    config = mortise_mcp_config(&d->tools.mcp, &d->lock);
+    config = mortise_mcp_make_config(&d->tools.mcp, &d->lock);
     told(config, "bare", "sampling", NULL);
     told(config, "bare", "roots", NULL);
     told(config, "some", "sampling", "{\"alias\":\"m\"}");
@@ -253,7 +253,7 @@ END_TEST
 static bool needs(const char *key)
 {
     struct mortise_need list[MORTISE_NEEDS_MAX];
-    size_t n = mortise_allow_needs(d, list);
+    size_t n = mortise_allow_find_needs(d, list);
 
     for (size_t i = 0; i < n; i++)
         if (strcmp(list[i].key, key) == 0)
@@ -285,7 +285,7 @@ static void digest_of(const char *mcp, char hex[MORTISE_DIGEST_HEX])
     good(text);
     ck_assert_int_eq(mortise_deployment_digest(digest, d, &test_mem),
                      MORTISE_OK);
-    mortise_hex(hex, digest, sizeof digest);
+    mortise_hex_encode(hex, digest, sizeof digest);
 }
 
 /* Two files say the same where their servers are the same, however it is

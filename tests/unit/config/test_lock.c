@@ -90,7 +90,7 @@ START_TEST(pins_arrive)
 
     good(HEAD "tools: {mcp: {files: {command: [x]}}}\n");
     ck_assert_ptr_null(d->lock.path);
-    ck_assert_uint_eq(mortise_deployment_tool_pins(d, "mcp", &list), 0);
+    ck_assert_uint_eq(mortise_deployment_list_tool_pins(d, "mcp", &list), 0);
     lock("{\"files\": {\"protocol\": \"p\", \"server\": {\"name\": \"n\", "
          "\"version\": \"v\"}, \"instructions\": \"i\", \"tools\": {"
          "\"b\": " TOOL "}, \"a/c.d-e_F\": " TOOL
@@ -111,15 +111,15 @@ START_TEST(pins_arrive)
     ck_assert(t->output == NULL && t->annotations == NULL);
     ck_assert_ptr_null(mortise_lock_tool(s, "c"));
     ck_assert_ptr_null(mortise_lock_find(&d->lock, "file"));
-    ck_assert_uint_eq(mortise_deployment_tool_pins(d, "http", &list), 0);
-    ck_assert_uint_eq(mortise_deployment_tool_pins(d, "mcp", &list), 2);
+    ck_assert_uint_eq(mortise_deployment_list_tool_pins(d, "http", &list), 0);
+    ck_assert_uint_eq(mortise_deployment_list_tool_pins(d, "mcp", &list), 2);
     ck_assert_str_eq(list[0].operation, "files/a/c.d-e_F");
     ck_assert_str_eq(list[0].description, "D");
     ck_assert_str_eq(list[1].operation, "files/b");
-    ck_assert_ptr_eq(mortise_deployment_tool_pin(d, "mcp", "files/b"),
+    ck_assert_ptr_eq(mortise_deployment_find_tool_pin(d, "mcp", "files/b"),
                      &list[1]);
-    ck_assert_ptr_null(mortise_deployment_tool_pin(d, "http", "files/b"));
-    ck_assert_ptr_null(mortise_deployment_tool_pin(d, "mcp", "gone/a"));
+    ck_assert_ptr_null(mortise_deployment_find_tool_pin(d, "http", "files/b"));
+    ck_assert_ptr_null(mortise_deployment_find_tool_pin(d, "mcp", "gone/a"));
 }
 END_TEST
 
@@ -163,7 +163,8 @@ START_TEST(effects_are_the_deployers)
         lock(text);
         good(HEAD "tools: {mcp: {s: {command: [x], effects: {read: [\"read_*\"]"
                   ", write: [\"*_w\"], idempotent: [\"*i\"]}}}}\n");
-        ck_assert_uint_eq(mortise_deployment_tool_pins(d, "mcp", &list), 1);
+        ck_assert_uint_eq(mortise_deployment_list_tool_pins(d, "mcp", &list),
+                          1);
         ck_assert_msg(strcmp(list[0].effect, all[i].effect) == 0, "%s {%s}: %s",
                       all[i].tool, all[i].hints, list[0].effect);
         ck_assert_int_eq(list[0].idempotent, all[i].idempotent);
@@ -182,8 +183,9 @@ static int compile(const char *tool, struct mortise_err *err)
     lock(text);
     good(HEAD "tools: {mcp: {s: {command: [x]}}}\n");
     mortise_arena_init(&arena, &test_mem);
-    return mortise_tool_pin_schemas(
-        &schemas, &arena, mortise_deployment_tool_pin(d, "mcp", "s/t"), err);
+    return mortise_tool_pin_compile_schemas(
+        &schemas, &arena, mortise_deployment_find_tool_pin(d, "mcp", "s/t"),
+        err);
 }
 
 static void finish(void)
@@ -277,7 +279,7 @@ START_TEST(the_plugin_is_told)
         "[x], issuers: [\"https://i.example\"], client_metadata_url: "
         "\"https://m.example\", redirect_uri: \"http://127.0.0.1:1/c\"}}\n"
         "    bare: {url: \"http://127.0.0.1:8/\"}\n");
-    got = mortise_deployment_config(d, "mcp", "");
+    got = mortise_deployment_get_config(d, "mcp", "");
     want = json_loads(
         "{\"servers\": {\"near\": {\"command\": true, \"protocol\": \"auto\", "
         "\"timeout_ms\": 1000, \"hold_ms\": 300000, \"tools\": {}}, \"far\": "
@@ -300,10 +302,10 @@ START_TEST(the_plugin_is_told)
     ck_assert(json_equal(got, want));
     json_decref(got);
     json_decref(want);
-    ck_assert(mortise_deployment_composes(d, "mcp", ""));
-    ck_assert(!mortise_deployment_composes(d, "http", ""));
+    ck_assert(mortise_deployment_is_config_made(d, "mcp", ""));
+    ck_assert(!mortise_deployment_is_config_made(d, "http", ""));
     good(HEAD);
-    got = mortise_deployment_config(d, "mcp", "");
+    got = mortise_deployment_get_config(d, "mcp", "");
     ck_assert_uint_eq(json_object_size(json_object_get(got, "servers")), 0);
     ck_assert_uint_eq(json_array_size(json_object_get(got, "places")), 0);
     json_decref(got);
@@ -319,7 +321,7 @@ static void digest_of(const char *mcp, char hex[MORTISE_DIGEST_HEX])
     good(HEAD "tools: {mcp: {s: {command: [x]}}}\n");
     ck_assert_int_eq(mortise_deployment_digest(digest, d, &test_mem),
                      MORTISE_OK);
-    mortise_hex(hex, digest, sizeof digest);
+    mortise_hex_encode(hex, digest, sizeof digest);
 }
 
 /* Two deployments with other pins are not the same. */
@@ -351,8 +353,9 @@ static json_t *section(const char *text)
     struct mortise_err err;
 
     ck_assert_ptr_nonnull(listed);
-    ck_assert_int_eq(mortise_lock_section(&out, odd, listed, &test_mem, &err),
-                     MORTISE_OK);
+    ck_assert_int_eq(
+        mortise_lock_make_section(&out, odd, listed, &test_mem, &err),
+        MORTISE_OK);
     ck_assert_uint_eq(json_array_size(odd), 0);
     json_decref(odd);
     json_decref(listed);
@@ -405,7 +408,7 @@ START_TEST(pins_are_written)
 
     for (int i = 0; i < 2; i++) {
         good(HEAD "tools: {mcp: {a: {command: [x]}, b: {command: [y]}}}\n");
-        all = mortise_lock_json(&d->lock);
+        all = mortise_lock_to_json(&d->lock);
         one = section("{\"tools\": [{\"name\": \"y\", \"digest\": \"" HEX
                       "\", \"input_schema\": {}, \"description\": "
                       "\"caf\xc3\xa9\", \"output_schema\": null, \"icons\": "
@@ -448,7 +451,7 @@ START_TEST(text_survives)
     ck_assert_int_eq(mortise_lock_write(lock_path, all, &test_mem, &err),
                      MORTISE_OK);
     good(HEAD "tools: {mcp: {s: {command: [x]}}}\n");
-    back = mortise_lock_json(&d->lock);
+    back = mortise_lock_to_json(&d->lock);
     ck_assert(json_equal(back, all));
     json_decref(back);
     json_decref(all);
@@ -503,7 +506,7 @@ START_TEST(lists_are_judged)
         json_t *listed = json_loads(bad[i], 0, NULL), *out, *odd = json_array();
 
         ck_assert_int_eq(
-            mortise_lock_section(&out, odd, listed, &test_mem, &err),
+            mortise_lock_make_section(&out, odd, listed, &test_mem, &err),
             MORTISE_EINVAL);
         ck_assert_ptr_null(out);
         json_decref(listed);
@@ -533,7 +536,7 @@ START_TEST(odd_tools_are_left_out)
         listed = json_loads(text, JSON_ALLOW_NUL, NULL);
         ck_assert_ptr_nonnull(listed);
         ck_assert_int_eq(
-            mortise_lock_section(&out, odd, listed, &test_mem, &err),
+            mortise_lock_make_section(&out, odd, listed, &test_mem, &err),
             MORTISE_OK);
         ck_assert_uint_eq(json_array_size(odd), 1);
         ck_assert_uint_eq(json_object_size(json_object_get(out, "tools")), 1);
@@ -577,7 +580,7 @@ START_TEST(writing_survives_oom)
 
     lock("{\"s\": {\"tools\": {\"a\": " TOOL "}}}}");
     good(HEAD "tools: {mcp: {s: {command: [x]}}}\n");
-    all = mortise_lock_json(&d->lock);
+    all = mortise_lock_to_json(&d->lock);
     test_write(lock_path, "old", 3);
     do {
         struct mortise_err err;

@@ -43,7 +43,7 @@ static void load_with(const struct mortise_catalog *catalog, const char *path,
                            NULL) == MORTISE_OK)
         return;
     mortise_buf_clear(&out);
-    mortise_diags_text(&diags, &out);
+    mortise_diags_format(&diags, &out);
     ck_abort_msg("%s", mortise_buf_cstr(&out));
 }
 
@@ -68,7 +68,7 @@ static const char *draw(format_fn *fn, const struct mortise_graph *g,
 
 static const char *name(const struct mortise_graph *g, uint32_t node)
 {
-    return mortise_picture_name(g, node);
+    return mortise_picture_get_node_name(g, node);
 }
 
 /* ---- each format, against the list of edges -------------------------------
@@ -99,7 +99,7 @@ static unsigned edges_between(const struct mortise_graph *g,
 
 static void check_dot(const struct mortise_graph *g)
 {
-    draw(mortise_picture_dot, g, 0, false);
+    draw(mortise_picture_print_dot, g, 0, false);
     for (uint32_t i = 0; i < g->n_edges; i++) {
         const struct mortise_edge *e = &g->edges[i];
         char line[256];
@@ -137,7 +137,7 @@ static unsigned count_mermaid(const char *from, const char *to)
 
 static void check_mermaid(const struct mortise_graph *g)
 {
-    draw(mortise_picture_mermaid, g, 0, false);
+    draw(mortise_picture_print_mermaid, g, 0, false);
     for (uint32_t i = 0; i < g->n_edges; i++) {
         const struct mortise_edge *e = &g->edges[i];
         char from[32], to[32];
@@ -155,7 +155,7 @@ static void check_list(const struct mortise_graph *g)
     char from[128] = "", line[256];
     unsigned n = 0;
 
-    draw(mortise_picture_text, g, 1, false);
+    draw(mortise_picture_print_text, g, 1, false);
     for (const char *p = out.p; *p != '\0' && *p != '\n';
          p += strcspn(p, "\n") + 1) {
         if (*p != ' ') {
@@ -182,7 +182,7 @@ static void check_sketch(const struct mortise_graph *g)
 {
     unsigned n = 0;
 
-    draw(mortise_picture_text, g, 900, false);
+    draw(mortise_picture_print_text, g, 900, false);
     ck_assert_msg(trace_picture(&trace, out.p), "%s: no picture:\n%s", g->path,
                   out.p);
     ck_assert_uint_eq(trace.n_boxes, g->n_nodes + 1);
@@ -286,7 +286,7 @@ START_TEST(random_graphs)
             check_dot(graph);
             check_mermaid(graph);
             check_list(graph);
-            draw(mortise_picture_text, graph, 900, false);
+            draw(mortise_picture_print_text, graph, 900, false);
             if (strstr(out.p, "\u250c") != NULL) /* else it was too wide */
                 check_sketch(graph);
             else
@@ -318,7 +318,7 @@ static unsigned ref_between(const struct ref_graph *g, int from, int to)
  * then check_all() finds it in every format. */
 static void check_model(const struct ref_graph *model)
 {
-    draw(mortise_picture_dot, graph, 0, false);
+    draw(mortise_picture_print_dot, graph, 0, false);
     for (int i = 0; i < model->n_edges; i++) {
         const struct ref_edge *e = &model->edges[i];
         char from[16], to[16], line[64];
@@ -426,7 +426,7 @@ START_TEST(every_kind)
         size_t k = 0;
 
         mortise_buf_init(&label, &test_mem);
-        mortise_picture_label(&label, graph, e);
+        mortise_picture_print_label(&label, graph, e);
         mortise_buf_cstr(&label);
         while (k < N &&
                (seen[k] || strcmp(kinds[k].from, name(graph, e->from)) != 0 ||
@@ -468,17 +468,17 @@ START_TEST(hostile_words)
 
     load("hostile", text, sizeof text - 1);
     check_all(graph);
-    draw(mortise_picture_mermaid, graph, 0, false);
+    draw(mortise_picture_print_mermaid, graph, 0, false);
     ck_assert_uint_eq(strlen(out.p), out.n);
     ck_assert_ptr_nonnull(
         strstr(out.p, "|\"when found: #96;a#96; #37;#37;{init: {}}#37;#37; "
                       "]|#34;}--#62; \\u001b[31m \\u202e #38;amp; #60;b#62; "
                       "  ; #35; }\"|"));
     ck_assert_ptr_nonnull(strstr(out.p, "|\"when input.x == 'a\\u0000b'\"|"));
-    line = draw(mortise_picture_dot, graph, 0, false);
+    line = draw(mortise_picture_print_dot, graph, 0, false);
     ck_assert_uint_eq(strlen(out.p), out.n);
     ck_assert_ptr_nonnull(strstr(line, "]|\\\"}--> \\\\u001b[31m"));
-    draw(mortise_picture_text, graph, 900, false);
+    draw(mortise_picture_print_text, graph, 900, false);
     ck_assert_ptr_null(strchr(out.p, '\x1b'));
     ck_assert_uint_eq(strlen(out.p), out.n);
 }
@@ -492,14 +492,14 @@ START_TEST(fits)
     seed = 7;
     random_graph(9);
     for (size_t columns = 20; columns < 200; columns += 3) {
-        draw(mortise_picture_text, graph, columns, true);
+        draw(mortise_picture_print_text, graph, columns, true);
         if (out.p[0] == 'S') /* a list */
             continue;
         for (const char *p = out.p; *p != '\n'; p += strcspn(p, "\n") + 1)
             ck_assert_uint_le(strcspn(p, "\n"), columns);
     }
-    unicode = strdup(draw(mortise_picture_text, graph, 900, false));
-    ascii = strdup(draw(mortise_picture_text, graph, 900, true));
+    unicode = strdup(draw(mortise_picture_print_text, graph, 900, false));
+    ascii = strdup(draw(mortise_picture_print_text, graph, 900, true));
     for (const char *u = unicode, *a = ascii; strncmp(u, "\n\n", 2) != 0;) {
         size_t n = (unsigned char)*u < 0x80 ? 1 : 3;
 
@@ -521,10 +521,10 @@ START_TEST(large_graphs_are_lists)
 
     seed = 3;
     random_graph(61);
-    draw(mortise_picture_text, graph, 100000, false);
+    draw(mortise_picture_print_text, graph, 100000, false);
     ck_assert_int_eq(strncmp(out.p, "START\n", 6), 0);
     random_graph(2000);
-    draw(mortise_picture_text, graph, 100000, false);
+    draw(mortise_picture_print_text, graph, 100000, false);
     for (const char *p = out.p; *p != '\0'; p += strcspn(p, "\n") + 1)
         lines++;
     ck_assert_uint_eq(lines, 1 + graph->n_nodes + graph->n_edges);
@@ -552,7 +552,7 @@ START_TEST(overlay)
 
     load("overlay", text, sizeof text - 1);
     p.graph = graph;
-    mortise_picture_text(&out, &p);
+    mortise_picture_print_text(&out, &p);
     ck_assert_ptr_nonnull(strstr(mortise_buf_cstr(&out), "\u2713 a (tool) x3"));
     ck_assert_ptr_nonnull(strstr(out.p, "\u2717 b (tool)"));
     ck_assert_ptr_nonnull(strstr(out.p, "- c (tool)"));
@@ -560,15 +560,15 @@ START_TEST(overlay)
     ck_assert_ptr_nonnull(strstr(out.p, "\u2502 e (tool)"));
     p.columns = 5;
     mortise_buf_clear(&out);
-    mortise_picture_text(&out, &p);
+    mortise_picture_print_text(&out, &p);
     ck_assert_ptr_nonnull(
         strstr(mortise_buf_cstr(&out), "\nb (tool) failed\n"));
     mortise_buf_clear(&out);
-    mortise_picture_mermaid(&out, &p);
+    mortise_picture_print_mermaid(&out, &p);
     ck_assert_ptr_nonnull(
         strstr(mortise_buf_cstr(&out), "n0[\"a (tool) done x3\"]:::done\n"));
     mortise_buf_clear(&out);
-    mortise_picture_dot(&out, &p);
+    mortise_picture_print_dot(&out, &p);
     ck_assert_ptr_nonnull(strstr(mortise_buf_cstr(&out),
                                  "\"b\" [label=\"b\\ntool failed\", "
                                  "style=filled, fillcolor=salmon]\n"));
@@ -586,9 +586,9 @@ START_TEST(labels_are_quoted)
         "        to: END\n    default: END\n";
 
     load("quotes", text, sizeof text - 1);
-    draw(mortise_picture_dot, graph, 0, false);
+    draw(mortise_picture_print_dot, graph, 0, false);
     ck_assert_ptr_nonnull(strstr(out.p, "==   \\\"a\\\\\\\\b\\\""));
-    draw(mortise_picture_mermaid, graph, 0, false);
+    draw(mortise_picture_print_mermaid, graph, 0, false);
     ck_assert_ptr_nonnull(strstr(out.p, "==   #34;a\\\\b#34;"));
     check_all(graph);
 }
@@ -597,8 +597,9 @@ END_TEST
 /* Without memory it says so, whatever it was about to draw. */
 START_TEST(out_of_memory)
 {
-    static format_fn *const formats[] = {
-        mortise_picture_text, mortise_picture_dot, mortise_picture_mermaid};
+    static format_fn *const formats[] = {mortise_picture_print_text,
+                                         mortise_picture_print_dot,
+                                         mortise_picture_print_mermaid};
     struct mortise_picture p = {.columns = 900};
     int n = 0;
 

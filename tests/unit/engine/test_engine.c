@@ -27,7 +27,7 @@ static int out_of_order;
 
 static void fired(struct mortise_timer *t)
 {
-    MORTISE_OF(t, struct alarm_, timer)->fired++;
+    MORTISE_CONTAINER_OF(t, struct alarm_, timer)->fired++;
     out_of_order += t->at_ns < last_fired;
     last_fired = t->at_ns;
 }
@@ -130,7 +130,7 @@ struct work {
 
 static void run(struct mortise_task *j)
 {
-    struct work *w = MORTISE_OF(j, struct work, job);
+    struct work *w = MORTISE_CONTAINER_OF(j, struct work, job);
 
     atomic_store(&w->begun, 1);
     while (w->gate != NULL && !atomic_load(w->gate))
@@ -174,10 +174,10 @@ START_TEST(jobs_can_be_taken_back)
         ck_assert_int_eq(mortise_pool_put(p, &w[i].job, &err), MORTISE_OK);
     }
     await_that(atomic_load(&w[0].begun));
-    ck_assert(!mortise_pool_take_back(p, &w[0].job));
-    ck_assert(mortise_pool_take_back(p, &w[7].job));
-    ck_assert(!mortise_pool_take_back(p, &w[7].job));
-    ck_assert(mortise_pool_take_back(p, &w[5].job));
+    ck_assert(!mortise_pool_withdraw(p, &w[0].job));
+    ck_assert(mortise_pool_withdraw(p, &w[7].job));
+    ck_assert(!mortise_pool_withdraw(p, &w[7].job));
+    ck_assert(mortise_pool_withdraw(p, &w[5].job));
     atomic_store(&gate, true);
     mortise_pool_close(p);
     for (int i = 0; i < 8; i++)
@@ -203,8 +203,8 @@ START_TEST(hanging_jobs_are_given_up)
     after = (struct work){.job = {.run = run}};
     ck_assert_int_eq(mortise_pool_put(p, &after.job, &err), MORTISE_OK);
     for (int i = 0; i < 4; i++)
-        mortise_pool_give_up(p, &hung[i].job);
-    mortise_pool_give_up(p, &after.job); /* not under way: nothing happens */
+        mortise_pool_abandon(p, &hung[i].job);
+    mortise_pool_abandon(p, &after.job); /* not under way: nothing happens */
     mortise_pool_close(p);
     ck_assert_int_eq(atomic_load(&after.ran), 1);
     ck_assert_int_eq(atomic_load(&hung[0].ran), 0);
@@ -228,9 +228,10 @@ START_TEST(jobs_that_wait_have_no_place)
         ck_assert_int_eq(mortise_pool_put(p, &waiting[i].job, &err),
                          MORTISE_OK);
         await_that(atomic_load(&waiting[i].begun));
-        mortise_pool_waits(p, &waiting[i].job, true);
+        mortise_pool_set_waiting(p, &waiting[i].job, true);
     }
-    mortise_pool_waits(p, &after[0].job, true); /* not under way: nothing */
+    mortise_pool_set_waiting(p, &after[0].job,
+                             true); /* not under way: nothing */
     for (int i = 0; i < 8; i++) {
         after[i] = (struct work){.job = {.run = run}};
         ck_assert_int_eq(mortise_pool_put(p, &after[i].job, &err), MORTISE_OK);
@@ -238,7 +239,7 @@ START_TEST(jobs_that_wait_have_no_place)
     for (int i = 0; i < 8; i++)
         await_that(atomic_load(&after[i].ran));
     for (int i = 0; i < 20; i++)
-        mortise_pool_waits(p, &waiting[i].job, false);
+        mortise_pool_set_waiting(p, &waiting[i].job, false);
     after[0] = (struct work){.job = {.run = run}};
     ck_assert_int_eq(mortise_pool_put(p, &after[0].job, &err), MORTISE_OK);
     atomic_store(&gate, true);

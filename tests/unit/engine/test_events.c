@@ -183,7 +183,8 @@ static int listen_to(void *ud, const char *json, size_t len)
     const json_t *seq;
     json_t *v;
 
-    ck_assert_int_eq(mortise_json_read(&v, json, len, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_json_parse_written(&v, json, len, &err),
+                     MORTISE_OK);
     type = json_string_value(json_object_get(v, "type"));
     path = json_string_value(json_object_get(v, "path"));
     seq = json_object_get(v, "seq");
@@ -469,7 +470,8 @@ START_TEST(runs_that_come_back)
     ck_assert_int_eq(wait_for(), MORTISE_RUN_WAITING);
     heard = l.seq;
     mortise_show(m, NULL, run_id, &text, &err);
-    ck_assert_int_eq(mortise_json_read(&v, text, strlen(text), &err), 0);
+    ck_assert_int_eq(mortise_json_parse_written(&v, text, strlen(text), &err),
+                     0);
     mortise_free(m, text);
     c.id = json_string_value(json_object_get(
         json_array_get(json_object_get(v, "pending"), 0), "id"));

@@ -123,7 +123,7 @@ static void fuses(int max, int tokens, const char *const texts[], size_t n,
 
     for (i = 0; i < n; i++)
         lists[i] = texts[i] != NULL ? parse(texts[i]) : NULL;
-    out = mortise_found_fuse(r, lists, n);
+    out = mortise_found_merge(r, lists, n);
     json_array_foreach(out, i, one)
     {
         strcat(ids, json_string_value(json_object_get(one, "id")));

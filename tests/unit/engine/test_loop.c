@@ -106,7 +106,7 @@ START_TEST(work_is_ready)
 {
     struct mortise_task t = {.run = run};
 
-    mortise_ready(m, &t);
+    mortise_task_make_ready(m, &t);
     ck_assert_int_eq(mortise_timeout(m), 0);
     mortise_poll(m, 0, &err);
     ck_assert_int_eq(ran, 1);
@@ -182,11 +182,11 @@ START_TEST(trouble)
 {
     mortise_fail(&m->trouble, MORTISE_EIO, "the disk is gone");
     m->state = MORTISE_ENGINE_BROKEN;
-    m->trouble_untold = true;
+    m->trouble_unreported = true;
     ck_assert_int_eq(mortise_timeout(m), 0);
     ck_assert_int_eq(mortise_poll(m, 0, &err), MORTISE_EIO);
     ck_assert_int_eq(mortise_timeout(m), -1);
-    m->state = MORTISE_ENGINE_UP;
+    m->state = MORTISE_ENGINE_RUNNING;
 }
 END_TEST
 

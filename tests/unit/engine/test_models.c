@@ -149,8 +149,9 @@ static void end_run(void)
     ck_assert_int_eq(mortise_wait(m, NULL, run_id, &status, &err), MORTISE_OK);
     ck_assert_int_eq(mortise_show(m, NULL, run_id, &text, &err), MORTISE_OK);
     json_decref(show);
-    ck_assert_int_eq(mortise_json_read(&show, text, strlen(text), &err),
-                     MORTISE_OK);
+    ck_assert_int_eq(
+        mortise_json_parse_written(&show, text, strlen(text), &err),
+        MORTISE_OK);
     mortise_free(m, text);
 }
 

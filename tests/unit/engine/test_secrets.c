@@ -148,8 +148,9 @@ static json_t *run(const char *input, const char *fmt, ...)
     mortise_graph_close(g);
     ck_assert_int_eq(mortise_wait(m, NULL, run_id, &status, &err), MORTISE_OK);
     ck_assert_int_eq(mortise_show(m, NULL, run_id, &text, &err), MORTISE_OK);
-    ck_assert_int_eq(mortise_json_read(&show, text, strlen(text), &err),
-                     MORTISE_OK);
+    ck_assert_int_eq(
+        mortise_json_parse_written(&show, text, strlen(text), &err),
+        MORTISE_OK);
     mortise_free(m, text);
     return show;
 }
@@ -453,7 +454,7 @@ START_TEST(no_descriptor_is_not_the_secrets_fault)
     ck_assert_int_eq(
         mortise_secret_store_get(m->secret_store, "api", &value, &err),
         MORTISE_OK);
-    mortise_secret_store_give_back(m->secret_store, value);
+    mortise_secret_store_release(m->secret_store, value);
 }
 END_TEST
 

@@ -51,7 +51,7 @@ static int load_n(const char *name, const char *text, size_t n)
 {
     struct mortise_graph_files files;
     struct mortise_catalog catalog =
-        mortise_disk_catalog(test_catalog(), &files, "tests/graphs/bad");
+        mortise_disk_catalog_make(test_catalog(), &files, "tests/graphs/bad");
     struct mortise_err err;
 
     catalog.error_codes = some_codes;
@@ -67,7 +67,7 @@ static int load_n(const char *name, const char *text, size_t n)
 static const char *found(void)
 {
     mortise_buf_clear(&out);
-    mortise_diags_text(&diags, &out);
+    mortise_diags_format(&diags, &out);
     return mortise_buf_cstr(&out);
 }
 
@@ -318,14 +318,14 @@ END_TEST
 static void digest_of(char hex[MORTISE_DIGEST_HEX], const char *text)
 {
     good(text);
-    mortise_hex(hex, graph->digest, MORTISE_DIGEST);
+    mortise_hex_encode(hex, graph->digest, MORTISE_DIGEST);
     mortise_graph_unref(graph);
     graph = NULL;
 }
 
 static const struct mortise_node *node(const char *id)
 {
-    const struct mortise_node *n = mortise_graph_node(graph, id);
+    const struct mortise_node *n = mortise_graph_find_node(graph, id);
 
     ck_assert_msg(n != NULL, "no node %s", id);
     return n;
@@ -436,8 +436,8 @@ START_TEST(every_key_arrives)
     ck_assert_str_eq(graph->plugins[0], "file");
     ck_assert_str_eq(graph->plugins[1], "guardrail:pattern");
     ck_assert_str_eq(graph->plugins[4], "text");
-    ck_assert_ptr_null(mortise_graph_node(graph, "nobody"));
-    ck_assert_ptr_null(mortise_graph_node(graph, "START"));
+    ck_assert_ptr_null(mortise_graph_find_node(graph, "nobody"));
+    ck_assert_ptr_null(mortise_graph_find_node(graph, "START"));
 }
 END_TEST
 
@@ -516,11 +516,11 @@ START_TEST(every_inner_key_arrives)
     ck_assert_uint_eq(sub->n_nodes, 2);
     ck_assert_uint_eq(sub->n_regions, 2);
     ck_assert_uint_eq(sub->limits.visits, 5);
-    ck_assert_uint_eq(mortise_graph_node(sub, "draft")->max_visits, 5);
-    ck_assert(mortise_graph_node(sub, "draft")->interrupt_before);
-    ck_assert_ptr_null(mortise_graph_node(sub, "review"));
-    ck_assert_ptr_nonnull(
-        mortise_graph_node(mortise_graph_node(sub, "look")->sub, "only"));
+    ck_assert_uint_eq(mortise_graph_find_node(sub, "draft")->max_visits, 5);
+    ck_assert(mortise_graph_find_node(sub, "draft")->interrupt_before);
+    ck_assert_ptr_null(mortise_graph_find_node(sub, "review"));
+    ck_assert_ptr_nonnull(mortise_graph_find_node(
+        mortise_graph_find_node(sub, "look")->sub, "only"));
     ck_assert_uint_eq(graph->n_plugins, 3); /* of all graphs */
 
     ck_assert_uint_eq(graph->n_reducers, 4);
@@ -715,7 +715,8 @@ START_TEST(reducers_are_found)
         ck_assert_int_eq(mortise_path_parse(&path, &a, want[i].path,
                                             strlen(want[i].path), NULL),
                          MORTISE_OK);
-        ck_assert_int_eq(mortise_graph_reduce(graph, &path), want[i].reduce);
+        ck_assert_int_eq(mortise_graph_get_reduce(graph, &path),
+                         want[i].reduce);
     }
     mortise_arena_finish(&a);
 }
@@ -1151,7 +1152,7 @@ static void check_fates(const struct mortise_region *r)
                                    from = item(r, k, ignored, &b);
             bool seen[SOME] = {false};
 
-            ck_assert_int_eq(mortise_postdom_leads(from, to),
+            ck_assert_int_eq(mortise_postdom_must_pass(from, to),
                              !escapes(r, b, in, seen));
         }
 }
@@ -1195,7 +1196,7 @@ END_TEST
 
 static bool leads(const char *from, const char *to)
 {
-    return mortise_postdom_leads(node(from)->postdom, node(to)->postdom);
+    return mortise_postdom_must_pass(node(from)->postdom, node(to)->postdom);
 }
 
 /* The join of a loop's entry is a race of the nodes around the loop; a loop
@@ -1211,9 +1212,9 @@ START_TEST(loops_race_outside)
               "  z: {" DO ", next: END}\n");
     ck_assert_uint_eq(graph->n_regions, 2);
     loop = graph->regions[1].postdom;
-    ck_assert(mortise_postdom_leads(node("b")->postdom, loop));
-    ck_assert(!mortise_postdom_leads(node("a")->postdom, loop));
-    ck_assert(!mortise_postdom_leads(loop, node("z")->postdom));
+    ck_assert(mortise_postdom_must_pass(node("b")->postdom, loop));
+    ck_assert(!mortise_postdom_must_pass(node("a")->postdom, loop));
+    ck_assert(!mortise_postdom_must_pass(loop, node("z")->postdom));
 }
 END_TEST
 
@@ -1229,8 +1230,8 @@ START_TEST(maps_lead_to_their_joins)
               "  y: {" DO ", next: [j, z]}\n"
               "  z: {" DO "}\n"
               "  j: {" DO ", join: any}\n");
-    ck_assert(
-        mortise_postdom_leads(graph->regions[1].postdom, node("j")->postdom));
+    ck_assert(mortise_postdom_must_pass(graph->regions[1].postdom,
+                                        node("j")->postdom));
     ck_assert(!leads("s", "j"));
     ck_assert(leads("x", "y"));
     ck_assert(!leads("x", "j"));
@@ -1812,7 +1813,7 @@ static void load_mutant(const char *text, size_t n)
         ck_assert_ptr_nonnull(mortise_code(diags.list[i].code));
     }
     found();
-    ck_assert(mortise_utf8_valid(out.p, out.n));
+    ck_assert(mortise_utf8_is_valid(out.p, out.n));
     mortise_graph_unref(graph);
     graph = NULL;
     mortise_diags_finish(&diags);

@@ -106,7 +106,7 @@ static int load_as(const char *path, bool pinned)
     if (rv == MORTISE_OK)
         rv = mortise_graph_load(&graph, &test_mem, path, text.p, text.n,
                                 &catalog, &diags, NULL);
-    mortise_diags_text(&diags, &report);
+    mortise_diags_format(&diags, &report);
     mortise_diags_finish(&diags);
     mortise_buf_finish(&text);
     return rv;
@@ -378,7 +378,7 @@ START_TEST(digests)
     ck_assert_mem_ne(first, changed, sizeof first);
 
     loads("b.graph.yaml");
-    mortise_hex(hex, graph->digest, sizeof graph->digest);
+    mortise_hex_encode(hex, graph->digest, sizeof graph->digest);
     snprintf(ref, sizeof ref, "{file: b.graph.yaml, digest: '%s'}", hex);
     put_outer("a.graph.yaml", ref);
     loads("a.graph.yaml");

@@ -84,7 +84,7 @@ static void print_findings(void)
     struct mortise_buf b;
 
     mortise_buf_init(&b, &test_mem);
-    mortise_diags_text(&diags, &b);
+    mortise_diags_format(&diags, &b);
     fprintf(stderr, "%.*s", (int)b.n, b.p);
     mortise_buf_finish(&b);
 }
@@ -163,7 +163,7 @@ static void load_out(void)
 {
     struct mortise_graph_files disk;
     const struct mortise_catalog catalog =
-        mortise_disk_catalog(test_catalog(), &disk, NULL);
+        mortise_disk_catalog_make(test_catalog(), &disk, NULL);
     struct mortise_graph *g;
 
     mortise_diags_finish(&diags);
@@ -696,15 +696,15 @@ START_TEST(absent_is_false)
     const json_t *values[] = {scratch};
     const struct mortise_cel_env env = {.values = values};
     struct mortise_arena arena;
-    struct mortise_cel_where where;
+    struct mortise_cel_range where;
     struct mortise_cel *prog;
     const struct foreign_cond *c;
     bool nomem = false, taken = !meanings[_i].taken;
 
     mortise_arena_init(&arena, &test_mem);
-    c = mortise_foreign_cond_read(&arena, expr, strlen(expr), &nomem);
+    c = mortise_foreign_cond_parse(&arena, expr, strlen(expr), &nomem);
     ck_assert_msg(c != NULL, "%s is not read", expr);
-    mortise_foreign_cond_holds(&out, &arena, c, "\"to\"");
+    mortise_foreign_cond_print_edge(&out, &arena, c, "\"to\"");
     ck_assert_msg(mortise_cel_compile(&prog, &arena, out.p, out.n, &scope,
                                       &where, &err) == MORTISE_OK,
                   "%.*s: %s", (int)out.n, out.p, err.msg);
@@ -739,7 +739,7 @@ START_TEST(conditions_are_bounded)
             mortise_buf_puts(&out, shapes[i].again);
         mortise_buf_puts(&out, shapes[i].tail);
         ck_assert_ptr_null(
-            mortise_foreign_cond_read(&arena, out.p, out.n, &nomem));
+            mortise_foreign_cond_parse(&arena, out.p, out.n, &nomem));
         ck_assert(!nomem);
         mortise_arena_finish(&arena);
     }

@@ -83,7 +83,7 @@ static void expect_never(const char *words)
     struct mortise_buf b;
 
     mortise_buf_init(&b, &test_mem);
-    mortise_diags_text(&diags, &b);
+    mortise_diags_format(&diags, &b);
     mortise_diags_json(&diags, &b);
     if (out.n > 0)
         ck_assert_ptr_null(strstr(mortise_buf_cstr(&out), words));

@@ -11,8 +11,8 @@ static char said[512];
 
 static void put(void *ud, const char *pointer, const json_t *a, const json_t *b)
 {
-    char *x = a != NULL ? mortise_json_text(&test_mem, a) : NULL;
-    char *y = b != NULL ? mortise_json_text(&test_mem, b) : NULL;
+    char *x = a != NULL ? mortise_json_to_text(&test_mem, a) : NULL;
+    char *y = b != NULL ? mortise_json_to_text(&test_mem, b) : NULL;
     size_t n = strlen(said);
 
     (void)ud;

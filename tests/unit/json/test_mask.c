@@ -38,14 +38,14 @@ static void end(void)
 /* The text behind the mask, in pieces of `cut` bytes. */
 static const char *through(const char *p, size_t n, size_t cut)
 {
-    struct mortise_masking s;
+    struct mortise_mask_stream s;
 
     mortise_buf_clear(&out);
-    mortise_masking_init(&s, mask, &test_mem);
+    mortise_mask_stream_init(&s, mask, &test_mem);
     for (size_t i = 0; i < n; i += cut)
-        mortise_masking_put(&s, p + i, n - i < cut ? n - i : cut, &out);
-    mortise_masking_end(&s, &out);
-    mortise_masking_finish(&s);
+        mortise_mask_stream_write(&s, p + i, n - i < cut ? n - i : cut, &out);
+    mortise_mask_stream_flush(&s, &out);
+    mortise_mask_stream_finish(&s);
     return mortise_buf_cstr(&out);
 }
 
@@ -435,7 +435,7 @@ START_TEST(json_values)
     look_for("pin", "8723487234");
     ck_assert(mortise_mask_build(mask));
     json_array_append_new(json_object_get(v, "list"), json_integer(8723487234));
-    masked = mortise_json_masked(mask, v, &test_mem);
+    masked = mortise_json_mask(mask, v, &test_mem);
     text = json_dumps(masked, JSON_COMPACT);
     ck_assert_str_eq(text,
                      "{\"list\":[\"say [secret pin] twice\",3,true,null,"
@@ -443,7 +443,7 @@ START_TEST(json_values)
                      "\"x\"},\"real\":1.5}");
     free(text);
     json_decref(masked);
-    masked = mortise_json_masked(mask, plain, &test_mem);
+    masked = mortise_json_mask(mask, plain, &test_mem);
     ck_assert_ptr_eq(masked, plain); /* what has none is the same */
     json_decref(masked);
     json_decref(plain);

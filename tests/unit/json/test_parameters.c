@@ -81,7 +81,7 @@ static const struct {
 START_TEST(an_object_of_all)
 {
     json_t *schema = value(cases[_i].schema), *want = value(cases[_i].want);
-    json_t *have = mortise_json_parameters(schema);
+    json_t *have = mortise_json_make_parameters(schema);
 
     if (!json_equal(have, want))
         json_dumpf(have, stderr, 0);
@@ -97,7 +97,7 @@ START_TEST(deep_schemas_end)
 {
     json_t *schema = value("{'anyOf':[{'$ref':'#'},{'$ref':'#'},{'oneOf':["
                            "{'$ref':'#'},{'$ref':'#'}]}]}");
-    json_t *have = mortise_json_parameters(schema);
+    json_t *have = mortise_json_make_parameters(schema);
 
     ck_assert_ptr_nonnull(have);
     json_decref(have);

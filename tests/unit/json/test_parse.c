@@ -68,7 +68,7 @@ static void same_with(const char *said, size_t n, size_t flags)
 
     memcpy(text, said, n);
     a = json_loadb(text, n, flags, &theirs);
-    b = mortise_json_load(text, n, flags, MORTISE_JSON_DEEPEST, &ours);
+    b = mortise_json_load(text, n, flags, MORTISE_JSON_DEPTH_MAX, &ours);
     ck_assert_msg((a == NULL) == (b == NULL), "%.*s: %s", (int)n, said,
                   a == NULL ? theirs.text : ours.text);
     if (a != NULL) {
@@ -77,7 +77,7 @@ static void same_with(const char *said, size_t n, size_t flags)
         ck_assert_str_eq(is, want);
         some_free(want);
         some_free(is);
-    } else if (mortise_utf8_valid(theirs.text, strlen(theirs.text))) {
+    } else if (mortise_utf8_is_valid(theirs.text, strlen(theirs.text))) {
         ck_assert_msg(strcmp(ours.text, theirs.text) == 0, "%.*s: %s, not %s",
                       (int)n, said, ours.text, theirs.text);
         ck_assert_msg(ours.line == theirs.line &&
@@ -88,7 +88,7 @@ static void same_with(const char *said, size_t n, size_t flags)
                       theirs.column, theirs.position);
         ck_assert_int_eq(json_error_code(&ours), json_error_code(&theirs));
     } else { /* half a character */
-        ck_assert(mortise_utf8_valid(ours.text, strlen(ours.text)));
+        ck_assert(mortise_utf8_is_valid(ours.text, strlen(ours.text)));
         ck_assert_int_eq(ours.line, theirs.line);
         ck_assert_int_eq(ours.column, theirs.column);
     }

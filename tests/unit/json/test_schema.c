@@ -832,14 +832,14 @@ START_TEST(checking_survives_oom)
     k = 0;
     do {
         test_mem_fail_at(k++);
-        n = mortise_schema_normal(s, v, 0);
+        n = mortise_schema_normalize(s, v, 0);
         ck_assert_int_eq(n == NULL, test_mem_failed());
         json_decref(n);
         if (k > 40)
             k += 97;
     } while (test_mem_failed());
     test_mem_fail_at(-1);
-    n = mortise_schema_normal(s, v, 0);
+    n = mortise_schema_normalize(s, v, 0);
     ck_assert(json_is_real(json_object_get(n, "n7")));
     ck_assert(json_is_real(json_array_get(json_object_get(n, "list"), 7)));
     json_decref(n);
@@ -852,7 +852,7 @@ static void normal_is(const char *schema, const char *value, const char *want)
 {
     struct mortise_schema *s = schema_of(schema);
     json_t *v = quoted(value), *same = quoted(value), *w = quoted(want);
-    json_t *n = mortise_schema_normal(s, v, 0);
+    json_t *n = mortise_schema_normalize(s, v, 0);
 
     ck_assert_msg(json_equal(n, w), "%s", written(n)); /* 1 is not 1.0 here */
     ck_assert(json_equal(v, same));
@@ -1044,20 +1044,24 @@ START_TEST(a_checker_sees_what_holds)
     struct mortise_schema *pair = schema_of(
         "{'prefixItems':[{'type':'null'}],'items':{'type':'number'}}");
 
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "own")),
-                      MORTISE_T_STRING);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "theirs")),
-                      MORTISE_T_NUMBER);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "x-y")),
-                      MORTISE_T_NULL);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "z")), 0);
-    ck_assert_str_eq(mortise_schema_nearest(s, "theris"), "theirs");
-    ck_assert_ptr_null(mortise_schema_member(open, "a"));
-    ck_assert_uint_eq(mortise_schema_types(list),
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(s, "own")),
+        MORTISE_T_STRING);
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(s, "theirs")),
+        MORTISE_T_NUMBER);
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(s, "x-y")),
+        MORTISE_T_NULL);
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(s, "z")), 0);
+    ck_assert_str_eq(mortise_schema_find_nearest(s, "theris"), "theirs");
+    ck_assert_ptr_null(mortise_schema_get_member(open, "a"));
+    ck_assert_uint_eq(mortise_schema_get_types(list),
                       MORTISE_T_ARRAY | MORTISE_T_NULL);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_items(list)),
+    ck_assert_uint_eq(mortise_schema_get_types(mortise_schema_get_items(list)),
                       MORTISE_T_NUMBER);
-    ck_assert_ptr_null(mortise_schema_items(pair));
+    ck_assert_ptr_null(mortise_schema_get_items(pair));
     mortise_schema_finish(s);
     mortise_schema_finish(open);
     mortise_schema_finish(list);
@@ -1076,31 +1080,40 @@ START_TEST(a_name_can_be_added)
         "'number'}}}");
     const struct mortise_schema *s, *c;
 
-    s = mortise_schema_with(&arena, base, "c", part);
-    s = mortise_schema_with(&arena, s, "a", NULL);
-    s = mortise_schema_with(&arena, s, "e", NULL);
-    c = mortise_schema_member(s, "c");
+    s = mortise_schema_add_member(&arena, base, "c", part);
+    s = mortise_schema_add_member(&arena, s, "a", NULL);
+    s = mortise_schema_add_member(&arena, s, "e", NULL);
+    c = mortise_schema_get_member(s, "c");
     ck_assert_ptr_eq(c, part);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(c, "n")),
-                      MORTISE_T_NUMBER);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "b")),
-                      MORTISE_T_NULL);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "d")),
-                      MORTISE_T_BOOL);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "a")),
-                      MORTISE_T_ANY);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "e")),
-                      MORTISE_T_ANY);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "f")), 0);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(base, "c")),
-                      0);
-    s = mortise_schema_with_any_member(&arena, base, "d");
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "d")),
-                      MORTISE_T_ANY);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "b")),
-                      MORTISE_T_NULL);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "f")), 0);
-    ck_assert_ptr_null(mortise_schema_with(&arena, NULL, "a", NULL));
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(c, "n")),
+        MORTISE_T_NUMBER);
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(s, "b")),
+        MORTISE_T_NULL);
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(s, "d")),
+        MORTISE_T_BOOL);
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(s, "a")),
+        MORTISE_T_ANY);
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(s, "e")),
+        MORTISE_T_ANY);
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(s, "f")), 0);
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(base, "c")), 0);
+    s = mortise_schema_open_member(&arena, base, "d");
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(s, "d")),
+        MORTISE_T_ANY);
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(s, "b")),
+        MORTISE_T_NULL);
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(s, "f")), 0);
+    ck_assert_ptr_null(mortise_schema_add_member(&arena, NULL, "a", NULL));
     mortise_schema_finish(base);
     mortise_schema_finish(part);
 }
@@ -1141,7 +1154,7 @@ START_TEST(point_9_patterns_by_whose_they_are)
 
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         struct told told = {""};
-        const struct mortise_schema_world world = {
+        const struct mortise_schema_options world = {
             .foreign = tell, .ctx = &told, .patterns = ways[i].how};
         json_t *pcre = quoted("{'properties':{'a':{'pattern':'(?i)^b++$'}}}");
         json_t *line = quoted("{'patternProperties':{'^a.b$':false}}");
@@ -1150,8 +1163,8 @@ START_TEST(point_9_patterns_by_whose_they_are)
         struct mortise_schema *s;
         char where[64];
 
-        ck_assert_int_eq(mortise_schema_compile_in(&s, &arena, pcre, &world,
-                                                   where, sizeof where, &err),
+        ck_assert_int_eq(mortise_schema_compile_with(&s, &arena, pcre, &world,
+                                                     where, sizeof where, &err),
                          ways[i].pcre);
         ck_assert_str_eq(
             where, ways[i].pcre == MORTISE_OK ? "" : "/properties/a/pattern");
@@ -1162,13 +1175,13 @@ START_TEST(point_9_patterns_by_whose_they_are)
         if (s != NULL)
             ck_assert_int_eq(mortise_schema_check(s, b, &err), MORTISE_OK);
         mortise_schema_finish(s);
-        ck_assert_int_eq(mortise_schema_compile_in(&s, &arena, line, &world,
-                                                   where, sizeof where, &err),
+        ck_assert_int_eq(mortise_schema_compile_with(&s, &arena, line, &world,
+                                                     where, sizeof where, &err),
                          MORTISE_OK);
         ck_assert_int_eq(mortise_schema_check(s, v, &err), MORTISE_OK);
         mortise_schema_finish(s);
-        ck_assert_int_eq(mortise_schema_compile_in(&s, &arena, wrong, &world,
-                                                   where, sizeof where, &err),
+        ck_assert_int_eq(mortise_schema_compile_with(&s, &arena, wrong, &world,
+                                                     where, sizeof where, &err),
                          MORTISE_EINVAL);
         json_decref(pcre);
         json_decref(line);
@@ -1184,7 +1197,7 @@ END_TEST
 START_TEST(the_world_hears_and_lends)
 {
     struct told told = {""};
-    const struct mortise_schema_world world = {
+    const struct mortise_schema_options world = {
         .find = lend, .unknown = tell, .ctx = &told};
     json_t *json =
         quoted("{'minimun':1,'x-mine':2,'items':{'nullable':true,'anyOf':["
@@ -1194,8 +1207,8 @@ START_TEST(the_world_hears_and_lends)
     struct mortise_schema *s;
     char where[32];
 
-    ck_assert_int_eq(mortise_schema_compile_in(&s, &arena, json, &world, where,
-                                               sizeof where, &err),
+    ck_assert_int_eq(mortise_schema_compile_with(&s, &arena, json, &world,
+                                                 where, sizeof where, &err),
                      MORTISE_OK);
     ck_assert_str_eq(told.text,
                      "/minimun: unknown keyword 'minimun' has no effect, did "
@@ -1220,13 +1233,13 @@ static void tell_wrong(void *ctx, const char *where, int code,
 static void all_wrong(const char *text, char *at, size_t size)
 {
     struct told told = {""};
-    const struct mortise_schema_world world = {.wrong = tell_wrong,
-                                               .ctx = &told};
+    const struct mortise_schema_options world = {.wrong = tell_wrong,
+                                                 .ctx = &told};
     json_t *json = quoted(text);
     struct mortise_schema *s;
 
     ck_assert_int_eq(
-        mortise_schema_compile_in(&s, &arena, json, &world, at, size, &err),
+        mortise_schema_compile_with(&s, &arena, json, &world, at, size, &err),
         MORTISE_EINVAL);
     ck_assert_ptr_null(s);
     json_decref(json);
@@ -1266,13 +1279,13 @@ START_TEST(mistakes_are_told_up_to_a_bound)
     char text[2048] = "{'anyOf':[", at[4096];
     size_t n = 0;
 
-    for (int i = 0; i < 2 * MORTISE_SCHEMA_WRONG; i++)
+    for (int i = 0; i < 2 * MORTISE_SCHEMA_ERRORS_MAX; i++)
         strcat(text, "{'type':3},");
     strcat(text, "true]}");
     all_wrong(text, at, sizeof at);
     for (const char *line = at; (line = strchr(line, '\n')) != NULL; line++)
         n++;
-    ck_assert_uint_eq(n, MORTISE_SCHEMA_WRONG);
+    ck_assert_uint_eq(n, MORTISE_SCHEMA_ERRORS_MAX);
 }
 END_TEST
 
@@ -1285,7 +1298,7 @@ START_TEST(normalising_ends)
     json_t *v = chain(60), *n;
 
     ck_assert_int_eq(mortise_schema_check(s, v, &err), MORTISE_OK);
-    n = mortise_schema_normal(s, v, 0);
+    n = mortise_schema_normalize(s, v, 0);
     ck_assert_ptr_nonnull(n);
     json_decref(n);
     json_decref(v);
@@ -1303,7 +1316,7 @@ START_TEST(normal_survives_oom)
 
     do {
         test_mem_fail_at(k++);
-        n = mortise_schema_normal(s, v, 0);
+        n = mortise_schema_normalize(s, v, 0);
         ck_assert_int_eq(n == NULL, test_mem_failed());
         json_decref(n);
     } while (test_mem_failed());
@@ -1321,33 +1334,34 @@ START_TEST(a_checker_can_ask)
                   ","
                   "'amount':{'type':'number'},'list':{'items':{'type':"
                   "'string'}}},'additionalProperties':false}");
-    const struct mortise_schema *label = mortise_schema_member(s, "label"),
-                                *list = mortise_schema_member(s, "list");
+    const struct mortise_schema *label = mortise_schema_get_member(s, "label"),
+                                *list = mortise_schema_get_member(s, "list");
 
-    ck_assert_uint_eq(mortise_schema_types(s), MORTISE_T_OBJECT);
-    ck_assert_uint_eq(mortise_schema_types(label),
+    ck_assert_uint_eq(mortise_schema_get_types(s), MORTISE_T_OBJECT);
+    ck_assert_uint_eq(mortise_schema_get_types(label),
                       MORTISE_T_STRING | MORTISE_T_NULL);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_member(s, "amount")),
-                      MORTISE_T_NUMBER);
-    ck_assert_uint_eq(mortise_schema_types(list), MORTISE_T_ANY);
-    ck_assert_uint_eq(mortise_schema_types(mortise_schema_items(list)),
+    ck_assert_uint_eq(
+        mortise_schema_get_types(mortise_schema_get_member(s, "amount")),
+        MORTISE_T_NUMBER);
+    ck_assert_uint_eq(mortise_schema_get_types(list), MORTISE_T_ANY);
+    ck_assert_uint_eq(mortise_schema_get_types(mortise_schema_get_items(list)),
                       MORTISE_T_STRING);
-    ck_assert_ptr_null(mortise_schema_member(list, "x"));
-    ck_assert_ptr_null(mortise_schema_items(s));
-    ck_assert_str_eq(mortise_schema_nearest(s, "amuont"), "amount");
-    ck_assert_ptr_null(mortise_schema_nearest(s, "zzz"));
+    ck_assert_ptr_null(mortise_schema_get_member(list, "x"));
+    ck_assert_ptr_null(mortise_schema_get_items(s));
+    ck_assert_str_eq(mortise_schema_find_nearest(s, "amuont"), "amount");
+    ck_assert_ptr_null(mortise_schema_find_nearest(s, "zzz"));
     ck_assert(json_is_object(mortise_schema_json(s)));
     mortise_schema_finish(s);
     mortise_schema_finish(NULL);
 }
 END_TEST
 
-static struct mortise_schema_seen seen(const struct mortise_schema *s,
-                                       const char *name)
+static struct mortise_schema_member_info seen(const struct mortise_schema *s,
+                                              const char *name)
 {
-    struct mortise_schema_seen out;
+    struct mortise_schema_member_info out;
 
-    mortise_schema_look(s, name, &out);
+    mortise_schema_find_member(s, name, &out);
     return out;
 }
 

@@ -24,7 +24,7 @@ static void end(void)
 
 static void names(const char *s, const char *want)
 {
-    const char *got = mortise_secret_name(s);
+    const char *got = mortise_secret_get_name(s);
 
     ck_assert_msg((got == NULL) == (want == NULL), "%s", s);
     if (want != NULL)
@@ -59,7 +59,7 @@ END_TEST
 START_TEST(filling)
 {
     json_t *v =
-        mortise_secret_fill(&test_mem, "Bearer secret://a", "v\xc3\xa4");
+        mortise_secret_substitute(&test_mem, "Bearer secret://a", "v\xc3\xa4");
 
     ck_assert_str_eq(json_string_value(v), "Bearer v\xc3\xa4");
     json_decref(v);
@@ -131,7 +131,7 @@ START_TEST(mentions)
                               "\"secret://\":\"k\"}",
                               0, NULL);
 
-    ck_assert_int_eq(mortise_secret_each(v, &test_mem, collect, seen),
+    ck_assert_int_eq(mortise_secret_for_each(v, &test_mem, collect, seen),
                      MORTISE_OK);
     ck_assert_str_eq(seen, "/a /b/2/c~1d ");
     ck_assert(json_equal(v, want));

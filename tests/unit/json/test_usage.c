@@ -37,8 +37,8 @@ static struct mortise_usage said(const char *text)
 
 static void assert_is(const struct mortise_usage *u, const char *want)
 {
-    json_t *v = mortise_usage_json(u);
-    char *text = mortise_json_text(&mortise_heap, v);
+    json_t *v = mortise_usage_to_json(u);
+    char *text = mortise_json_to_text(&mortise_heap, v);
 
     ck_assert_str_eq(text, want);
     mortise_release_str(&mortise_heap, text);
@@ -59,8 +59,8 @@ START_TEST(parts_are_said)
     assert_is(&u, "{\"model_calls\":0,\"input_tokens\":9,\"output_tokens\":0,"
                   "\"usd\":0.0,\"cached_tokens\":5,\"cache_write_tokens\":2,"
                   "\"reasoning_tokens\":1}");
-    v = mortise_usage_json(&u);
-    ck_assert_int_eq(mortise_usage_read(&back, v, &err), MORTISE_OK);
+    v = mortise_usage_to_json(&u);
+    ck_assert_int_eq(mortise_usage_from_json(&back, v, &err), MORTISE_OK);
     ck_assert_uint_eq(back.amount[MORTISE_USED_CACHED], 5);
     json_decref(v);
 }
@@ -72,18 +72,18 @@ START_TEST(it_has_one_form)
     struct mortise_usage u = said("{\"model\": \"m\", \"usd\": 0.000214, "
                                   "\"input_tokens\": 3, \"model_calls\": 1}");
     struct mortise_usage back;
-    json_t *v = mortise_usage_json(&u);
+    json_t *v = mortise_usage_to_json(&u);
 
     ck_assert_uint_eq(u.amount[MORTISE_USED_USD], 214000);
     assert_is(&u, "{\"model_calls\":1,\"input_tokens\":3,\"output_tokens\":0,"
                   "\"usd\":0.000214,\"models\":[\"m\"]}");
-    ck_assert_int_eq(mortise_usage_read(&back, v, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_usage_from_json(&back, v, &err), MORTISE_OK);
     assert_is(&back,
               "{\"model_calls\":1,\"input_tokens\":3,\"output_tokens\":0,"
               "\"usd\":0.000214,\"models\":[\"m\"]}");
-    ck_assert(!mortise_usage_is_none(&back));
+    ck_assert(!mortise_usage_is_empty(&back));
     mortise_usage_finish(&back);
-    ck_assert(mortise_usage_is_none(&back));
+    ck_assert(mortise_usage_is_empty(&back));
     mortise_usage_finish(&u);
     json_decref(v);
 }
@@ -122,7 +122,7 @@ START_TEST(nonsense_is_refused)
 
         ck_assert_msg(mortise_usage_parse(&u, v, &err) == MORTISE_EINVAL, "%s",
                       bad[i]);
-        ck_assert(u.unclear && !mortise_usage_is_none(&u));
+        ck_assert(u.unclear && !mortise_usage_is_empty(&u));
         for (size_t k = 0; k < MORTISE_USED_N; k++)
             ck_assert_uint_eq(u.amount[k], 0);
         mortise_usage_finish(&u);
@@ -143,15 +143,15 @@ START_TEST(the_rest_of_nonsense_counts)
     ck_assert_msg(strstr(err.msg, "output_tokens") != NULL, "%s", err.msg);
     json_decref(v);
     ck_assert_int_eq(mortise_usage_add(&all, &u), MORTISE_OK);
-    v = mortise_usage_json(&all);
-    ck_assert_int_eq(mortise_usage_read(&back, v, &err), MORTISE_OK);
+    v = mortise_usage_to_json(&all);
+    ck_assert_int_eq(mortise_usage_from_json(&back, v, &err), MORTISE_OK);
     json_decref(v);
     ck_assert(back.unclear);
     ck_assert_uint_eq(back.amount[MORTISE_USED_CALLS], 1);
     ck_assert_uint_eq(back.amount[MORTISE_USED_INPUT], 3);
     ck_assert_uint_eq(json_array_size(back.models), 1);
     mortise_usage_subtract(&back, &all);
-    ck_assert(mortise_usage_is_none(&back));
+    ck_assert(mortise_usage_is_empty(&back));
     mortise_usage_finish(&back);
     mortise_usage_finish(&all);
     mortise_usage_finish(&u);
@@ -198,7 +198,7 @@ START_TEST(money_is_exact)
     u = said("{\"usd\": 0.0000000014}"); /* rounded, once */
     ck_assert_uint_eq(u.amount[MORTISE_USED_USD], 1);
     mortise_usage_subtract(&u, &all);
-    ck_assert(mortise_usage_is_none(&u));
+    ck_assert(mortise_usage_is_empty(&u));
 }
 END_TEST
 
@@ -215,8 +215,8 @@ START_TEST(decimals_read_back)
                                     123456789012345};
 
     for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
-        json_t *v = mortise_usd_json(some[i]), *back;
-        char *text = mortise_json_text(&mortise_heap, v);
+        json_t *v = mortise_usd_to_json(some[i]), *back;
+        char *text = mortise_json_to_text(&mortise_heap, v);
         uint64_t nano = 0;
 
         back = value(text);

@@ -32,7 +32,7 @@ static int judge(size_t n)
 
     memcpy(copy, so, n);
     memset(&err, 0, sizeof err);
-    rv = mortise_elf_check(copy, n, mortise_elf_host(), &err);
+    rv = mortise_elf_check(copy, n, mortise_elf_get_host_arch(), &err);
     free(copy);
     return rv;
 }
@@ -106,8 +106,8 @@ START_TEST(good_objects_pass)
     const char *arch;
 
     ck_assert_msg(judge(n_so) == MORTISE_OK, "%s", err.msg);
-    ck_assert_int_eq(mortise_elf_arch(&arch, so, n_so, &err), MORTISE_OK);
-    ck_assert_str_eq(arch, mortise_elf_host());
+    ck_assert_int_eq(mortise_elf_get_arch(&arch, so, n_so, &err), MORTISE_OK);
+    ck_assert_str_eq(arch, mortise_elf_get_host_arch());
 }
 END_TEST
 
@@ -294,7 +294,7 @@ START_TEST(changed_bytes_lead_nowhere)
         where = seed >> 4;
         where %= k % 2 == 0 ? 4096 : n_so;
         copy[where] = (char)(seed >> 20);
-        mortise_elf_check(copy, n_so, mortise_elf_host(), NULL);
+        mortise_elf_check(copy, n_so, mortise_elf_get_host_arch(), NULL);
         if (k % 3 == 2) /* sometimes several at once */
             memcpy(copy, so, n_so);
     }

@@ -168,8 +168,8 @@ static void open_as(enum mortise_threading threading)
     manifest.provides[MORTISE_KIND_EXECUTOR] =
         manifest.provides[MORTISE_KIND_GUARDRAIL] =
             manifest.provides[MORTISE_KIND_DISCOVERY] =
-                (struct mortise_provides){.present = true,
-                                          .threading = threading};
+                (struct mortise_interface){.present = true,
+                                           .threading = threading};
     ck_assert_int_eq(open_with(&o), MORTISE_OK);
 }
 
@@ -538,7 +538,7 @@ END_TEST
 
 static int depth;
 
-static void call_again(void *ud, const struct mortise_call_done *d)
+static void call_again(void *ud, const struct mortise_call_result *d)
 {
     witness_done(ud, d);
     if (++depth < 50)
@@ -737,9 +737,9 @@ END_TEST
 
 /* Nor does what an earlier call in the same place came to: when to try again,
  * with which numbers it ended, and that its end says nothing of what it did. */
-static struct mortise_call_done last_done;
+static struct mortise_call_result last_done;
 
-static void note_done(void *ud, const struct mortise_call_done *done)
+static void note_done(void *ud, const struct mortise_call_result *done)
 {
     (void)ud;
     last_done = *done;
@@ -762,12 +762,12 @@ START_TEST(ends_do_not_stick)
     static const struct {
         uint64_t retry_after_ms;
         bool mute;
-        struct mortise_call_end ending;
+        struct mortise_exit_info ending;
     } want[] = {
         {5000, false, {-3, 503}}, {0, true, {0, 0}}, {0, false, {0, 0}}};
     const struct mortise_instance_ops o = {.done = note_done};
 
-    manifest.provides[MORTISE_KIND_EXECUTOR] = (struct mortise_provides){
+    manifest.provides[MORTISE_KIND_EXECUTOR] = (struct mortise_interface){
         .present = true, .threading = MORTISE_THREAD_INLINE};
     ck_assert_int_eq(open_with(&o), MORTISE_OK);
     on_execute = odd_first;
@@ -803,7 +803,7 @@ START_TEST(many_calls_are_kept_apart)
         calls[id - 1] = last_call;
         api->emit(host, last_call, str("output"), str(body));
     }
-    ck_assert_uint_eq(mortise_instance_open_calls(inst), MANY);
+    ck_assert_uint_eq(mortise_instance_count_calls(inst), MANY);
     for (size_t k = 0; k < MANY; k++) {
         size_t at = k * 1009 % MANY;
 
@@ -811,7 +811,7 @@ START_TEST(many_calls_are_kept_apart)
         ck_assert_uint_eq(seen->dones[k].id, at + 1);
         ck_assert_uint_eq(strtoull(seen->dones[k].output, NULL, 10), at + 1);
     }
-    ck_assert_uint_eq(mortise_instance_open_calls(inst), 0);
+    ck_assert_uint_eq(mortise_instance_count_calls(inst), 0);
     free(calls);
 }
 END_TEST
@@ -882,7 +882,7 @@ START_TEST(threads_do_not_disagree)
     for (size_t k = 0; k < THREADS; k++)
         pthread_join(threads[k], NULL);
     ck_assert_uint_eq(seen->n_dones, (size_t)total - abandoned);
-    ck_assert_uint_eq(mortise_instance_open_calls(inst), 0);
+    ck_assert_uint_eq(mortise_instance_count_calls(inst), 0);
     for (uint64_t id = 1; id <= (uint64_t)total; id += 97)
         ck_assert_int_le(witness_times(seen, id), 1);
 }

@@ -309,7 +309,7 @@ START_TEST(a_memory)
     };
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        const struct mortise_provides *its;
+        const struct mortise_interface *its;
         char text[512];
 
         snprintf(text, sizeof text,
@@ -648,10 +648,10 @@ START_TEST(versions)
         "",     "1.", ".1", "1..2", "1.2.3.4.5", "v1",
         "1.2a", " 1", "1 ", "-1",   "1,2",       "1.1234567890"};
 
-    ck_assert(mortise_version_valid("1"));
-    ck_assert(mortise_version_valid("1.2.3.999999999"));
+    ck_assert(mortise_version_is_valid("1"));
+    ck_assert(mortise_version_is_valid("1.2.3.999999999"));
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        ck_assert_msg(!mortise_version_valid(bad[i]), "%s", bad[i]);
+        ck_assert_msg(!mortise_version_is_valid(bad[i]), "%s", bad[i]);
     ck_assert_int_lt(mortise_version_compare("1.9", "1.10"), 0);
     ck_assert_int_eq(mortise_version_compare("1", "1.0.0"), 0);
     ck_assert_int_eq(mortise_version_compare("01", "1"), 0);
@@ -666,8 +666,8 @@ START_TEST(ranges)
         "", " ", "1.0", "^1", ">=", "=>1", ">=1,<2", ">=1<2", "~1", "> 1"};
 
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        ck_assert_msg(!mortise_range_valid(bad[i]), "%s", bad[i]);
-    ck_assert(mortise_range_valid(">=1.0 <2"));
+        ck_assert_msg(!mortise_range_is_valid(bad[i]), "%s", bad[i]);
+    ck_assert(mortise_range_is_valid(">=1.0 <2"));
     ck_assert(mortise_range_has(">=1.0 <2", "1.0"));
     ck_assert(mortise_range_has(">=1.0 <2", "1.99"));
     ck_assert(!mortise_range_has(">=1.0 <2", "2.0"));

@@ -231,7 +231,7 @@ START_TEST(the_good_ones_work)
     d = called(i, 4, "fail", "{\"code\":\"in_doubt\"}");
     ck_assert_str_eq(d->message, "in_doubt: failed as asked");
     ck_assert_str_eq(d->error_code, "");
-    ck_assert_uint_eq(mortise_instance_open_calls(i), 0);
+    ck_assert_uint_eq(mortise_instance_count_calls(i), 0);
     ck_assert_str_eq(seen->log, "");
 }
 END_TEST
@@ -541,7 +541,7 @@ static void trust_with(const char *lines)
     int n;
 
     mortise_seckey_public(&shelf.key, &pk);
-    mortise_pubkey_text(key, &pk);
+    mortise_pubkey_format(key, &pk);
     n = snprintf(text, sizeof text,
                  "apiVersion: mortise/v1\nkind: Trust\nseq: 1\nkeys:\n"
                  "  - key: \"%s\"\n%s",
@@ -582,12 +582,12 @@ START_TEST(a_revoked_key_is_refused)
 {
     struct mortise_pubkey pk;
     char id[MORTISE_KEYID_TEXT];
-    struct mortise_revoke what = {.key = id};
+    struct mortise_revocation what = {.key = id};
 
     put_and_open("ok_inline");
     ck_assert_ptr_nonnull(mortise_plugins_find(plugins, "ok_inline", &err));
     mortise_seckey_public(&shelf.key, &pk);
-    mortise_keyid_text(id, pk.id);
+    mortise_keyid_format(id, pk.id);
     ck_assert_int_eq(
         mortise_trust_revoke(shelf.trust, &what, NULL, &test_mem, &err),
         MORTISE_OK);
@@ -599,7 +599,7 @@ END_TEST
 /* A trust directory from before a revocation is noticed. */
 START_TEST(trust_never_goes_back)
 {
-    struct mortise_revoke what = {.plugin = "x", .range = "<1"};
+    struct mortise_revocation what = {.plugin = "x", .range = "<1"};
     char path[PATH_MAX];
 
     put_and_open("ok_inline");
@@ -677,12 +677,12 @@ static int sign_changed(const char *name, const char *what, const char *with,
     char path[PATH_MAX], *text = test_read(shelf_source(name), NULL);
     char *at = strstr(text, what), changed[8192];
     const char *object = shelf_object(name);
-    struct mortise_signing signing = {.manifest = path,
-                                      .objects = &object,
-                                      .n_objects = 1,
-                                      .out = shelf.plugins,
-                                      .key = &shelf.key,
-                                      .unchecked = unchecked};
+    struct mortise_sign_request signing = {.manifest = path,
+                                           .objects = &object,
+                                           .n_objects = 1,
+                                           .out = shelf.plugins,
+                                           .key = &shelf.key,
+                                           .unchecked = unchecked};
 
     ck_assert_ptr_nonnull(at);
     snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, with,
@@ -899,7 +899,7 @@ START_TEST(trust_that_breaks_before_a_manifest_is_read)
     put_and_open("ok_inline");
     ck_assert_ptr_nonnull(mortise_plugins_find(plugins, "ok_inline", &err));
     trust_with("    plugins: ['*']\n    in_proces: true\n");
-    usleep((MORTISE_TRUST_MS + 1) * 1000);
+    usleep((MORTISE_TRUST_CHECK_MS + 1) * 1000);
     refused("ok_inline", "in_proces");
     refused("ok_async", "in_proces");
 }
@@ -1017,7 +1017,7 @@ static void on_abort(int number, siginfo_t *info, void *context)
 {
     (void)number;
     (void)info;
-    mortise_death_by_signal("SIGABRT", context);
+    mortise_death_record_signal("SIGABRT", context);
 }
 
 /* In a process that says what became of it, as the command line does. */
@@ -1109,7 +1109,7 @@ START_TEST(a_death_that_nobody_noted_is_none)
         ck_assert(WIFSIGNALED(in_child(start_unowned)));
     is_not_quarantined("create_crashes");
     m = mortise_plugins_find(plugins, "create_crashes", &err);
-    mortise_hex(hex, m->digest, sizeof m->digest);
+    mortise_hex_encode(hex, m->digest, sizeof m->digest);
     snprintf(line, sizeof line, "%s\n%s\n%s\n", hex, hex, hex);
     test_write(mark_of("create_crashes"), line, strlen(line));
     is_not_quarantined("create_crashes");
@@ -1328,13 +1328,13 @@ START_TEST(a_call_can_be_abandoned)
     struct mortise_instance *i = start("never_finishes");
 
     ck_assert_int_eq(call_as(i, 1, "run", "{}", &mortise_call_execute), 0);
-    ck_assert_uint_eq(mortise_instance_open_calls(i), 1);
+    ck_assert_uint_eq(mortise_instance_count_calls(i), 1);
     ck_assert(mortise_instance_cancel(i, 1));
-    ck_assert_uint_eq(mortise_instance_open_calls(i), 1);
+    ck_assert_uint_eq(mortise_instance_count_calls(i), 1);
     ck_assert(mortise_instance_abandon(i, 1, NULL));
     ck_assert(!mortise_instance_abandon(i, 1, NULL));
     ck_assert(!mortise_instance_cancel(i, 1));
-    ck_assert_uint_eq(mortise_instance_open_calls(i), 0);
+    ck_assert_uint_eq(mortise_instance_count_calls(i), 0);
     mortise_plugins_close(plugins);
     plugins = NULL;
     ck_assert_uint_eq(seen->n_dones, 0);
@@ -1416,7 +1416,7 @@ START_TEST(broken_promises_fail_the_call)
     ck_assert_msg(strstr(d->message, failing[_i].words) != NULL, "%s",
                   d->message);
     ck_assert(!d->violation);
-    ck_assert_uint_eq(mortise_instance_open_calls(i), 0);
+    ck_assert_uint_eq(mortise_instance_count_calls(i), 0);
 }
 END_TEST
 
@@ -1680,7 +1680,7 @@ static void close_around_a_call(void)
         try_start("ignores_cancel", NULL, &i) != 0)
         leave(false);
     pthread_create(&thread, NULL, be_inside, i);
-    while (mortise_instance_open_calls(i) == 0)
+    while (mortise_instance_count_calls(i) == 0)
         sched_yield();
     mortise_plugins_close(plugins);
     plugins = NULL;

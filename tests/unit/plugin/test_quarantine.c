@@ -45,7 +45,7 @@ static void prepare(bool dead)
         return;
     snprintf(path, sizeof path, "%s/quarantine", store);
     ck_assert_int_eq(mkdir(path, 0700), 0);
-    mortise_hex(hex, manifest.digest, sizeof manifest.digest);
+    mortise_hex_encode(hex, manifest.digest, sizeof manifest.digest);
     snprintf(text, sizeof text, "\n%s died 1000 SIGSEGV call - - -\n\n%s di",
              hex, hex);
     test_write(file, text, strlen(text));
@@ -53,7 +53,7 @@ static void prepare(bool dead)
 
 static int put(int at)
 {
-    return mortise_quarantine_put(at, "quarantine", &manifest, REASON, &err);
+    return mortise_quarantine_add(at, "quarantine", &manifest, REASON, &err);
 }
 
 /* Another process puts the reason there.  It is killed at the n-th call, and with
@@ -88,9 +88,9 @@ static bool has_reason(bool dead)
     bool noted;
     int at = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    ck_assert_int_eq(mortise_quarantine_reason(why, &until_ms, &noted, at,
-                                               "quarantine", &manifest, 2000,
-                                               &err),
+    ck_assert_int_eq(mortise_quarantine_read_reason(why, &until_ms, &noted, at,
+                                                    "quarantine", &manifest,
+                                                    2000, &err),
                      MORTISE_OK);
     close(at);
     ck_assert_int_eq(noted, dead);

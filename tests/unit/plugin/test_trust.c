@@ -20,8 +20,8 @@ static void setup(void)
     mortise_diags_init(&diags, &test_mem);
     ck_assert_int_eq(mortise_seckey_new(&sk, NULL), MORTISE_OK);
     mortise_seckey_public(&sk, &pk);
-    mortise_pubkey_text(key, &pk);
-    mortise_keyid_text(id, pk.id);
+    mortise_pubkey_format(key, &pk);
+    mortise_keyid_format(id, pk.id);
 }
 
 static void teardown(void)
@@ -65,7 +65,7 @@ static void put(const char *name, int seq, const char *before, const char *k,
 }
 
 /* Verify "manifest", signed with a comment. */
-static int verify(const char *comment, struct mortise_signed *out)
+static int verify(const char *comment, struct mortise_signature_info *out)
 {
     struct mortise_buf sig;
     int rv;
@@ -84,7 +84,7 @@ static const char good[] =
 /* A key that is listed may sign; what the signature says comes out. */
 START_TEST(a_listed_key_may_sign)
 {
-    struct mortise_signed s;
+    struct mortise_signature_info s;
 
     put("a", 4, "keys:\n  - key: \"", key,
         "\"\n    plugins: [other, 'acme.*']\n    in_process: true\n");
@@ -104,7 +104,7 @@ END_TEST
 START_TEST(a_key_may_be_a_file)
 {
     char path[4200];
-    struct mortise_signed s;
+    struct mortise_signature_info s;
 
     snprintf(path, sizeof path, "%s/acme.pub", dir);
     ck_assert_int_eq(mortise_pubkey_write(path, &pk, NULL), MORTISE_OK);
@@ -134,7 +134,7 @@ static const struct {
 START_TEST(patterns_fit)
 {
     char lines[300], comment[300];
-    struct mortise_signed s;
+    struct mortise_signature_info s;
 
     snprintf(lines, sizeof lines, "\"\n    plugins: ['%s']\n",
              patterns[_i].pattern);
@@ -150,7 +150,7 @@ END_TEST
  * at. */
 START_TEST(times_are_of_signing)
 {
-    struct mortise_signed s;
+    struct mortise_signature_info s;
 
     put("a", 1, "keys:\n  - key: \"", key,
         "\"\n    plugins: ['*']\n    not_before: 2023-11-14T22:13:20Z\n"
@@ -172,7 +172,7 @@ END_TEST
  * for other plugins; the first that allows it counts. */
 START_TEST(a_key_may_stand_twice)
 {
-    struct mortise_signed s;
+    struct mortise_signature_info s;
 
     put("a", 1, "keys:\n  - key: \"", key,
         "\"\n    plugins: [other]\n    in_process: true\n");
@@ -189,14 +189,14 @@ START_TEST(ids_are_no_proof)
 {
     struct mortise_seckey evil;
     struct mortise_pubkey evil_pk;
-    struct mortise_signed s;
+    struct mortise_signature_info s;
     struct mortise_buf sig;
     char text[MORTISE_PUBKEY_TEXT];
 
     ck_assert_int_eq(mortise_seckey_new(&evil, NULL), MORTISE_OK);
     memcpy(evil.id, sk.id, sizeof sk.id);
     mortise_seckey_public(&evil, &evil_pk);
-    mortise_pubkey_text(text, &evil_pk);
+    mortise_pubkey_format(text, &evil_pk);
     put("a", 1, "keys:\n  - key: \"", key, "\"\n    plugins: ['*']\n");
     put("b", 1, "keys:\n  - key: \"", text, "\"\n    plugins: [evil]\n");
     open_trust();
@@ -231,7 +231,7 @@ static const char *const comments[] = {
 /* Only the comment that sign writes counts, in every character. */
 START_TEST(comments_are_exact)
 {
-    struct mortise_signed s;
+    struct mortise_signature_info s;
 
     put("a", 1, "keys:\n  - key: \"", key, "\"\n    plugins: ['*']\n");
     open_trust();
@@ -244,10 +244,11 @@ END_TEST
 START_TEST(comments_have_no_nul)
 {
     static const char text[] = "name:a version:1\0 seq:1 timestamp:1";
-    struct mortise_signed s;
+    struct mortise_signature_info s;
 
-    ck_assert_int_eq(mortise_signed_parse(&s, text, sizeof text - 1, &err),
-                     MORTISE_EDENIED);
+    ck_assert_int_eq(
+        mortise_signature_parse_comment(&s, text, sizeof text - 1, &err),
+        MORTISE_EDENIED);
 }
 END_TEST
 
@@ -256,10 +257,10 @@ START_TEST(revocations)
 {
     uint8_t digest[MORTISE_DIGEST];
     char hex[MORTISE_DIGEST_HEX];
-    struct mortise_signed s;
+    struct mortise_signature_info s;
 
     mortise_digest(digest, "manifest", 8);
-    mortise_hex(hex, digest, sizeof digest);
+    mortise_hex_encode(hex, digest, sizeof digest);
     put("z", 1, "keys:\n  - key: \"", key, "\"\n    plugins: ['*']\n");
     switch (_i) {
     case 0:
@@ -353,7 +354,7 @@ END_TEST
 START_TEST(nothing_is_trusted_by_default)
 {
     const char *dirs[] = {"/nowhere/at/all", dir};
-    struct mortise_signed s;
+    struct mortise_signature_info s;
 
     ck_assert_int_eq(mortise_trust_open(&t, &test_mem, dirs, 2, &diags, &err),
                      MORTISE_OK);
@@ -372,17 +373,17 @@ END_TEST
 START_TEST(changes_read_back)
 {
     static const char *const names[] = {"acme.*", "x"};
-    struct mortise_trusted by = {.key = pk,
-                                 .plugins = names,
-                                 .n_plugins = 2,
-                                 .kinds =
-                                     MORTISE_KIND_BIT(MORTISE_KIND_EXECUTOR),
-                                 .in_process = true,
-                                 .not_before = 1600000000,
-                                 .not_after = 1800000000};
-    struct mortise_revoke what = {.plugin = "acme.*", .range = "=1.2"};
-    const struct mortise_trusted *got;
-    struct mortise_signed s;
+    struct mortise_trusted_key by = {
+        .key = pk,
+        .plugins = names,
+        .n_plugins = 2,
+        .kinds = MORTISE_KIND_BIT(MORTISE_KIND_EXECUTOR),
+        .in_process = true,
+        .not_before = 1600000000,
+        .not_after = 1800000000};
+    struct mortise_revocation what = {.plugin = "acme.*", .range = "=1.2"};
+    const struct mortise_trusted_key *got;
+    struct mortise_signature_info s;
     char path[PATH_MAX];
 
     snprintf(dir + strlen(dir), 8, "/deep");
@@ -395,7 +396,7 @@ START_TEST(changes_read_back)
                      MORTISE_EEXISTS);
     open_trust();
     got = mortise_trust_at(t, 0);
-    ck_assert(mortise_pubkey_equal(&got->key, &pk));
+    ck_assert(mortise_pubkey_is_equal(&got->key, &pk));
     ck_assert_uint_eq(got->n_plugins, 2);
     ck_assert_str_eq(got->plugins[0], "acme.*");
     ck_assert(got->kinds == MORTISE_KIND_BIT(MORTISE_KIND_EXECUTOR) &&
@@ -411,7 +412,7 @@ START_TEST(changes_read_back)
     open_trust();
     ck_assert_uint_eq(mortise_trust_seq(t, 0), 2);
     ck_assert_int_eq(verify(good, &s), MORTISE_EDENIED);
-    what = (struct mortise_revoke){.key = id};
+    what = (struct mortise_revocation){.key = id};
     ck_assert_int_eq(mortise_trust_revoke(dir, &what, NULL, &test_mem, &err),
                      MORTISE_OK);
     open_trust();
@@ -424,12 +425,12 @@ END_TEST
 START_TEST(wrong_changes_are_refused)
 {
     static const char *const odd[] = {"a\", \"*"};
-    struct mortise_trusted by = {.key = pk,
-                                 .plugins = odd,
-                                 .n_plugins = 1,
-                                 .kinds =
-                                     MORTISE_KIND_BIT(MORTISE_KIND_EXECUTOR)};
-    struct mortise_revoke what = {.key = "RW\"]"};
+    struct mortise_trusted_key by = {
+        .key = pk,
+        .plugins = odd,
+        .n_plugins = 1,
+        .kinds = MORTISE_KIND_BIT(MORTISE_KIND_EXECUTOR)};
+    struct mortise_revocation what = {.key = "RW\"]"};
 
     ck_assert_int_eq(mortise_trust_add(dir, "a", &by, &test_mem, &err),
                      MORTISE_EINVAL);
@@ -440,18 +441,18 @@ START_TEST(wrong_changes_are_refused)
                      MORTISE_EINVAL);
     ck_assert_int_eq(mortise_trust_revoke(dir, &what, NULL, &test_mem, &err),
                      MORTISE_EINVAL);
-    what = (struct mortise_revoke){.digest = "12"};
+    what = (struct mortise_revocation){.digest = "12"};
     ck_assert_int_eq(mortise_trust_revoke(dir, &what, NULL, &test_mem, &err),
                      MORTISE_EINVAL);
-    what = (struct mortise_revoke){.plugin = "a"};
+    what = (struct mortise_revocation){.plugin = "a"};
     ck_assert_int_eq(mortise_trust_revoke(dir, &what, NULL, &test_mem, &err),
                      MORTISE_EINVAL);
-    what = (struct mortise_revoke){0};
+    what = (struct mortise_revocation){0};
     ck_assert_int_eq(mortise_trust_revoke(dir, &what, NULL, &test_mem, &err),
                      MORTISE_EINVAL);
     /* Nor is a directory with errors added to. */
     put("broken", 1, "kees: []\n", "", "");
-    what = (struct mortise_revoke){.key = id};
+    what = (struct mortise_revocation){.key = id};
     ck_assert_int_eq(mortise_trust_revoke(dir, &what, NULL, &test_mem, &err),
                      MORTISE_ECHECK);
 }
@@ -461,7 +462,7 @@ END_TEST
  */
 START_TEST(trust_survives_oom)
 {
-    struct mortise_revoke what = {.key = id};
+    struct mortise_revocation what = {.key = id};
     bool failed;
     int n = 0, rv;
 
@@ -488,18 +489,18 @@ END_TEST
 /* ---- signing
  * ---------------------------------------------------------------------- */
 
-static struct mortise_signing signing(const char *manifest,
-                                      const char *const *objects)
+static struct mortise_sign_request signing(const char *manifest,
+                                           const char *const *objects)
 {
-    return (struct mortise_signing){.manifest = manifest,
-                                    .objects = objects,
-                                    .n_objects = objects != NULL ? 1 : 0,
-                                    .out = dir,
-                                    .key = &sk,
-                                    .timestamp = 1700000000};
+    return (struct mortise_sign_request){.manifest = manifest,
+                                         .objects = objects,
+                                         .n_objects = objects != NULL ? 1 : 0,
+                                         .out = dir,
+                                         .key = &sk,
+                                         .timestamp = 1700000000};
 }
 
-static int sign(const struct mortise_signing *s)
+static int sign(const struct mortise_sign_request *s)
 {
     mortise_diags_finish(&diags);
     mortise_diags_init(&diags, &test_mem);
@@ -522,9 +523,9 @@ START_TEST(signing_makes_what_verifies)
 {
     char object[PATH_MAX], cmd[3 * PATH_MAX];
     const char *objects[] = {object};
-    struct mortise_signing s = signing(shelf_source("ok_inline"), objects);
+    struct mortise_sign_request s = signing(shelf_source("ok_inline"), objects);
     struct mortise_manifest *m;
-    struct mortise_signed said;
+    struct mortise_signature_info said;
     char *source, *text, *sig;
     uint8_t digest[MORTISE_DIGEST];
     size_t n;
@@ -569,7 +570,7 @@ END_TEST
 /* Without objects it takes OUT/NAME.so, as a build that writes there wants. */
 START_TEST(the_object_may_be_in_place)
 {
-    struct mortise_signing s = signing(shelf_source("ok_inline"), NULL);
+    struct mortise_sign_request s = signing(shelf_source("ok_inline"), NULL);
     size_t n;
     char *so = test_read(shelf_object("ok_inline"), &n);
 
@@ -583,10 +584,12 @@ END_TEST
 /* A manifest with artifacts is signed as it is, if the objects are those. */
 START_TEST(signing_again)
 {
-    struct mortise_signing s = signing(in_dir("ok_inline.plugin.yaml"), NULL);
+    struct mortise_sign_request s =
+        signing(in_dir("ok_inline.plugin.yaml"), NULL);
     char object[PATH_MAX];
     const char *objects[] = {object};
-    struct mortise_signing first = signing(shelf_source("ok_inline"), objects);
+    struct mortise_sign_request first =
+        signing(shelf_source("ok_inline"), objects);
     char *before, *after;
     size_t n;
 
@@ -618,7 +621,7 @@ START_TEST(artifacts_without_digests)
         "an artifact of a signed manifest needs 'size' and 'blake2b-256'",
         "an artifact of a signed manifest needs 'blake2b-256'",
     };
-    struct mortise_signing s = signing(in_dir("source.yaml"), NULL);
+    struct mortise_sign_request s = signing(in_dir("source.yaml"), NULL);
     char *source = test_read(shelf_source("ok_inline"), NULL), text[8192];
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -649,7 +652,7 @@ START_TEST(bad_objects_are_not_signed)
 {
     char object[PATH_MAX];
     const char *objects[] = {object};
-    struct mortise_signing s = signing(shelf_source("rpath"), objects);
+    struct mortise_sign_request s = signing(shelf_source("rpath"), objects);
 
     snprintf(object, sizeof object, "%s", shelf_object("rpath"));
     ck_assert_int_eq(sign(&s), MORTISE_EDENIED);
@@ -669,7 +672,7 @@ START_TEST(flow_manifests_are_refused)
         "{threading: inline}}}\n";
     char object[PATH_MAX];
     const char *objects[] = {object};
-    struct mortise_signing s = signing(in_dir("flow.yaml"), objects);
+    struct mortise_sign_request s = signing(in_dir("flow.yaml"), objects);
 
     snprintf(object, sizeof object, "%s", shelf_object("ok_guardrail"));
     test_write(in_dir("flow.yaml"), flow, strlen(flow));
@@ -685,7 +688,7 @@ START_TEST(signing_survives_oom)
 {
     char object[PATH_MAX];
     const char *objects[] = {object};
-    struct mortise_signing s = signing(shelf_source("ok_inline"), objects);
+    struct mortise_sign_request s = signing(shelf_source("ok_inline"), objects);
     bool failed;
     int n = 0, rv;
 

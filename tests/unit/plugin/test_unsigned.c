@@ -290,7 +290,7 @@ START_TEST(bad_objects_are_refused)
 }
 END_TEST
 
-static void distrust(struct mortise_revoke what)
+static void distrust(struct mortise_revocation what)
 {
     ck_assert_int_eq(
         mortise_trust_revoke(shelf.trust, &what, NULL, &mortise_heap, &err),
@@ -306,12 +306,12 @@ START_TEST(revoked_is_revoked)
     char *p = test_read(shelf_object("ok_async"), &n);
 
     mortise_digest(digest, p, n);
-    mortise_hex(hex, digest, sizeof digest);
+    mortise_hex_encode(hex, digest, sizeof digest);
     free(p);
     put("ok_inline");
     put("ok_async");
-    distrust((struct mortise_revoke){.plugin = "ok_inline", .range = "<2"});
-    distrust((struct mortise_revoke){.digest = hex});
+    distrust((struct mortise_revocation){.plugin = "ok_inline", .range = "<2"});
+    distrust((struct mortise_revocation){.digest = hex});
     open_all();
     refused("ok_inline", "revokes <2");
     refused("ok_async", "is revoked by its digest");

@@ -145,7 +145,7 @@ START_TEST(a_message_is_exactly_its_bytes)
                          MORTISE_EINVAL);
         free(cut);
     }
-    mortise_buf_u8(&p.bytes, 0);
+    mortise_buf_put_u8(&p.bytes, 0);
     ck_assert_int_eq(decode(&got, &map, &p), MORTISE_EINVAL);
     mortise_packet_finish(&p);
 }
@@ -342,13 +342,13 @@ START_TEST(crossing_survives_oom)
     do {
         struct mortise_wire msg = full(MORTISE_WIRE_CALL);
         struct mortise_wire sent = msg;
-        struct mortise_wire_held held;
+        struct mortise_wire_storage held;
         int rv;
 
         if (_i == 1)
             msg.body = sent.body = (mortise_str){body, 100000};
         test_mem_fail_at(n++);
-        rv = mortise_wire_cross(&msg, &held, &test_mem, NULL);
+        rv = mortise_wire_round_trip(&msg, &held, &test_mem, NULL);
         failed = test_mem_failed();
         test_mem_fail_at(-1);
         ck_assert_int_eq(rv, failed ? MORTISE_ENOMEM : MORTISE_OK);

@@ -26,7 +26,7 @@ static const struct mortise_run_call *the_call(void)
 static bool offers(const char *tool)
 {
     ck_assert_int_eq(the_call()->kind, MORTISE_RUN_EXECUTE);
-    return mortise_run_offers(s.run, the_call()->id, tool);
+    return mortise_run_is_tool_offered(s.run, the_call()->id, tool);
 }
 
 static size_t asked_about(void)

@@ -67,7 +67,7 @@ START_TEST(nothing_starts_before)
     assert_waits();
     ck_assert_int_eq(sim_effect_count(&s, "a"), 0);
     assert_node("a", "pending");
-    mortise_hex(digest, s.graph->digest, MORTISE_DIGEST);
+    mortise_hex_encode(digest, s.graph->digest, MORTISE_DIGEST);
     ck_assert_str_eq(text_of(asked("START"), "digest"), digest);
     ck_assert_ptr_nonnull(
         strstr(text_of(asked("START"), "graph"), "hitl_mode: approve_plan\n"));
@@ -363,7 +363,7 @@ static int approve_with(const char *yaml)
 {
     struct mortise_graph *g = sim_graph(yaml);
     struct mortise_steering to = {.graph = g};
-    int rv = mortise_graph_follow(g, mortise_run_graph(s.run), &err);
+    int rv = mortise_graph_set_predecessor(g, mortise_run_graph(s.run), &err);
 
     if (rv == MORTISE_OK) {
         s.steering = &to;
@@ -463,7 +463,8 @@ START_TEST(what_does_not_fit_is_refused)
     ck_assert_int_eq(update("{\"scratch\": {\"x\": 5}}"), MORTISE_OK);
     ck_assert_int_eq(approve_with(chain), MORTISE_ESTATE);
     assert_waits();
-    ck_assert_int_eq(mortise_run_may_steer(s.run, NULL, &err), MORTISE_ESTATE);
+    ck_assert_int_eq(mortise_run_check_steer(s.run, NULL, &err),
+                     MORTISE_ESTATE);
     ck_assert_int_eq(answer_to("START", "{\"approved\": true}"), MORTISE_OK);
     assert_status(MORTISE_RUN_COMPLETED);
     end();

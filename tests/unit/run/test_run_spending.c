@@ -297,7 +297,7 @@ static void assert_refused(const char *yaml, const char *words)
                                         &err),
                      MORTISE_OK);
     mortise_buf_init(&text, &test_mem);
-    mortise_diags_text(&diags, &text);
+    mortise_diags_format(&diags, &text);
     ck_assert_msg(strstr(mortise_buf_cstr(&text), words) != NULL, "%s",
                   mortise_buf_cstr(&text));
     mortise_buf_finish(&text);

@@ -23,8 +23,9 @@ static int steer(const char *yaml)
     size_t n_commits = s.n_commits;
     int rv;
 
-    ck_assert_int_eq(mortise_graph_follow(g, mortise_run_graph(s.run), &err),
-                     MORTISE_OK);
+    ck_assert_int_eq(
+        mortise_graph_set_predecessor(g, mortise_run_graph(s.run), &err),
+        MORTISE_OK);
     to.operations = json_pack("[{s:{s:s}}]", "remove", "id", "x");
     s.steering = &to;
     rv = command((struct mortise_command){.kind = MORTISE_CMD_STEER}, 0);
@@ -402,10 +403,11 @@ START_TEST(a_team_at_work_is_another_inside)
     admit("{}");
     finish("look");
     ck_assert(is_out("dig"));
-    ck_assert_ptr_null(mortise_run_begun(s.run, "crew/fill"));
-    ck_assert_str_eq(mortise_run_begun(s.run, "crew/dig"), "has started");
-    ck_assert_str_eq(mortise_run_begun(s.run, "look"), "has ended");
-    ck_assert_ptr_null(mortise_run_begun(s.run, "crew/nobody/x"));
+    ck_assert_ptr_null(mortise_run_get_node_progress(s.run, "crew/fill"));
+    ck_assert_str_eq(mortise_run_get_node_progress(s.run, "crew/dig"),
+                     "has started");
+    ck_assert_str_eq(mortise_run_get_node_progress(s.run, "look"), "has ended");
+    ck_assert_ptr_null(mortise_run_get_node_progress(s.run, "crew/nobody/x"));
     steers(after);
     sync_all();
     ck_assert(is_out("plant"));
@@ -417,7 +419,7 @@ START_TEST(a_team_at_work_is_another_inside)
     assert_told("1.0/crew#1/synthesis#1", "water watch");
     assert_told("last", "crew look");
     ck_assert_int_eq(sim_effect_count(&s, "dig"), 1);
-    ck_assert_str_eq(mortise_run_begun(s.run, "crew/dig"),
+    ck_assert_str_eq(mortise_run_get_node_progress(s.run, "crew/dig"),
                      "is in a part that has ended");
     end();
 }
@@ -576,7 +578,8 @@ START_TEST(who_comes_second_is_told)
     begin(diamond);
     admit("{}");
     g = sim_graph(HEAD "start: a\nnodes:\n  a: {goal: begin}\n");
-    ck_assert_int_eq(mortise_graph_follow(g, s.graph, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_graph_set_predecessor(g, s.graph, &err),
+                     MORTISE_OK);
     steers(diamond);
     sync_all();
     to.graph = g;
@@ -614,7 +617,8 @@ START_TEST(it_may_come_with_a_pause)
     admit("{}");
     sync_all();
     ck_assert(is_out("a"));
-    ck_assert_int_eq(mortise_graph_follow(g, s.graph, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_graph_set_predecessor(g, s.graph, &err),
+                     MORTISE_OK);
     to.operations = json_array();
     s.steering = &to;
     ck_assert_int_eq(sim_command(&s, both, 2, 0, "ann", &err), MORTISE_OK);
@@ -687,11 +691,11 @@ START_TEST(killed_at_every_commit)
             admit("{}");
             go_to_commit(steer_at);
             sync_all();
-            if (mortise_run_begun(s.run, "crew/fill") != NULL) {
+            if (mortise_run_get_node_progress(s.run, "crew/fill") != NULL) {
                 end(); /* it stands */
                 continue;
             }
-            inside |= mortise_run_begun(s.run, "crew/dig") != NULL;
+            inside |= mortise_run_get_node_progress(s.run, "crew/dig") != NULL;
             steers(after);
             go_to_commit(die_at);
             if (seed % 3 != 0)
@@ -780,7 +784,7 @@ static void replan(struct plan *p, uint32_t *seed)
         char id[16];
 
         snprintf(id, sizeof id, "n%d", i);
-        if (p->there[i] && mortise_run_begun(s.run, id) != NULL)
+        if (p->there[i] && mortise_run_get_node_progress(s.run, id) != NULL)
             continue;
         if (sim_random(seed) % 4 == 0)
             p->there[i] = false;
@@ -852,7 +856,7 @@ START_TEST(again_and_back)
     assert_replays();
     steers(diamond);
     ck_assert_mem_ne(s.graph->digest, first, sizeof first);
-    ck_assert_mem_eq(mortise_graph_origin(s.graph)->digest, first,
+    ck_assert_mem_eq(mortise_graph_get_first(s.graph)->digest, first,
                      sizeof first);
     assert_replays();
     sim_run_plain(&s);
@@ -869,12 +873,13 @@ START_TEST(not_without_end)
 
     begin(crew);
     admit("{}");
-    for (int i = 0; i < MORTISE_MAX_FORMERS; i++) {
+    for (int i = 0; i < MORTISE_PREDECESSORS_MAX; i++) {
         steers(crew);
         sync_all();
     }
     g = sim_graph(crew);
-    ck_assert_int_eq(mortise_graph_follow(g, s.graph, &err), MORTISE_ELIMIT);
+    ck_assert_int_eq(mortise_graph_set_predecessor(g, s.graph, &err),
+                     MORTISE_ELIMIT);
     mortise_graph_unref(g);
     sim_run_plain(&s);
     assert_status(MORTISE_RUN_COMPLETED);
@@ -937,7 +942,7 @@ START_TEST(a_team_between_attempts_stands)
     finish("a");
     sync_all();
     ck_assert_uint_gt(s.n_timers, 0);
-    ck_assert_str_eq(mortise_run_begun(s.run, "crew/a"),
+    ck_assert_str_eq(mortise_run_get_node_progress(s.run, "crew/a"),
                      "is in a part that has started");
     refused(HEAD "start: crew\n"
                  "nodes:\n"
@@ -997,7 +1002,8 @@ static bool steer_without_memory(int n)
     begin(diamond);
     admit("{}");
     finish("a");
-    ck_assert_int_eq(mortise_graph_follow(g, s.graph, &err), MORTISE_OK);
+    ck_assert_int_eq(mortise_graph_set_predecessor(g, s.graph, &err),
+                     MORTISE_OK);
     to.operations = json_pack("[{s:s}]", "remove", "x");
     in.now_ms = s.now_ms;
     in.u.command = (struct mortise_command_list){
@@ -1102,7 +1108,8 @@ START_TEST(history_names_nodes_as_of_then)
     sync_all();
     {
         struct sim_commit *c = &s.commits[s.n_commits - 1];
-        json_t *list = mortise_run_describe(s.run, c->entries, c->size), *one;
+        json_t *list = mortise_run_describe_entries(s.run, c->entries, c->size),
+               *one;
         size_t i;
 
         json_array_foreach(list, i, one)
@@ -1143,7 +1150,7 @@ START_TEST(no_decision_beside_it)
     sync_all();
     to.graph = sim_graph(yaml);
     ck_assert_int_eq(
-        mortise_graph_follow(to.graph, mortise_run_graph(s.run), &err),
+        mortise_graph_set_predecessor(to.graph, mortise_run_graph(s.run), &err),
         MORTISE_OK);
     to.operations = json_pack("[{s:{s:s}}]", "remove", "id", "b");
     both[0].id = sim_request(&s, "a");

@@ -43,7 +43,7 @@ static struct mortise_tree_use use(void)
 {
     struct mortise_tree_use u;
 
-    ck_assert(mortise_run_tree_use(s.run, &u));
+    ck_assert(mortise_run_get_tree_use(s.run, &u));
     return u;
 }
 
@@ -54,7 +54,7 @@ static uint64_t counted(void)
 
     for (size_t i = 0; i < s.n_commits; i++)
         if (s.commits[i].spend.origin)
-            mortise_spawn_spend(&purse, true, &s.commits[i].spend);
+            mortise_spawn_budget_change(&purse, true, &s.commits[i].spend);
     return purse.used[TOKENS];
 }
 
@@ -180,7 +180,7 @@ START_TEST(a_raise_goes_along)
     ck_assert_int_eq(do_command(more), MORTISE_OK);
     assert_status(MORTISE_RUN_COMPLETED);
     for (size_t i = 0; i < s.n_commits; i++) {
-        const struct mortise_spawn_spend *spend = &s.commits[i].spend;
+        const struct mortise_spawn_budget_change *spend = &s.commits[i].spend;
 
         raises += spend->raises;
         ck_assert(!spend->opens);
@@ -212,7 +212,7 @@ START_TEST(a_crash_counts_nothing_twice)
                 sim_crash(&s, &chance);
                 sim_recover(&s);
             }
-            mortise_run_tree_counted(s.run, recorded);
+            mortise_run_get_tree_counted(s.run, recorded);
             ck_assert_uint_eq(counted(), recorded[TOKENS]);
         }
         end();
@@ -225,27 +225,27 @@ END_TEST
 START_TEST(a_purse_is_what_was_spent)
 {
     struct mortise_spawn_budget purse;
-    struct mortise_spawn_spend spend = {.origin = "o", .opens = true};
+    struct mortise_spawn_budget_change spend = {.origin = "o", .opens = true};
 
     spend.most[TOKENS] = 100;
     spend.plus[TOKENS] = 30;
-    mortise_spawn_spend(&purse, false, &spend);
+    mortise_spawn_budget_change(&purse, false, &spend);
     ck_assert_uint_eq(purse.most[TOKENS], 100);
     ck_assert_uint_eq(purse.used[TOKENS], 30);
     ck_assert_uint_eq(purse.used[0], 0);
     spend.opens = false;
     spend.most[TOKENS] = 200;
-    mortise_spawn_spend(&purse, true, &spend);
+    mortise_spawn_budget_change(&purse, true, &spend);
     ck_assert_uint_eq(purse.most[TOKENS], 100); /* it does not raise */
     ck_assert_uint_eq(purse.used[TOKENS], 60);
     spend.raises = true;
     spend.plus[TOKENS] = 0;
     spend.minus[TOKENS] = 45;
-    mortise_spawn_spend(&purse, true, &spend);
+    mortise_spawn_budget_change(&purse, true, &spend);
     ck_assert_uint_eq(purse.most[TOKENS], 200);
     ck_assert_uint_eq(purse.used[TOKENS], 15);
     spend.most[TOKENS] = 150;
-    mortise_spawn_spend(&purse, true, &spend);
+    mortise_spawn_budget_change(&purse, true, &spend);
     ck_assert_uint_eq(purse.most[TOKENS], 200);
     ck_assert_uint_eq(purse.used[TOKENS], 0);
 }

@@ -253,8 +253,8 @@ START_TEST(history_tells_it)
                    "      args: {usage: {model_calls: 1}}}\n",
               "{}");
     for (i = 0; i < s.n_commits; i++) {
-        list = mortise_run_describe(s.run, s.commits[i].entries,
-                                    s.commits[i].size);
+        list = mortise_run_describe_entries(s.run, s.commits[i].entries,
+                                            s.commits[i].size);
         json_array_foreach(list, k, one)
         {
             if (strcmp(json_string_value(json_object_get(one, "entry")),

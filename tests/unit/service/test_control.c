@@ -570,7 +570,7 @@ START_TEST(the_actor_is_the_peer)
     char me[64];
     int fd = client();
 
-    mortise_owner_name(geteuid(), me);
+    mortise_owner_get_name(geteuid(), me);
     ask(fd, "{\"do\":\"start\",\"run\":\"r\"," SLEEP "}");
     ck_assert(has(ask(fd, "{\"do\":\"command\",\"run\":\"r\",\"commands\":"
                           "[{\"kind\":\"cancel\"}]}"),
@@ -923,7 +923,7 @@ static void follow_to_the_reply(int fd, struct followed *f)
             json_t *v, *item;
 
             ck_assert_int_eq(
-                mortise_json_read(&v, at, (size_t)(end - at), &err),
+                mortise_json_parse_written(&v, at, (size_t)(end - at), &err),
                 MORTISE_OK);
             item = json_object_get(v, "item");
             if (item != NULL)

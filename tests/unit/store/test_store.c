@@ -109,7 +109,7 @@ static void is_hex(const struct mortise_buf *b, const char *hex)
 
     ck_assert(!b->failed);
     ck_assert_uint_lt(2 * b->n, sizeof got);
-    mortise_hex(got, b->p, b->n);
+    mortise_hex_encode(got, b->p, b->n);
     ck_assert_str_eq(got, hex);
 }
 
@@ -151,9 +151,9 @@ START_TEST(keys_are_what_they_were)
                "000174"
                "000372756e"
                "6964");
-    mortise_key_of_tag(&k, MORTISE_KEY_STAMP);
+    mortise_key_prefix_of_tag(&k, MORTISE_KEY_STAMP);
     is_hex(&k, "76");
-    mortise_key_of_tag(&k, MORTISE_KEY_IDENTITY);
+    mortise_key_prefix_of_tag(&k, MORTISE_KEY_IDENTITY);
     is_hex(&k, "69");
     mortise_buf_finish(&k);
 }
@@ -201,20 +201,20 @@ START_TEST(values_are_what_they_were)
     struct mortise_buf b;
 
     mortise_buf_init(&b, &test_mem);
-    mortise_record_put(&b, &mortise_record_stamp, &a_stamp);
+    mortise_record_encode(&b, &mortise_record_stamp, &a_stamp);
     is_hex(&b, "01"
                "01000000");
     mortise_buf_clear(&b);
-    mortise_record_put(&b, &mortise_record_batch, &batch);
+    mortise_record_encode(&b, &mortise_record_batch, &batch);
     is_hex(&b, "01"
                "0201000000000000"
                "0304000000000000");
     mortise_buf_clear(&b);
-    mortise_record_put(&b, &mortise_record_mark, &(uint64_t){3});
+    mortise_record_encode(&b, &mortise_record_mark, &(uint64_t){3});
     is_hex(&b, "01"
                "0300000000000000");
     mortise_buf_clear(&b);
-    mortise_record_put(&b, &mortise_record_purse, &purse);
+    mortise_record_encode(&b, &mortise_record_purse, &purse);
     is_hex(&b, "01"
                "ffffffffffffffff"
                "ffffffffffffffff"
@@ -231,11 +231,11 @@ START_TEST(values_are_what_they_were)
                "0900000000000000"
                "0a00000000000000");
     mortise_buf_clear(&b);
-    mortise_record_put(&b, &mortise_record_identity, "abcdefghijklmnop");
+    mortise_record_encode(&b, &mortise_record_identity, "abcdefghijklmnop");
     is_hex(&b, "01"
                "6162636465666768696a6b6c6d6e6f70");
     mortise_buf_clear(&b);
-    mortise_record_put(&b, &mortise_record_head, &a_head);
+    mortise_record_encode(&b, &mortise_record_head, &a_head);
     is_hex(&b, "01"
                "0100000000000000"
                "c0c10000000000000000000000000000"
@@ -253,10 +253,10 @@ START_TEST(values_are_what_they_were)
                "6700");
     dev_head.dev = true;
     mortise_buf_clear(&b);
-    mortise_record_put(&b, &mortise_record_head, &dev_head);
+    mortise_record_encode(&b, &mortise_record_head, &dev_head);
     ck_assert_mem_eq(b.p + 53, "\x06\0\x01", 4); /* u16 status, u16 flags */
     mortise_buf_clear(&b);
-    mortise_record_put(&b, &mortise_record_checkpoint, &a_checkpoint);
+    mortise_record_encode(&b, &mortise_record_checkpoint, &a_checkpoint);
     is_hex(&b, "01"
                "c0000000000000000000000000000000"
                "c1000000000000000000000000000000"
@@ -271,23 +271,23 @@ START_TEST(values_are_what_they_were)
                "03000000"
                "78797a");
     mortise_buf_clear(&b);
-    mortise_record_put(&b, &mortise_record_pending, &pending);
+    mortise_record_encode(&b, &mortise_record_pending, &pending);
     is_hex(&b, "01"
                "0900000000000000"
                "02000000"
                "7b7d");
     mortise_buf_clear(&b);
-    mortise_record_put(&b, &mortise_record_deadline, &(bool){true});
+    mortise_record_encode(&b, &mortise_record_deadline, &(bool){true});
     is_hex(&b, "01"
                "01");
     mortise_buf_clear(&b);
-    mortise_record_put(&b, &mortise_record_kv,
-                       &(struct mortise_value){"{}", 2});
+    mortise_record_encode(&b, &mortise_record_kv,
+                          &(struct mortise_value){"{}", 2});
     is_hex(&b, "01"
                "02000000"
                "7b7d");
     mortise_buf_clear(&b);
-    mortise_record_put_graph(&b, &a_source, 1);
+    mortise_record_encode_graph(&b, &a_source, 1);
     is_hex(&b, "01"
                "01000000"
                "02000000"
@@ -306,7 +306,7 @@ static int read_graph(const void *p, size_t n)
     int rv;
 
     mortise_arena_init(&a, &test_mem);
-    rv = mortise_record_read_graph(&a, &files, &n_files, p, n);
+    rv = mortise_record_decode_graph(&a, &files, &n_files, p, n);
     mortise_arena_finish(&a);
     return rv;
 }
@@ -326,23 +326,23 @@ static int read_any(int i, const void *p, size_t n)
 
     switch (i) {
     case 0:
-        return mortise_record_read(&mortise_record_stamp, &stamp, p, n);
+        return mortise_record_decode(&mortise_record_stamp, &stamp, p, n);
     case 1:
-        return mortise_record_read(&mortise_record_batch, &batch, p, n);
+        return mortise_record_decode(&mortise_record_batch, &batch, p, n);
     case 2:
-        return mortise_record_read(&mortise_record_mark, &number, p, n);
+        return mortise_record_decode(&mortise_record_mark, &number, p, n);
     case 3:
-        return mortise_record_read(&mortise_record_head, &head, p, n);
+        return mortise_record_decode(&mortise_record_head, &head, p, n);
     case 4:
-        return mortise_record_read(&mortise_record_checkpoint, &cp, p, n);
+        return mortise_record_decode(&mortise_record_checkpoint, &cp, p, n);
     case 5:
-        return mortise_record_read(&mortise_record_pending, &pending, p, n);
+        return mortise_record_decode(&mortise_record_pending, &pending, p, n);
     case 6:
-        return mortise_record_read(&mortise_record_kv, &value, p, n);
+        return mortise_record_decode(&mortise_record_kv, &value, p, n);
     case 7:
-        return mortise_record_read(&mortise_record_deadline, &timer, p, n);
+        return mortise_record_decode(&mortise_record_deadline, &timer, p, n);
     case 8:
-        return mortise_record_read(&mortise_record_identity, id, p, n);
+        return mortise_record_decode(&mortise_record_identity, id, p, n);
     default:
         return read_graph(p, n);
     }
@@ -357,35 +357,35 @@ static void write_any(int i, struct mortise_buf *b)
     mortise_buf_clear(b);
     switch (i) {
     case 0:
-        mortise_record_put(b, &mortise_record_stamp, &a_stamp);
+        mortise_record_encode(b, &mortise_record_stamp, &a_stamp);
         break;
     case 1:
-        mortise_record_put(b, &mortise_record_batch, &batch);
+        mortise_record_encode(b, &mortise_record_batch, &batch);
         break;
     case 2:
-        mortise_record_put(b, &mortise_record_mark, &(uint64_t){1});
+        mortise_record_encode(b, &mortise_record_mark, &(uint64_t){1});
         break;
     case 3:
-        mortise_record_put(b, &mortise_record_head, &a_head);
+        mortise_record_encode(b, &mortise_record_head, &a_head);
         break;
     case 4:
-        mortise_record_put(b, &mortise_record_checkpoint, &a_checkpoint);
+        mortise_record_encode(b, &mortise_record_checkpoint, &a_checkpoint);
         break;
     case 5:
-        mortise_record_put(b, &mortise_record_pending, &pending);
+        mortise_record_encode(b, &mortise_record_pending, &pending);
         break;
     case 6:
-        mortise_record_put(b, &mortise_record_kv,
-                           &(struct mortise_value){"1", 1});
+        mortise_record_encode(b, &mortise_record_kv,
+                              &(struct mortise_value){"1", 1});
         break;
     case 7:
-        mortise_record_put(b, &mortise_record_deadline, &(bool){false});
+        mortise_record_encode(b, &mortise_record_deadline, &(bool){false});
         break;
     case 8:
-        mortise_record_put(b, &mortise_record_identity, "abcdefghijklmnop");
+        mortise_record_encode(b, &mortise_record_identity, "abcdefghijklmnop");
         break;
     default:
-        mortise_record_put_graph(b, &a_source, 1);
+        mortise_record_encode_graph(b, &a_source, 1);
     }
 }
 
@@ -405,7 +405,7 @@ START_TEST(values_cut_or_newer_are_refused)
         ck_assert_int_eq(read_any(_i, exact, cut), MORTISE_ECORRUPT);
         free(exact);
     }
-    mortise_buf_u8(&b, 0);
+    mortise_buf_put_u8(&b, 0);
     ck_assert_int_eq(read_any(_i, b.p, b.n), MORTISE_ECORRUPT);
     b.p[0] = 2;
     ck_assert_int_eq(read_any(_i, b.p, b.n), MORTISE_EFORMAT);
@@ -421,8 +421,8 @@ START_TEST(values_round_trip)
     struct mortise_checkpoint cp;
 
     mortise_buf_init(&b, &test_mem);
-    mortise_record_put(&b, &mortise_record_head, &a_head);
-    ck_assert_int_eq(mortise_record_read(&mortise_record_head, &h, b.p, b.n),
+    mortise_record_encode(&b, &mortise_record_head, &a_head);
+    ck_assert_int_eq(mortise_record_decode(&mortise_record_head, &h, b.p, b.n),
                      MORTISE_OK);
     ck_assert_uint_eq(h.seq, 1);
     ck_assert_uint_eq(h.epoch, 2);
@@ -438,15 +438,15 @@ START_TEST(values_round_trip)
     ck_assert_str_eq(h.graph_name, "g");
     dev_head.dev = true;
     mortise_buf_clear(&b);
-    mortise_record_put(&b, &mortise_record_head, &dev_head);
-    ck_assert_int_eq(mortise_record_read(&mortise_record_head, &h, b.p, b.n),
+    mortise_record_encode(&b, &mortise_record_head, &dev_head);
+    ck_assert_int_eq(mortise_record_decode(&mortise_record_head, &h, b.p, b.n),
                      MORTISE_OK);
     ck_assert(h.dev);
     ck_assert_uint_eq(h.status, 6);
     mortise_buf_clear(&b);
-    mortise_record_put(&b, &mortise_record_checkpoint, &a_checkpoint);
+    mortise_record_encode(&b, &mortise_record_checkpoint, &a_checkpoint);
     ck_assert_int_eq(
-        mortise_record_read(&mortise_record_checkpoint, &cp, b.p, b.n),
+        mortise_record_decode(&mortise_record_checkpoint, &cp, b.p, b.n),
         MORTISE_OK);
     ck_assert_mem_eq(&cp.id, &a_checkpoint.id, 16);
     ck_assert_mem_eq(&cp.parent, &a_checkpoint.parent, 16);
@@ -670,17 +670,17 @@ static void sum_up(struct mortise_hasher *h, const char *at)
         snprintf(full, sizeof full, "%s/%s", at, list[i]->d_name);
         ck_assert_int_eq(lstat(full, &st), 0);
         if (list[i]->d_name[0] != '.') {
-            mortise_hasher_str(h, list[i]->d_name);
-            mortise_hasher_u64(h, st.st_ino);
-            mortise_hasher_u64(h, (uint64_t)st.st_mtim.tv_sec);
-            mortise_hasher_u64(h, (uint64_t)st.st_mtim.tv_nsec);
+            mortise_hasher_add_str(h, list[i]->d_name);
+            mortise_hasher_add_u64(h, st.st_ino);
+            mortise_hasher_add_u64(h, (uint64_t)st.st_mtim.tv_sec);
+            mortise_hasher_add_u64(h, (uint64_t)st.st_mtim.tv_nsec);
             if (S_ISDIR(st.st_mode)) {
                 sum_up(h, full);
             } else if (strcmp(list[i]->d_name, "LOCK") != 0) {
                 size_t size;
                 char *p = test_read(full, &size);
 
-                mortise_hasher_field(h, p, size);
+                mortise_hasher_add_field(h, p, size);
                 free(p);
             }
         }
@@ -849,7 +849,7 @@ static bool is_a_copy(void)
         mortise_store_write(inherited, &c, 1, &err) != MORTISE_ESTATE ||
         strstr(err.msg, "is a fork of") == NULL ||
         mortise_store_reopen(inherited, NULL) != MORTISE_ESTATE ||
-        mortise_store_mark_get(inherited, "m", &value, NULL) != MORTISE_ESTATE)
+        mortise_store_get_mark(inherited, "m", &value, NULL) != MORTISE_ESTATE)
         return false;
     mortise_store_close(inherited);
     return true;
@@ -1134,7 +1134,7 @@ START_TEST(the_stamp_in_the_database_counts_too)
     commit(s, "default", "a", 1);
     mortise_store_close(s);
     mortise_buf_init(&k, &test_mem);
-    mortise_key_of_tag(&k, MORTISE_KEY_STAMP);
+    mortise_key_prefix_of_tag(&k, MORTISE_KEY_STAMP);
     meddle(&k, "\x01\x04\0\0\0", 5);
     open_refused(MORTISE_EFORMAT, "format 4");
     meddle(&k, "\x02\x04\0\0\0", 5);
@@ -1189,7 +1189,7 @@ START_TEST(a_store_without_its_identity_is_corrupt)
     commit(s, "default", "a", 1);
     mortise_store_close(s);
     mortise_buf_init(&k, &test_mem);
-    mortise_key_of_tag(&k, MORTISE_KEY_IDENTITY);
+    mortise_key_prefix_of_tag(&k, MORTISE_KEY_IDENTITY);
     meddle(&k, NULL, 0);
     open_refused(MORTISE_ECORRUPT, "the record of its identity is missing");
     meddle(&k, "\x01too short", 10);
@@ -1351,7 +1351,7 @@ static void tear(size_t n, size_t block)
     mortise_buf_init(&record, &test_mem);
     mortise_buf_put(&bytes, was, size);
     for (size_t i = 0; i < n; i++)
-        mortise_buf_u8(&record, (uint8_t)(1 + i % 255));
+        mortise_buf_put_u8(&record, (uint8_t)(1 + i % 255));
     mortise_logfile_write(&bytes, &record);
     from = size / block * block + block;
     ck_assert_uint_lt(from, bytes.n);
@@ -1790,7 +1790,8 @@ START_TEST(a_name_too_long_is_refused)
     name[65536] = '\0';
     make_commit(&m, "default", name, 1, 0);
     ck_assert_int_eq(write_one(s, &m.c), MORTISE_EINVAL);
-    ck_assert_int_eq(mortise_store_mark_put(s, name, 1, &err), MORTISE_EINVAL);
+    ck_assert_int_eq(mortise_store_raise_mark(s, name, 1, &err),
+                     MORTISE_EINVAL);
     ck_assert_int_eq(mortise_store_runs(s, name, NULL, NULL, NULL, &err),
                      MORTISE_EINVAL);
     name[65535] = '\0';
@@ -2192,18 +2193,18 @@ START_TEST(marks_only_grow)
     struct mortise_store *s = open_store();
     uint64_t v = 7;
 
-    ck_assert_int_eq(mortise_store_mark_get(s, "plugin:x", &v, NULL),
+    ck_assert_int_eq(mortise_store_get_mark(s, "plugin:x", &v, NULL),
                      MORTISE_OK);
     ck_assert_uint_eq(v, 0);
-    ck_assert_int_eq(mortise_store_mark_put(s, "plugin:x", 5, NULL),
+    ck_assert_int_eq(mortise_store_raise_mark(s, "plugin:x", 5, NULL),
                      MORTISE_OK);
-    ck_assert_int_eq(mortise_store_mark_put(s, "plugin:x", 3, NULL),
+    ck_assert_int_eq(mortise_store_raise_mark(s, "plugin:x", 3, NULL),
                      MORTISE_OK);
     ck_assert_int_eq(mortise_store_reopen(s, NULL), MORTISE_OK);
-    ck_assert_int_eq(mortise_store_mark_get(s, "plugin:x", &v, NULL),
+    ck_assert_int_eq(mortise_store_get_mark(s, "plugin:x", &v, NULL),
                      MORTISE_OK);
     ck_assert_uint_eq(v, 5);
-    ck_assert_int_eq(mortise_store_mark_get(s, "plugin:", &v, NULL),
+    ck_assert_int_eq(mortise_store_get_mark(s, "plugin:", &v, NULL),
                      MORTISE_OK);
     ck_assert_uint_eq(v, 0);
     mortise_store_close(s);
@@ -2319,7 +2320,7 @@ START_TEST(reading_survives_oom)
                 rv = mortise_store_graph(s, m.c.checkpoint.graph, &a, &files,
                                          &n_files, NULL);
             if (what == 6)
-                rv = mortise_store_mark_get(s, "x", &v, NULL);
+                rv = mortise_store_get_mark(s, "x", &v, NULL);
             if (what == 7)
                 rv = mortise_store_kv(s, "default", "made", "a\0", 2, &value,
                                       NULL);
@@ -2366,8 +2367,8 @@ START_TEST(a_failed_sync_leaves_a_dead_handle)
     ck_assert_int_eq(mortise_store_write(s, &c, 1, &err), MORTISE_EIO);
     ck_assert_ptr_nonnull(strstr(err.msg, "write to the store"));
     ck_assert_int_eq(mortise_store_write(s, &c, 1, &err), MORTISE_ESTATE);
-    ck_assert_int_eq(mortise_store_mark_put(s, "m", 1, NULL), MORTISE_ESTATE);
-    ck_assert_int_eq(mortise_store_mark_get(s, "m", &v, NULL), MORTISE_ESTATE);
+    ck_assert_int_eq(mortise_store_raise_mark(s, "m", 1, NULL), MORTISE_ESTATE);
+    ck_assert_int_eq(mortise_store_get_mark(s, "m", &v, NULL), MORTISE_ESTATE);
     ck_assert_int_eq(mortise_store_runs(s, "default", NULL, NULL, NULL, NULL),
                      MORTISE_ESTATE);
     ck_assert_int_eq(mortise_store_reopen(s, &err), MORTISE_OK);
@@ -2475,7 +2476,7 @@ static void write_batches(uint64_t from, uint64_t to)
     struct mortise_store *s = open_store();
 
     for (uint64_t i = from; i <= to; i++)
-        ck_assert_int_eq(mortise_store_mark_put(s, "m", i, NULL), MORTISE_OK);
+        ck_assert_int_eq(mortise_store_raise_mark(s, "m", i, NULL), MORTISE_OK);
     mortise_store_close(s);
 }
 
@@ -2634,7 +2635,7 @@ START_TEST(the_writer_writes_inline_when_quiet)
         int rv = MORTISE_EIO;
 
         make_commit(&m[i], "default", "a", i + 1, 0);
-        if (i % 3 != 0 && mortise_writer_inline(w, &c, 1, &rv, NULL)) {
+        if (i % 3 != 0 && mortise_writer_write_inline(w, &c, 1, &rv, NULL)) {
             ck_assert_int_eq(rv, MORTISE_OK);
             ck_assert_int_eq(c->result, MORTISE_OK);
             inlined++;
@@ -2684,7 +2685,7 @@ START_TEST(the_writer_stops_at_a_failed_write)
     wait_for(&a, N);
     ck_assert_uint_eq(a.failed, N);
     ck_assert_int_eq(a.first_error, MORTISE_EIO);
-    while (!mortise_writer_inline(w, &c, 1, &rv, &err))
+    while (!mortise_writer_write_inline(w, &c, 1, &rv, &err))
         usleep(200);
     ck_assert_int_eq(rv, MORTISE_EIO);
     ck_assert_ptr_nonnull(strstr(err.msg, "write to the store"));
@@ -2695,7 +2696,7 @@ START_TEST(the_writer_stops_at_a_failed_write)
         mortise_store_head(s, "default", "a", keep_head, &head, NULL),
         MORTISE_OK);
     make_commit(&m[N], "default", "a", head.seq + 1, 10);
-    ck_assert(mortise_writer_inline(w, &c, 1, &rv, &err));
+    ck_assert(mortise_writer_write_inline(w, &c, 1, &rv, &err));
     ck_assert_int_eq(rv, MORTISE_OK);
     ck_assert_int_eq(c->result, MORTISE_OK);
     ck_assert(a.in_order);

@@ -135,7 +135,7 @@ static int count(enum mortise_dbfile kind, bool aside, char name[256])
     int n = 0;
 
     while ((e = readdir(d)) != NULL) {
-        const char *was = mortise_aside_name(e->d_name);
+        const char *was = mortise_aside_strip_prefix(e->d_name);
 
         if ((was != e->d_name) != aside || mortise_dbfile_kind(was) != kind)
             continue;
@@ -168,7 +168,7 @@ static bool is_whole(void)
 {
     bool whole;
 
-    ck_assert_int_eq(mortise_aside_is_whole(db, &whole, &test_mem, &err),
+    ck_assert_int_eq(mortise_aside_is_complete(db, &whole, &test_mem, &err),
                      MORTISE_OK);
     return whole;
 }
@@ -190,7 +190,7 @@ static void names_what_is_there(void)
     struct mortise_tables t;
     char manifest[256], name[64];
 
-    ck_assert(mortise_dbfile_current(db, "CURRENT", manifest));
+    ck_assert(mortise_dbfile_read_current(db, "CURRENT", manifest));
     ck_assert_int_eq(mortise_tables_read(&t, db, manifest, &test_mem, &err),
                      MORTISE_OK);
     ck_assert_int_eq((int)t.n, count(MORTISE_DBFILE_TABLE, false, NULL));
@@ -199,7 +199,7 @@ static void names_what_is_there(void)
                  (unsigned long long)t.list[i].number);
         ck_assert_msg(access(path_of(name), F_OK) == 0, "%s", name);
     }
-    mortise_tables_finish(&t);
+    mortise_tables_free(&t);
 }
 
 START_TEST(a_manifest_names_its_tables)
@@ -221,7 +221,7 @@ START_TEST(a_manifest_with_damage)
     size_t n;
     char *whole;
 
-    ck_assert(mortise_dbfile_current(db, "CURRENT", name));
+    ck_assert(mortise_dbfile_read_current(db, "CURRENT", name));
     whole = test_read(path_of(name), &n);
     for (size_t i = 0; i < n; i++) {
         test_write(path_of(name), whole, i);
@@ -230,7 +230,7 @@ START_TEST(a_manifest_with_damage)
         flip(name, i);
         ck_assert_int_eq(mortise_tables_read(&t, db, name, &test_mem, &err),
                          MORTISE_ECORRUPT);
-        mortise_tables_finish(&t);
+        mortise_tables_free(&t);
         ck_assert_msg(!tables_stay(), "changed at %zu", i);
     }
     test_write(path_of(name), whole, n);
@@ -376,7 +376,7 @@ START_TEST(what_was_aside_is_put_back_after_a_merge)
     ck_assert_int_ne(access(path_of(all), F_OK), 0);
     put_back();
     ck_assert_int_eq(access(path_of(all), F_OK), 0);
-    ck_assert(mortise_dbfile_current(db, "CURRENT", again));
+    ck_assert(mortise_dbfile_read_current(db, "CURRENT", again));
     ck_assert_int_eq(access(path_of(again), F_OK), 0);
 }
 END_TEST
@@ -419,9 +419,11 @@ START_TEST(a_table_is_put_aside_once)
               before.st_ctim.tv_nsec == after.st_ctim.tv_nsec);
     ck_assert(is_whole());
     merge();
-    ck_assert_int_ne(access(path_of(mortise_aside_name(name)), F_OK), 0);
+    ck_assert_int_ne(access(path_of(mortise_aside_strip_prefix(name)), F_OK),
+                     0);
     put_back();
-    ck_assert_int_eq(access(path_of(mortise_aside_name(name)), F_OK), 0);
+    ck_assert_int_eq(access(path_of(mortise_aside_strip_prefix(name)), F_OK),
+                     0);
     ck_assert_int_eq(count(MORTISE_DBFILE_TABLE, true, NULL), 0);
 }
 END_TEST
@@ -443,7 +445,8 @@ START_TEST(a_second_name_is_that_of_a_table_that_is_there)
     test_write(path_of(gone), "merged long ago", 15);
     take();
     ck_assert(is_whole());
-    ck_assert_uint_eq(inode_of(name), inode_of(mortise_aside_name(name)));
+    ck_assert_uint_eq(inode_of(name),
+                      inode_of(mortise_aside_strip_prefix(name)));
     ck_assert_int_ne(access(path_of(gone), F_OK), 0);
 }
 END_TEST
@@ -472,16 +475,18 @@ START_TEST(a_removed_table_comes_back)
     take();
     drop_aside();
     count(MORTISE_DBFILE_TABLE, true, name);
-    ck_assert(!mortise_aside_is_needed(db, name, &test_mem));
-    ck_assert_int_eq(unlink(path_of(mortise_aside_name(name))), 0);
-    ck_assert(mortise_aside_is_needed(db, name, &test_mem));
+    ck_assert(!mortise_aside_is_last_link(db, name, &test_mem));
+    ck_assert_int_eq(unlink(path_of(mortise_aside_strip_prefix(name))), 0);
+    ck_assert(mortise_aside_is_last_link(db, name, &test_mem));
     take();
-    ck_assert_int_eq(access(path_of(mortise_aside_name(name)), F_OK), 0);
+    ck_assert_int_eq(access(path_of(mortise_aside_strip_prefix(name)), F_OK),
+                     0);
     drop_aside();
     merge();
-    ck_assert(!mortise_aside_is_needed(db, name, &test_mem));
+    ck_assert(!mortise_aside_is_last_link(db, name, &test_mem));
     take();
-    ck_assert_int_ne(access(path_of(mortise_aside_name(name)), F_OK), 0);
+    ck_assert_int_ne(access(path_of(mortise_aside_strip_prefix(name)), F_OK),
+                     0);
 }
 END_TEST
 
@@ -517,19 +522,21 @@ START_TEST(a_sweep_frees_what_was_merged)
     char name[256];
     int tables;
 
-    ck_assert(!mortise_aside_sweep(db));
+    ck_assert(!mortise_aside_drop_removed(db));
     endanger(3);
     take();
     drop_aside();
     tables = count(MORTISE_DBFILE_TABLE, true, name);
-    ck_assert(mortise_aside_sweep(db));
+    ck_assert(mortise_aside_drop_removed(db));
     ck_assert_int_eq(count(MORTISE_DBFILE_TABLE, true, NULL), tables);
-    ck_assert_int_eq(renameat(db, mortise_aside_name(name), db, "away"), 0);
-    ck_assert(mortise_aside_sweep(db));
+    ck_assert_int_eq(renameat(db, mortise_aside_strip_prefix(name), db, "away"),
+                     0);
+    ck_assert(mortise_aside_drop_removed(db));
     ck_assert_int_eq(count(MORTISE_DBFILE_TABLE, true, NULL), tables - 1);
-    ck_assert_int_eq(renameat(db, "away", db, mortise_aside_name(name)), 0);
+    ck_assert_int_eq(renameat(db, "away", db, mortise_aside_strip_prefix(name)),
+                     0);
     merge();
-    ck_assert(!mortise_aside_sweep(db));
+    ck_assert(!mortise_aside_drop_removed(db));
     ck_assert_int_eq(count(MORTISE_DBFILE_TABLE, true, NULL), 0);
 }
 END_TEST

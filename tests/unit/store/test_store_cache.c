@@ -43,14 +43,14 @@ static struct mortise_store *open_store(void)
 
     ck_assert_msg(mortise_store_open(&s, path, &test_mem, &err) == MORTISE_OK,
                   "%s", err.msg);
-    mortise_store_cache_bound(s, MOST);
+    mortise_store_set_cache_limit(s, MOST);
     return s;
 }
 
 /* A result of so many bytes, that says which it is. */
-static struct mortise_cached *make(const char *name, size_t size)
+static struct mortise_cached_result *make(const char *name, size_t size)
 {
-    struct mortise_cached *c = calloc(1, sizeof *c);
+    struct mortise_cached_result *c = calloc(1, sizeof *c);
     char *value = calloc(1, size + 1);
 
     memset(value, 'x', size);
@@ -61,14 +61,14 @@ static struct mortise_cached *make(const char *name, size_t size)
     return c;
 }
 
-static void unmake(struct mortise_cached *c)
+static void unmake(struct mortise_cached_result *c)
 {
     free((char *)(uintptr_t)c->value);
     free(c);
 }
 
 static void write_with(struct mortise_store *s, const char *tenant,
-                       const struct mortise_cached *list, size_t n)
+                       const struct mortise_cached_result *list, size_t n)
 {
     static struct made_commit m;
     struct mortise_commit *c = &m.c;
@@ -85,7 +85,7 @@ static void write_with(struct mortise_store *s, const char *tenant,
 static void put(struct mortise_store *s, const char *tenant, const char *name,
                 size_t size)
 {
-    struct mortise_cached *c = make(name, size);
+    struct mortise_cached_result *c = make(name, size);
 
     write_with(s, tenant, c, 1);
     unmake(c);
@@ -186,7 +186,7 @@ END_TEST
 START_TEST(what_cannot_fit_is_not_kept)
 {
     struct mortise_store *s = open_store();
-    struct mortise_cached list[25];
+    struct mortise_cached_result list[25];
 
     put(s, "t", "a", 50);
     put(s, "t", "huge", MOST - AROUND + 1);
@@ -196,7 +196,7 @@ START_TEST(what_cannot_fit_is_not_kept)
     ck_assert(has(s, "t", "all"));
     ck_assert(!has(s, "t", "a"));
     for (int i = 0; i < 25; i++) {
-        struct mortise_cached *c = make(numbered(i), 50);
+        struct mortise_cached_result *c = make(numbered(i), 50);
 
         list[i] = *c;
         free(c);
@@ -244,7 +244,7 @@ START_TEST(a_smaller_bound_takes_hold)
         put(s, "t", numbered(i), 50);
     mortise_store_close(s);
     s = open_store();
-    mortise_store_cache_bound(s, MOST / 5);
+    mortise_store_set_cache_limit(s, MOST / 5);
     put(s, "t", "b", 50);
     ck_assert(has(s, "t", "n9"));
     ck_assert(!has(s, "t", "n8"));
@@ -335,7 +335,7 @@ START_TEST(memory_may_run_out)
     struct mortise_store *s = open_store();
     static struct made_commit m;
     struct mortise_commit *c = &m.c;
-    struct mortise_cached *one = make("new", 50);
+    struct mortise_cached_result *one = make("new", 50);
     int n = 0, rv;
 
     for (int i = 0; i < 10; i++)

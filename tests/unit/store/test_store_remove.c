@@ -200,7 +200,7 @@ static int keep(void *ud, const char *tenant, const char *run,
     (void)ud;
     (void)tenant;
     (void)run;
-    mortise_store_sweep_keep(s, &head->graph, 1);
+    mortise_store_keep_graphs(s, &head->graph, 1);
     return 0;
 }
 
@@ -209,7 +209,8 @@ static void sweep(void)
     bool more = true;
 
     while (more)
-        ck_assert_int_eq(mortise_store_sweep(s, &more, &err), MORTISE_OK);
+        ck_assert_int_eq(mortise_store_sweep_graphs(s, &more, &err),
+                         MORTISE_OK);
 }
 
 static bool has_graph(uint8_t first)
@@ -239,7 +240,7 @@ START_TEST(graphs_go_last)
     commit_up_to("c", 1, 2);
     for (int i = 0; i < 2; i++) {
         ck_assert(remove_one(i == 0 ? "a" : "b", 1));
-        mortise_store_sweep_begin(s);
+        mortise_store_start_graph_sweep(s);
         ck_assert_int_eq(mortise_store_heads(s, NULL, NULL, keep, NULL, &err),
                          MORTISE_OK);
         sweep();
@@ -257,14 +258,14 @@ START_TEST(new_runs_keep_their_graph)
 {
     commit_up_to("a", 1, 1);
     ck_assert(remove_one("a", 1));
-    mortise_store_sweep_begin(s);
+    mortise_store_start_graph_sweep(s);
     commit_up_to("b", 1, 1); /* its graph is there already */
     commit_up_to("c", 1, 3);
     sweep();
     ck_assert(has_graph(1) && has_graph(3));
     sweep();
     ck_assert(has_graph(1) && has_graph(3));
-    mortise_store_sweep_begin(s);
+    mortise_store_start_graph_sweep(s);
     ck_assert_int_eq(mortise_store_reopen(s, &err), MORTISE_OK);
     sweep();
     ck_assert(has_graph(1) && has_graph(3));
@@ -283,7 +284,7 @@ START_TEST(many_graphs_are_swept)
         if (i % 2 == 0)
             ck_assert(remove_one(run, 1));
     }
-    mortise_store_sweep_begin(s);
+    mortise_store_start_graph_sweep(s);
     ck_assert_int_eq(mortise_store_heads(s, NULL, NULL, keep, NULL, &err),
                      MORTISE_OK);
     sweep();
@@ -340,13 +341,13 @@ START_TEST(removing_survives_oom)
         r.run = run;
         commit_up_to(run, 700, 1);
         test_mem_fail_at(n);
-        mortise_store_sweep_begin(s);
+        mortise_store_start_graph_sweep(s);
         /* Who did not see all heads does not sweep. */
         seen = mortise_store_heads(s, NULL, NULL, keep, NULL, NULL);
         if (mortise_store_remove(s, &r, 1, 77, &err) == MORTISE_OK &&
             mortise_store_remove_rest(s, &more, &err) == MORTISE_OK &&
             seen == MORTISE_OK)
-            (void)mortise_store_sweep(s, &more, &err);
+            (void)mortise_store_sweep_graphs(s, &more, &err);
         failed = test_mem_failed();
         test_mem_fail_at(-1);
         if (failed)

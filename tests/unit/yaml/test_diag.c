@@ -30,7 +30,7 @@ static void end(void)
 static const char *text(void)
 {
     mortise_buf_clear(&out);
-    mortise_diags_text(&diags, &out);
+    mortise_diags_format(&diags, &out);
     return mortise_buf_cstr(&out);
 }
 
@@ -178,8 +178,8 @@ START_TEST(findings_are_bounded)
     }
     ck_assert_uint_eq(diags.n, 1000);
     ck_assert_uint_eq(diags.n_errors, 800);
-    ck_assert_uint_eq(mortise_diags_left_out(&diags), 600);
-    ck_assert_uint_eq(mortise_diags_errors_left_out(&diags), 300);
+    ck_assert_uint_eq(mortise_diags_count_lost(&diags), 600);
+    ck_assert_uint_eq(mortise_diags_count_lost_errors(&diags), 300);
     ck_assert_ptr_nonnull(strstr(text(), "warning[W0802]: w499\n"));
     ck_assert_ptr_nonnull(strstr(text(), "help: help 499\n"));
     ck_assert_ptr_null(strstr(text(), "help 500"));
@@ -212,7 +212,7 @@ START_TEST(findings_survive_oom)
         for (int i = 0; i < 20; i++)
             mortise_diag_help(&d, mortise_diag_add(&d, "E0301", at, "m%d", i),
                               "h");
-        mortise_diags_text(&d, &out);
+        mortise_diags_format(&d, &out);
         ck_assert_uint_eq(d.n_errors, 20);
         ck_assert(d.failed || out.failed || !test_mem_failed());
         mortise_diags_finish(&d);

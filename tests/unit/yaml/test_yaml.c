@@ -128,7 +128,7 @@ START_TEST(values_are_typed)
     v = mortise_yaml_get(good(text), "k");
     ck_assert_int_eq(v->kind, scalars[_i].kind);
     want = json_loads(scalars[_i].json, JSON_DECODE_ANY, NULL);
-    got = mortise_yaml_json(v, false);
+    got = mortise_yaml_to_json(v, false);
     ck_assert_msg(json_equal(want, got), "%s", text);
     ck_assert_int_eq(json_typeof(want), json_typeof(got));
     json_decref(want);
@@ -143,7 +143,7 @@ START_TEST(json_reads_as_yaml)
         "{\"a\": [1, -2.5e3, true, null, \"x\\n\\\"y\\\"\"],\n"
         "\t\"b\": {\"c\": \"\xE2\x82\xAC\"}}\n";
     json_t *want = json_loads(text, 0, NULL);
-    json_t *got = mortise_yaml_json(good(text), false);
+    json_t *got = mortise_yaml_to_json(good(text), false);
 
     ck_assert(json_equal(want, got));
     json_decref(want);
@@ -157,10 +157,10 @@ START_TEST(x_keys_are_left_out)
     const struct mortise_yaml *v =
         good("{x-a: 1, b: {x-: 2, c: [{x-d: 3, e: 4}]}, X-f: 5}");
     json_t *want = json_loads("{\"b\":{\"c\":[{\"e\":4}]},\"X-f\":5}", 0, NULL);
-    json_t *got = mortise_yaml_json(v, true), *all;
+    json_t *got = mortise_yaml_to_json(v, true), *all;
 
     ck_assert(json_equal(want, got));
-    all = mortise_yaml_json(v, false);
+    all = mortise_yaml_to_json(v, false);
     ck_assert_uint_eq(json_object_size(all), 3);
     json_decref(all);
     json_decref(want);
@@ -174,7 +174,7 @@ START_TEST(aliases_are_expanded)
     json_t *want = json_loads("{\"a\":[1,{\"b\":2}],\"c\":[1,{\"b\":2}],"
                               "\"d\":3,\"e\":3}",
                               0, NULL);
-    json_t *got = mortise_yaml_json(
+    json_t *got = mortise_yaml_to_json(
         good("{a: &n [1, {b: 2}], c: *n , d: &n 3, e: *n }"), false);
 
     ck_assert(json_equal(want, got));
@@ -221,10 +221,10 @@ START_TEST(units_are_read)
 
     snprintf(text, sizeof text, "k: %s", units[_i].text);
     v = mortise_yaml_get(good(text), "k");
-    ck_assert_int_eq(mortise_yaml_duration(v, &ms),
+    ck_assert_int_eq(mortise_yaml_parse_duration(v, &ms),
                      units[_i].ms == UINT64_MAX ? -1 : 0);
     ck_assert_uint_eq(ms, units[_i].ms);
-    ck_assert_int_eq(mortise_yaml_size(v, &bytes),
+    ck_assert_int_eq(mortise_yaml_parse_size(v, &bytes),
                      units[_i].bytes == UINT64_MAX ? -1 : 0);
     ck_assert_uint_eq(bytes, units[_i].bytes);
 }
@@ -330,7 +330,7 @@ START_TEST(surrogate_pairs_elsewhere)
     const struct mortise_yaml *v;
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        json_t *json = mortise_yaml_json(good(texts[i]), false);
+        json_t *json = mortise_yaml_to_json(good(texts[i]), false);
         char *dump = json_dumps(json, JSON_COMPACT);
 
         ck_assert_msg(strstr(dump, "\\\\ud83d\\\\ude00") != NULL, "%s", dump);
@@ -435,12 +435,13 @@ START_TEST(pointers_lead_in)
 {
     const struct mortise_yaml *v = good("{a/b: {'~1': [x, y]}, '': z}");
 
-    ck_assert_ptr_eq(mortise_yaml_at(v, ""), v);
-    ck_assert_str_eq(mortise_yaml_at(v, "/a~1b/~01/1")->str, "y");
-    ck_assert_str_eq(mortise_yaml_at(v, "/")->str, "z");
-    ck_assert_ptr_eq(mortise_yaml_at(v, "/a~1b/no/1"), v->items[0]);
-    ck_assert_int_eq(mortise_yaml_at(v, "/a~1b/~01/2")->kind, MORTISE_YAML_SEQ);
-    ck_assert_int_eq(mortise_yaml_at(v, "/a~1b/~01/1x")->kind,
+    ck_assert_ptr_eq(mortise_yaml_find_at(v, ""), v);
+    ck_assert_str_eq(mortise_yaml_find_at(v, "/a~1b/~01/1")->str, "y");
+    ck_assert_str_eq(mortise_yaml_find_at(v, "/")->str, "z");
+    ck_assert_ptr_eq(mortise_yaml_find_at(v, "/a~1b/no/1"), v->items[0]);
+    ck_assert_int_eq(mortise_yaml_find_at(v, "/a~1b/~01/2")->kind,
+                     MORTISE_YAML_SEQ);
+    ck_assert_int_eq(mortise_yaml_find_at(v, "/a~1b/~01/1x")->kind,
                      MORTISE_YAML_SEQ);
 }
 END_TEST
@@ -510,9 +511,10 @@ START_TEST(point_9_a_tab_in_a_block_is_no_indentation)
         mortise_diags_finish(&diags);
     }
     ck_assert_str_eq(
-        mortise_yaml_at(good("a:\n  b: |2\n    \tx\n"), "/a/b")->str, "\tx\n");
+        mortise_yaml_find_at(good("a:\n  b: |2\n    \tx\n"), "/a/b")->str,
+        "\tx\n");
     ck_assert_str_eq(
-        mortise_yaml_at(good("a:\n  b: |\n    x\n    \ty\n"), "/a/b")->str,
+        mortise_yaml_find_at(good("a:\n  b: |\n    x\n    \ty\n"), "/a/b")->str,
         "x\n\ty\n");
     bad("a:\n  b: |\n\tx\n", "E0107", 3, 1);
     bad("a:\n  b: |\n  \tx\n", "E0107", 3, 3);

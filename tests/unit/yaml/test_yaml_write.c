@@ -36,7 +36,7 @@ static json_t *read_back(void)
                                      &diags) == MORTISE_OK,
                   "%s in:\n%.*s", diags.n > 0 ? diags.list[0].message : "?",
                   (int)b.n, b.p);
-    out = mortise_yaml_json(root, false);
+    out = mortise_yaml_to_json(root, false);
     mortise_arena_finish(&arena);
     mortise_diags_finish(&diags);
     return out;
