@@ -231,9 +231,10 @@ static int run_trial(const struct mortise_cli *cli, const struct trial *t,
     mortise_tempdir_remove(&dir);
     if (pid > 0 && mortise_stop_has_signal())
         return mortise_fail(err, MORTISE_ESTATE, "interrupted");
-    return pid > 0 ? MORTISE_OK
-                   : mortise_fail(err, MORTISE_EIO, "start a process: %s",
-                                  strerror(errno));
+    return pid > 0
+               ? MORTISE_OK
+               : mortise_fail(err, MORTISE_EIO, "cannot start a process: %s",
+                              strerror(errno));
 }
 
 /* `what`: the beginning of the finding's message. */

@@ -175,8 +175,8 @@ static int read_oneshot_result(struct mortise_oneshot *o, const json_t *show,
 }
 
 /* The run rests: it has ended, or waits for a person. */
-static int handle_oneshot_rest(struct mortise_oneshot *o, json_t **out,
-                               struct mortise_err *err)
+static int finish_oneshot_run(struct mortise_oneshot *o, json_t **out,
+                              struct mortise_err *err)
 {
     json_t *show = NULL;
     int rv = mortise_session_set_until(o->cli->session, -1, err);
@@ -264,7 +264,7 @@ static int run_oneshot(struct mortise_oneshot *o, const char *what,
         if (rv == MORTISE_OK && reply == NULL && o->question == NULL)
             set_oneshot_error(o, "interrupted", "a signal stopped it");
         else if (rv == MORTISE_OK && o->question == NULL)
-            rv = handle_oneshot_rest(o, out, err);
+            rv = finish_oneshot_run(o, out, err);
         else if (retry_question(o, rv, question, err))
             rv = MORTISE_OK;
         json_decref(reply);

@@ -12,7 +12,8 @@ struct mortise_talk {
     bool whole;     /* also messages to models, and reasoning */
     bool bare;      /* for a chat: without names in the margin */
     char open[128]; /* path of the execution whose text is streamed; "": none */
-    bool in_line;   /* the cursor is behind a piece of that text */
+    bool in_line;   /* part of a line was printed: the cursor is not at a
+                   * line's start */
     bool in_pieces; /* pieces of that text are missing or interrupted */
     uint64_t input, output; /* tokens of all replies so far */
     double usd;

@@ -51,7 +51,7 @@ struct mortise_usage {
 
 /* The most that one operation may use. */
 struct mortise_usage_bound {
-    /* a bound was given; else the operation uses nothing */
+    /* the operation declares a bound; false: it has no usage */
     bool present;
     bool said[MORTISE_USED_N];
     uint64_t most[MORTISE_USED_N];

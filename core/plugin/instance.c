@@ -246,7 +246,8 @@ static void handle_return(struct mortise_instance *i,
     assert(s->pins > 0 && s->handle != 0); /* the call's own pin */
     twice = s->finished && s->open && !pending;
     if (pending && !s->finished) {
-        pthread_mutex_unlock(&s->lock); /* its pin stays until it finishes */
+        /* The call keeps the instance pinned until it finishes. */
+        pthread_mutex_unlock(&s->lock);
         return;
     }
     if (!s->open) { /* abandoned meanwhile */
@@ -430,7 +431,8 @@ static void deliver_answer(struct mortise_instance *i, uint64_t call,
 
     if (s == NULL)
         return;
-    atomic_store(&s->was_active, true); /* it now works on the answer */
+    atomic_store(&s->was_active,
+                 true); /* the plugin now processes the answer */
     if (msg->status == MORTISE_S_PENDING) {
         deliver_piece(i, s, msg);
         return;

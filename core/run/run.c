@@ -304,8 +304,8 @@ static int start_ready_execs(struct mortise_run *r, struct mortise_err *err)
 /* A reservation was released, and executions wait for that. */
 static bool can_retry_reservations(const struct mortise_run *r)
 {
-    return r->purses_moved && r->waiting_for_budget.n > 0 && !r->cancelling &&
-           r->held == NULL;
+    return r->budgets_released && r->waiting_for_budget.n > 0 &&
+           !r->cancelling && r->held == NULL;
 }
 
 /* In a cancelled run only finalisers may start; it may have been cancelled

@@ -196,7 +196,7 @@ struct mortise_ask_in {
     /* A QUESTION or a CHILD: its asker stays, and receives the answer; the
      * engine informs it of the wait. */
     bool holds;
-    bool inside; /* ... inside a step of its own; then it has a key */
+    bool inside; /* the request is made inside a step, and so has its key */
 };
 
 /* Calls that stay for an answer must suspend. */

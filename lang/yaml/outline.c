@@ -191,8 +191,8 @@ static json_t *define_place(struct outline *o,
 }
 
 /* {if: {properties: {type: {const: T}}}, then: ...} (3) */
-static json_t *when(const struct mortise_place *place, const char *word,
-                    json_t *then)
+static json_t *make_if_then_schema(const struct mortise_place *place,
+                                   const char *word, json_t *then)
 {
     json_t *v = json_object();
 
@@ -248,7 +248,8 @@ static json_t *make_types_schema(struct outline *o,
 
         if (type->later)
             continue;
-        add_array_item(&all, when(place, type->type, define_place(o, type)));
+        add_array_item(&all, make_if_then_schema(place, type->type,
+                                                 define_place(o, type)));
         if (type->implied_by != NULL)
             add_array_item(&all, when_implied(place, type->implied_by,
                                               define_place(o, type)));

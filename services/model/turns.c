@@ -45,7 +45,7 @@ struct mortise_turn {
 
 /* The turns of a call. */
 struct turns {
-    struct mortise_graph_sweep kept; /* must be the first member */
+    struct mortise_call_attachment kept; /* must be the first member */
     const struct mortise_mem *mem;
     struct mortise_turn *list;
     json_t *invoked; /* {ID: true}: calls that the run executes (5); or NULL */
@@ -67,7 +67,7 @@ static void free_turn(struct mortise_turn *t)
     mortise_release(t->mem, t, sizeof *t);
 }
 
-static void free_turns(struct mortise_graph_sweep *kept)
+static void free_turns(struct mortise_call_attachment *kept)
 {
     struct turns *all = (struct turns *)kept;
     struct mortise_turn *t;

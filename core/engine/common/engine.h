@@ -146,7 +146,8 @@ struct mortise {
 
     /* held_events.c: bytes of live events queued for watches. */
     atomic_size_t passing;
-    size_t passing_max; /* MORTISE_PASSING_MAX; tests set less */
+    size_t
+        passing_max; /* bytes of events on their way, at most; tests set less */
 
     /* commits.c */
     struct mortise_commit **batch; /* collected, not handed over yet */

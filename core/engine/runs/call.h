@@ -56,8 +56,8 @@ struct mortise_call_replacement {
 };
 
 /* Data that a method attaches to a call until the call ends. */
-struct mortise_graph_sweep {
-    void (*drop)(struct mortise_graph_sweep *kept);
+struct mortise_call_attachment {
+    void (*drop)(struct mortise_call_attachment *kept);
 };
 
 /* The single step of a scripted call: see promise (8) in
@@ -133,7 +133,7 @@ struct mortise_plugin_call { /* a call */
     struct mortise_asked *own;     /* an open step that the plugin performs
                                       itself; or NULL */
     struct mortise_usage served;   /* usage of its asks; [loop] */
-    struct mortise_graph_sweep *kept; /* NULL: none; [loop] */
+    struct mortise_call_attachment *kept; /* NULL: none; [loop] */
     json_t *conversation; /* additions to its node's conversation; NULL: none;
                              [loop] */
     /* host_calls.c: the ask that is being decided with the store, or NULL; and

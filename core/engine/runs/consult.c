@@ -9,5 +9,5 @@ void mortise_consult_discovery(struct mortise_plugin_call *c,
                                const struct mortise_run_call *rc)
 {
     if (!mortise_script_call(c, rc, NULL))
-        mortise_discovery_serve_run(c, rc);
+        mortise_discovery_attach_run(c, rc);
 }

@@ -224,8 +224,8 @@ static void stop_run_discovery(struct mortise_call_replacement *w)
         MORTISE_CONTAINER_OF(w, struct mortise_discovery_search, waiting));
 }
 
-void mortise_discovery_serve_run(struct mortise_plugin_call *c,
-                                 const struct mortise_run_call *rc)
+void mortise_discovery_attach_run(struct mortise_plugin_call *c,
+                                  const struct mortise_run_call *rc)
 {
     struct mortise_discovery_search *l =
         mortise_discovery_start(c, rc->body, end_run_discovery, c);

@@ -27,7 +27,7 @@ void mortise_discovery_cancel(struct mortise_discovery_search *l);
  * It ends with {results, failed?} as output, or fails if no plugin answered.  A
  * deployment without discovery plugins finds nothing.  Cancelling the call
  * stops all plugin calls. */
-void mortise_discovery_serve_run(struct mortise_plugin_call *c,
-                                 const struct mortise_run_call *rc);
+void mortise_discovery_attach_run(struct mortise_plugin_call *c,
+                                  const struct mortise_run_call *rc);
 
 #endif

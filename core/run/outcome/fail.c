@@ -250,9 +250,9 @@ static int record_failed(struct mortise_run *r, struct exec *x,
 }
 
 /* on_error: {fail}: record its error, with `cause` in it. */
-static int record_replaced_failure(struct mortise_run *r, struct exec *x,
-                                   json_t *cause, bool open,
-                                   struct mortise_err *err)
+static int record_failure_replacement(struct mortise_run *r, struct exec *x,
+                                      json_t *cause, bool open,
+                                      struct mortise_err *err)
 {
     struct failure f = {.code = mortise_exec_node(r, x)->failing->code,
                         .class = "permanent"};
@@ -288,7 +288,7 @@ static int record_failure(struct mortise_run *r, struct exec *x,
     if (n->failing == NULL || n->type == MORTISE_NODE_FAIL)
         return record_failed(r, x, f, NULL, open, err);
     cause = make_failure_error(r, x, f);
-    rv = cause != NULL ? record_replaced_failure(r, x, cause, open, err)
+    rv = cause != NULL ? record_failure_replacement(r, x, cause, open, err)
                        : mortise_nomem(err);
     json_decref(cause);
     return rv;

@@ -42,9 +42,9 @@ int mortise_judge_eval_with_error(struct mortise_run *r, struct exec *x,
     return mortise_judge_map_result(rv, err);
 }
 
-int mortise_judge_fail_type(const struct mortise_tmpl *t, const char *key,
-                            const char *takes, const json_t *v,
-                            struct mortise_err *why)
+int mortise_judge_set_type_error(const struct mortise_tmpl *t, const char *key,
+                                 const char *takes, const json_t *v,
+                                 struct mortise_err *why)
 {
     const struct mortise_yaml *at = mortise_tmpl_yaml(t);
     char *text = mortise_json_to_text(&mortise_heap, v);
@@ -102,7 +102,7 @@ int mortise_judge_eval_duration(struct mortise_run *r, struct exec *x,
         *ms == 0) {
         *code = "type";
         rv = mortise_judge_map_result(
-            mortise_judge_fail_type(
+            mortise_judge_set_type_error(
                 t, key, "a duration longer than 0, such as 30s", v, why),
             err);
     }

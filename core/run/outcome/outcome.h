@@ -179,9 +179,9 @@ int mortise_judge_eval_with_error(struct mortise_run *r, struct exec *x,
                                   struct mortise_err *why,
                                   struct mortise_err *err);
 /* Fails: the template of `key` gave v, but the key takes `takes`. */
-int mortise_judge_fail_type(const struct mortise_tmpl *t, const char *key,
-                            const char *takes, const json_t *v,
-                            struct mortise_err *why);
+int mortise_judge_set_type_error(const struct mortise_tmpl *t, const char *key,
+                                 const char *takes, const json_t *v,
+                                 struct mortise_err *why);
 /* Fails: the template gave v, which is not in the list.  Append the list's
  * names to `why` with mortise_judge_append_name(). */
 int mortise_judge_fail_unlisted(struct mortise_span at, const char *key,

@@ -193,9 +193,9 @@ static int add_max_parallel(const struct mortise_region *map,
         (!json_is_integer(most) || json_integer_value(most) < 1 ||
          json_integer_value(most) > MORTISE_MAX_PARALLEL)) {
         *code = "type";
-        rv = mortise_judge_fail_type(map->parallel, "max_parallel",
-                                     "a whole number from 1 to 100000", most,
-                                     why);
+        rv = mortise_judge_set_type_error(map->parallel, "max_parallel",
+                                          "a whole number from 1 to 100000",
+                                          most, why);
     }
     if (rv == MORTISE_OK) {
         *list = json_pack("{s:o, s:o}", "list", *list, "max_parallel", most);

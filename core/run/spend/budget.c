@@ -162,7 +162,7 @@ static void add_spent(struct mortise_run *r, const struct exec *x,
         for (int k = 0; in->purse != NULL && k < MORTISE_N_SPENDS; k++)
             in->purse->spent[k] = add_saturated(in->purse->spent[k], amount[k]);
     }
-    r->purses_moved = true;
+    r->budgets_released = true;
 }
 
 /* Release at most these amounts of the reservation of x, or all (NULL), from
@@ -182,7 +182,7 @@ static void release_amounts(struct mortise_run *r, struct exec *x, int from,
             if (in->purse != NULL)
                 in->purse->held[k] -= n;
     }
-    r->purses_moved = true;
+    r->budgets_released = true;
 }
 
 /* Release all of the reservation of x. */
@@ -639,9 +639,9 @@ int mortise_budget_retry_waiting(struct mortise_run *r, struct mortise_err *err)
     size_t n = r->waiting_for_budget.n;
     int rv = MORTISE_OK;
 
-    if (!r->purses_moved)
+    if (!r->budgets_released)
         return MORTISE_OK;
-    r->purses_moved = false;
+    r->budgets_released = false;
     r->waiting_for_budget.n = 0;
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++) {
         struct exec *x = r->execs[r->waiting_for_budget.list[i]];
@@ -657,7 +657,7 @@ int mortise_budget_retry_waiting(struct mortise_run *r, struct mortise_err *err)
 
 void mortise_budget_set_released(struct mortise_run *r)
 {
-    r->purses_moved = true;
+    r->budgets_released = true;
 }
 
 const char *mortise_budget_print_path(const struct mortise_run *r,
@@ -904,7 +904,7 @@ static void set_purse_limits(struct mortise_run *r, struct purse *p,
         p->told[k] = false;
         p->warned[k] &= is_amount_low(p, k);
     }
-    r->purses_moved = true;
+    r->budgets_released = true;
 }
 
 void mortise_budget_set_limits(struct mortise_run *r,

@@ -74,7 +74,7 @@ void mortise_size_add_write(struct mortise_run *r, struct exec *x,
     r->size_written += n;
 }
 
-void mortise_size_remove_writes(struct mortise_run *r, struct exec *x)
+void mortise_size_subtract_writes(struct mortise_run *r, struct exec *x)
 {
     assert(x->size_own <= r->size_written); /* which includes the part of x */
     r->size_written -= x->size_own;

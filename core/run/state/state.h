@@ -178,9 +178,8 @@ struct cost {
 struct hold {
     uint64_t amount[MORTISE_N_SPENDS];
     bool open;     /* reserved and not settled */
-    bool
-        call_not_started; /* live only: reserved and on disk, but the call did not
-                      start */
+    /* live only: the reservation is on disk, but the call did not start */
+    bool call_not_started;
     bool goes_on;  /* it suspended; re-entering it continues the same call */
     uint32_t asks; /* asks of models in flight, covered by `amount` */
     /* Live only: amounts that an ask of a model did not fit into.  The next
@@ -215,8 +214,8 @@ struct tree {
     const char *origin;                 /* the run with the budget; NULL: none
                                            yet */
     uint64_t counted[MORTISE_N_SPENDS]; /* amounts that the tree counts */
-    struct mortise_spawn_budget_change
-        spend;                          /* for the next commit; live only */
+    /* for the next commit; live only */
+    struct mortise_spawn_budget_change spend;
     bool known, is_open;                /* live only: a view was supplied; it is
                                            in `told` */
     struct mortise_tree_view told;
@@ -337,8 +336,7 @@ struct exec {
     struct exec *next_yield; /* the one before it that yielded in its element */
     /* Index of the failed execution whose on_error edge led here; 0: none. */
     uint32_t handles;
-    bool
-        failed_to_graph_end; /* its failure reached the end of its graph unhandled */
+    bool failed_to_graph_end; /* its failure reached the end of its graph unhandled */
     /* By flow/join.c: */
     json_t *caught; /* failures that its join collected: [{node, error}] */
     /* By flow/final.c: */
@@ -412,8 +410,7 @@ struct exec {
     struct cost *cost; /* NULL: no usage was reported */
 
     /* By outcome/doubt.c: an effect in doubt. */
-    struct end was; /* how it had ended before it asked again about its
-                       effect */
+    struct end was; /* how the call ended before x asked whether its effect happened */
     /* Live only: the failure of the attempt whose effect is in doubt, {code,
      * class, message}; NULL: the process died. */
     json_t *failure;
@@ -637,8 +634,7 @@ struct former {
 
 /* A list of commands that waits for calls in flight to stop. */
 struct held_command {
-    struct mortise_command_list
-        said;                   /* a copy that holds references of the values */
+    struct mortise_command_list said; /* a copy that owns references */
     struct mortise_arena arena; /* for its strings */
     /* error cause of the calls that it stopped; static; NULL: none */
     const char *cause;
@@ -796,8 +792,7 @@ struct mortise_run {
     /* By flow/race.c and outcome/stop.c: */
     struct indexes losers; /* executions to stop, or stopped already */
     /* By flow/sub.c and outcome/gather.c: */
-    struct indexes
-        ended_inner_graphs; /* executions whose child graph has ended */
+    struct indexes ended_inner_graphs; /* executions whose child graph has ended */
 
     /* By outcome/plan.c: */
     struct plan plan;
@@ -808,10 +803,9 @@ struct mortise_run {
     size_t n_inbox, cap_inbox;
 
     /* By spend/budget.c: */
-    struct indexes
-        waiting_for_budget; /* in X_READY, waiting for reservations to be
-                              released */
-    bool purses_moved;     /* some reservation was released since the last
+    /* executions in X_READY that wait until reservations are released */
+    struct indexes waiting_for_budget;
+    bool budgets_released;     /* some reservation was released since the last
                               check */
     /* By spend/clock.c: */
     struct scope *walls; /* scopes with wall time that is not recorded yet */
@@ -914,7 +908,7 @@ void mortise_indexes_finish(const struct mortise_mem *mem,
 void mortise_size_add_preds(struct mortise_run *r, struct exec *x);
 void mortise_size_add_write(struct mortise_run *r, struct exec *x,
                             const struct mortise_write *w);
-void mortise_size_remove_writes(struct mortise_run *r, struct exec *x);
+void mortise_size_subtract_writes(struct mortise_run *r, struct exec *x);
 /* MORTISE_ELIMIT: the state is larger than the graph's limits.state. */
 int mortise_size_check_state(const struct mortise_graph *g, const json_t *state,
                              uint64_t *size, struct mortise_err *why);

@@ -109,7 +109,7 @@ int mortise_writes_set(struct mortise_run *r, struct exec *x,
 
 void mortise_writes_remove(struct mortise_run *r, struct exec *x)
 {
-    mortise_size_remove_writes(r, x);
+    mortise_size_subtract_writes(r, x);
     for (size_t i = 0; i < x->n_writes; i++)
         json_decref(x->writes[i].value);
     x->n_writes = 0;

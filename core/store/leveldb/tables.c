@@ -238,7 +238,7 @@ static bool parse_table_footer(const struct mortise_buf *footer, uint64_t *at,
 
 /* Is the checksum right?  A block is its bytes, their compression type, and the
  * checksum of both. */
-static bool has_block_checksum(const struct mortise_buf *block)
+static bool is_block_checksum_valid(const struct mortise_buf *block)
 {
     size_t n = block->n - CHECKSUM;
     struct mortise_reader r;
@@ -257,7 +257,7 @@ static bool can_open_table(int fd, uint64_t bytes, struct mortise_buf *room)
         !parse_table_footer(room, &at, &n) || at > bytes || n > bytes - at)
         return false;
     return read_file_range(fd, at, (size_t)n + 1 + CHECKSUM, room) &&
-           has_block_checksum(room);
+           is_block_checksum_valid(room);
 }
 
 bool mortise_tables_can_open(int db, const char *file, uint64_t bytes,

@@ -23,7 +23,7 @@ struct mortise_graph_file {
                                       * findings */
 };
 
-/* A directory that was searched for names once during a load; [root]. */
+/* A listing of a directory, read once per load; [root]: of the search root. */
 struct mortise_graph_dir {
     struct mortise_graph_dir *next;
     const char *path; /* "", or a path that ends with a slash */
