@@ -1,7 +1,7 @@
 /* refgraph.h -- a second opinion on what a graph does.
  *
  * An interpreter of a small model of graphs, written from the language's
- * definition and sharing no code with core/graph and core/run.  It is brute
+ * definition and sharing no code with lang/graph and core/run.  It is brute
  * force: sets are bit masks, each view is folded from the whole causal past,
  * and after each event every rule is tried on everything until nothing changes.
  *

@@ -9,7 +9,7 @@
  * `node` has the keys below as written, with the templates of the goal
  * evaluated, and the output_schema.  Its member `role` has the instructions of
  * the role.  `predecessors` has {id, output} for each entry of depends_on, in
- * order, or {id, status} if that node has no output (run/outcome/heard.c).
+ * order, or {id, status} if that node has no output (core/run/outcome/predecessors.c).
  *
  * A leaf has no keys that would pass it more of the graph: args, instructions,
  * conversation, persona, memory, discovery.

@@ -124,7 +124,7 @@
  *
  * What it promises: nothing waits here.  A call asks the host for the request
  * and ends when the answer comes; connections, TLS, limits, tries and time are
- * the host's (engine/http/); a cancelled call ends by the answer to its ask.  It
+ * the host's (services/http/); a cancelled call ends by the answer to its ask.  It
  * touches nothing else (`intent: steps`): a request in doubt is answered later,
  * as the host says (MORTISE_S_SUSPENDED), and the call is entered again. */
 #include "http.h"
