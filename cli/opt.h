@@ -8,6 +8,8 @@
 #include "cli/out.h"
 #include "core/mortise.h"
 
+enum { MORTISE_ARGS_GRAPHS = 16 }; /* --graph, and a NULL behind them */
+
 /* The arguments of all subcommands in one struct, so that an option means the
  * same everywhere. */
 struct mortise_args {
@@ -38,7 +40,7 @@ struct mortise_args {
     bool ascii, dot, mermaid;
     const char *run, *width, *output;
     /* stores */
-    const char *graphs[16];
+    const char *graphs[MORTISE_ARGS_GRAPHS];
     /* plugins and keys */
     const char *key, *to, *name, *trust, *plugins, *kinds, *range, *lang;
     bool unencrypted, in_process, with_plugins, bring_up, effects;

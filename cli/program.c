@@ -16,7 +16,7 @@ int mortise_cli_exec(struct mortise_cli *cli, char **argv,
 
     mortise_home_get_dir(home);
     snprintf(path, sizeof path, "%s/%s", home, cli->cmd->program);
-    /* Our stdout has another number (keep_stdout()), and the program needs it as
+    /* Our stdout has another number (move_stdout() in start.c), and the program needs it as
      * descriptor 1. */
     if (cli->out.fd != STDOUT_FILENO && dup2(cli->out.fd, STDOUT_FILENO) < 0)
         return mortise_fail(err, MORTISE_EIO, "cannot start %s: %s", path,

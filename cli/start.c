@@ -300,6 +300,32 @@ static int run_command(struct mortise_cli *cli, char **argv,
     return mortise_cli_exec(cli, argv, err);
 }
 
+/* Parse the options behind the first `words` words, and run the command.  `given`: the
+ * command line for another program. */
+static int parse_and_run(struct mortise_cli *cli, int argc, char **argv,
+                         int words, char **given,
+                         const struct mortise_cli_function *functions)
+{
+    struct mortise_err err;
+    int code;
+
+    if (mortise_opt_parse(&cli->args, cli->cmd, argc - 1 - words,
+                          argv + 1 + words, &err) != MORTISE_OK) {
+        cli->args.json = wants_json(argc, argv);
+        return mortise_cli_fail_usage(cli, "%s", err.msg);
+    }
+    if (cli->args.help) {
+        mortise_opt_print_help(&cli->out, cli->cmd);
+        return MORTISE_EXIT_OK;
+    }
+    code = run_command(cli, given, functions, &err);
+    if (code < 0)
+        code = mortise_cli_fail(cli, &err);
+    code = mortise_cli_report_incomplete(cli, code);
+    mortise_cli_release_store(cli);
+    return code;
+}
+
 static int run_command_line(struct mortise_cli *cli, int argc, char **argv,
                             const struct mortise_cli_function *functions)
 {
@@ -316,28 +342,15 @@ static int run_command_line(struct mortise_cli *cli, int argc, char **argv,
     }
     if (cli->cmd == NULL)
         return run_without_command(cli, argc, argv, group);
+    if (cli->cmd->run != NULL)
+        return parse_and_run(cli, argc, argv, words, NULL, functions);
     given = copy_argv(argc, argv);
     if (given == NULL) {
         mortise_nomem(&err);
         return mortise_cli_fail(cli, &err);
     }
-    if (mortise_opt_parse(&cli->args, cli->cmd, argc - 1 - words,
-                          argv + 1 + words, &err) != MORTISE_OK) {
-        cli->args.json = wants_json(argc, argv);
-        free(given);
-        return mortise_cli_fail_usage(cli, "%s", err.msg);
-    }
-    if (cli->args.help) {
-        mortise_opt_print_help(&cli->out, cli->cmd);
-        free(given);
-        return MORTISE_EXIT_OK;
-    }
-    code = run_command(cli, given, functions, &err);
+    code = parse_and_run(cli, argc, argv, words, given, functions);
     free(given);
-    if (code < 0)
-        code = mortise_cli_fail(cli, &err);
-    code = mortise_cli_report_incomplete(cli, code);
-    mortise_cli_release_store(cli);
     return code;
 }
 

@@ -2,18 +2,13 @@
  * function (tools/salvage/command.c). */
 #include "cli/cli.h"
 
-enum {
-    MAX_SALVAGE_GRAPHS =
-        sizeof((struct mortise_args *)0)->graphs / sizeof(char *)
-};
-
 static const struct mortise_opt salvage_opts[] = {
     MORTISE_OPT_DEPLOYMENT,
     MORTISE_OPT_STORE,
     {"graph", "FILE", MORTISE_OPT_AT(const char **, graphs),
      "An unchanged copy of a run's graph file, used if the\n"
      "store's copy cannot be read; can be repeated",
-     0, MAX_SALVAGE_GRAPHS - 1},
+     0, MORTISE_ARGS_GRAPHS - 1},
     MORTISE_OPT_END};
 
 const struct mortise_cmd mortise_cmd_store_salvage = {

@@ -10,8 +10,8 @@ Prints, for the directories of the library and of the programs:
   * static functions whose name stands in more than one file, as a share of all
     names of static functions;
   * free relative clauses (what, who, whose) per 1,000 words of comments;
-  * the largest circle of files that call each other, per room of ROOMS, with the
-    tables that `make rooms` leaves out.
+  * the largest circle of files that call each other, per directory, with the tables
+    that `make rooms` leaves out.
 """
 import collections
 import os
@@ -33,24 +33,13 @@ def sources():
                     yield os.path.join(where, name)
 
 
-def rooms():
-    names, tables = [], set()
-    for line in open("ROOMS"):
-        words = line.split()
-        if not words or words[0].startswith("#") or words[0] == "prefix":
-            continue
-        if words[0] == "table":
-            tables.add(words[1])
-        else:
-            names.append(words[0])
-    return names, tables
+def room_of(path):
+    """The directory whose circles are counted together, such as core/run or cli."""
+    parts = path.split("/")
+    return "/".join(parts[:2]) if parts[0] in ("core", "lang", "services") else parts[0]
 
 
-def room_of(path, names):
-    return max((n for n in names if (path + "/").startswith(n + "/")), key=len, default="")
-
-
-def circles(build, names):
+def circles(build):
     """The largest set of files of each room in which each reaches each other by calls."""
     home, uses = {}, []
     objects = [p[:-2] + ".o" for p in sources() if p.endswith(".c")]
@@ -67,7 +56,7 @@ def circles(build, names):
     calls = collections.defaultdict(set)
     for obj, name in uses:
         to = home.get(name)
-        if to and to != obj and room_of(to, names).split("/")[:2] == room_of(obj, names).split("/")[:2]:
+        if to and to != obj and room_of(to) == room_of(obj):
             calls[obj].add(to)
     found = collections.defaultdict(int)
     order, low, stack, on = {}, {}, [], set()
@@ -91,8 +80,7 @@ def circles(build, names):
                 size += 1
                 if w == v:
                     break
-            room = "/".join(v.split("/")[:2]) if v.split("/")[0] in ("core", "lang", "services") else v.split("/")[0]
-            found[room] = max(found[room], size)
+            found[room_of(v)] = max(found[room_of(v)], size)
 
     for v in list(calls):
         if v not in order:
@@ -126,8 +114,7 @@ def main():
     print(f"{100 * len(shared) / max(1, len(statics)):7.1f}% of the names of static functions stand in more than one file"
           f" ({most}: {len(statics[most])})")
     print(f"{1000 * relatives / max(1, words):8.1f} what, who, whose per 1,000 words of comments ({words:,} words)")
-    names, _ = rooms()
-    for room, size in sorted(circles(build, names).items(), key=lambda t: -t[1])[:3]:
+    for room, size in sorted(circles(build).items(), key=lambda t: -t[1])[:3]:
         print(f"{size:8} files of {room} call each other in a circle")
 
 

@@ -14,11 +14,6 @@
 #include "lang/yaml/tree.h"
 #include "tools/salvage/command.h"
 
-enum {
-    MAX_SALVAGE_GRAPHS =
-        sizeof((struct mortise_args *)0)->graphs / sizeof(char *)
-};
-
 /* ---- callbacks of the salvage ------------------------------------------- */
 
 static void print_salvage_line(void *ud, const char *words)
@@ -142,7 +137,7 @@ static int salvage_into(struct mortise_cli *cli, const char *from,
                         struct mortise_salvage_result *out,
                         struct mortise_err *err)
 {
-    struct mortise_salvage_graph given[MAX_SALVAGE_GRAPHS];
+    struct mortise_salvage_graph given[MORTISE_ARGS_GRAPHS];
     struct mortise_salvage_callbacks how = {.ud = cli,
                                             .say = print_salvage_line,
                                             .follow = update_salvaged_status,
@@ -150,7 +145,7 @@ static int salvage_into(struct mortise_cli *cli, const char *from,
                                             .name = get_salvaged_graph_name,
                                             .graphs = given};
 
-    for (; how.n_graphs < MAX_SALVAGE_GRAPHS && graphs[how.n_graphs] != NULL;
+    for (; how.n_graphs < MORTISE_ARGS_GRAPHS && graphs[how.n_graphs] != NULL;
          how.n_graphs++) {
         const struct mortise_graph *g = graphs[how.n_graphs];
         struct mortise_salvage_graph *to = &given[how.n_graphs];
@@ -167,13 +162,13 @@ static int salvage_into(struct mortise_cli *cli, const char *from,
 
 int mortise_salvage_run(struct mortise_cli *cli, struct mortise_err *err)
 {
-    struct mortise_graph *graphs[MAX_SALVAGE_GRAPHS] = {NULL};
+    struct mortise_graph *graphs[MORTISE_ARGS_GRAPHS] = {NULL};
     struct mortise_salvage_result s;
     struct mortise_settings settings;
     bool left = false;
     int rv = mortise_cli_open_settings(cli, &settings, err);
 
-    for (int i = 0; rv == MORTISE_OK && i < MAX_SALVAGE_GRAPHS &&
+    for (int i = 0; rv == MORTISE_OK && i < MORTISE_ARGS_GRAPHS &&
                     cli->args.graphs[i] != NULL;
          i++)
         rv = load_salvage_graph(cli, &settings, cli->args.graphs[i], &graphs[i],
@@ -185,7 +180,7 @@ int mortise_salvage_run(struct mortise_cli *cli, struct mortise_err *err)
         left = print_memory_copy_command(cli, settings.store,
                                          cli->args.operands[0]);
     }
-    for (size_t i = 0; i < MAX_SALVAGE_GRAPHS; i++)
+    for (size_t i = 0; i < MORTISE_ARGS_GRAPHS; i++)
         mortise_graph_unref(graphs[i]);
     mortise_settings_close(&settings);
     if (rv != MORTISE_OK)
