@@ -27,6 +27,22 @@ static size_t n_events(const char *type)
     return n;
 }
 
+/* The `used` of the newest event of that type. */
+static json_int_t used_in_event(const char *type)
+{
+    json_int_t used = -1;
+    json_t *event;
+    size_t i;
+
+    json_array_foreach(s.published, i, event)
+    {
+        if (strcmp(json_string_value(json_object_get(event, "type")), type) ==
+            0)
+            used = json_integer_value(json_object_get(event, "used"));
+    }
+    return used;
+}
+
 static void assert_used(const char *what, json_int_t used, json_int_t limit)
 {
     json_t *show = sim_show(&s);
@@ -618,7 +634,8 @@ START_TEST(inner_graphs_take_time)
 }
 END_TEST
 
-/* It says once that it is low: at four fifths, and anew when it was raised. */
+/* One warning when four fifths are used, and another one after the budget was
+ * raised. */
 START_TEST(it_warns_once)
 {
     run_plain(HEAD "start: x\n"
@@ -629,9 +646,11 @@ START_TEST(it_warns_once)
               "{}");
     assert_paused();
     ck_assert_uint_eq(n_events("budget_warning"), 1);
+    ck_assert_int_eq(used_in_event("budget_warning"), 8);
     ck_assert_int_eq(raise("{\"tool_calls\": 20}"), MORTISE_OK);
     assert_status(MORTISE_RUN_COMPLETED);
     ck_assert_uint_eq(n_events("budget_warning"), 2);
+    ck_assert_int_eq(used_in_event("budget_warning"), 16);
     end();
 }
 END_TEST
