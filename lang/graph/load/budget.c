@@ -8,8 +8,6 @@
  */
 #include "core/model/spend.h"
 
-#include <string.h>
-
 #include "lang/graph/load/node.h"
 
 static void read_limit_amount(void *ctx, void *into,
@@ -133,64 +131,6 @@ static void read_limit_amount(void *ctx, void *into,
                      : slot->amount;
 }
 
-const char *mortise_on_exceeded_name(enum mortise_on_exceeded how)
-{
-    return how == MORTISE_EXCEEDED_GOTO ? goto_keys[0].name
-                                        : on_exceededs[how].word;
-}
-
-const char *mortise_spend_name(enum mortise_spend what)
-{
-    return budget_keys[what].name;
-}
-
-enum mortise_spend mortise_spend_find(const char *name)
-{
-    int i = 0;
-
-    while (i < MORTISE_N_SPENDS && strcmp(budget_keys[i].name, name) != 0)
-        i++;
-    return (enum mortise_spend)i;
-}
-
-bool mortise_budget_is_set(const struct mortise_budget *b)
-{
-    for (int i = 0; i < MORTISE_N_SPENDS; i++) {
-        if (b->said[i])
-            return true;
-    }
-    return false;
-}
-
-/* ---- amounts ------------------------------------------------------------ */
-
-void mortise_spend_from_usage(uint64_t *out, const uint64_t *used)
-{
-    out[MORTISE_SPEND_MODEL_CALLS] = used[MORTISE_USED_CALLS];
-    out[MORTISE_SPEND_INPUT_TOKENS] = used[MORTISE_USED_INPUT];
-    out[MORTISE_SPEND_OUTPUT_TOKENS] = used[MORTISE_USED_OUTPUT];
-    out[MORTISE_SPEND_TOKENS] =
-        used[MORTISE_USED_INPUT] + used[MORTISE_USED_OUTPUT];
-    out[MORTISE_SPEND_USD] = used[MORTISE_USED_USD];
-}
-
-json_t *mortise_spend_encode(enum mortise_spend what, uint64_t amount)
-{
-    return what == MORTISE_SPEND_USD ? mortise_usd_to_json(amount)
-                                     : json_integer((json_int_t)amount);
-}
-
-bool mortise_spend_decode(enum mortise_spend what, const json_t *value,
-                          uint64_t *amount)
-{
-    if (what == MORTISE_SPEND_USD)
-        return mortise_usd_parse(amount, value);
-    if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return false;
-    *amount = (uint64_t)json_integer_value(value);
-    return true;
-}
-
 /* ---- usage without a bound ---------------------------------------------- */
 
 /* The reason why a call of the node may use an unknown amount of this kind of
@@ -270,7 +210,7 @@ static void report_unbounded_node(struct mortise_loader *ld,
 {
     const struct mortise_yaml *budget = mortise_yaml_get(ld->g->tree, "budget");
     const struct mortise_span at =
-        mortise_yaml_key(budget, mortise_spend_name(what))->span;
+        mortise_yaml_key(budget, budget_keys[what].name)->span;
     const struct mortise_node *n;
     const char *words;
     struct mortise_diag *d;
