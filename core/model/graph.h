@@ -215,12 +215,20 @@ enum mortise_region_kind {
     MORTISE_REGION_MAP /* the nodes from a map edge up to its join */
 };
 
-/* The position of an item in the postdominator tree of its region, for
- * mortise_postdom_must_pass().  Set only in regions with a join of kind ANY or
- * QUORUM, at a node or at the entry of a child loop. */
+/* The position of an item in the postdominator tree of its region: its own
+ * number, and that of its last descendant.  Set only in regions with a join of
+ * kind ANY or QUORUM, at a node or at the entry of a child loop. */
 struct mortise_postdom {
     uint32_t first, last;
 };
+
+/* For two items of one region: does every path from `from` to the end of the
+ * region or of a branch go through `to`?  True if they are equal. */
+static inline bool mortise_postdom_must_pass(struct mortise_postdom from,
+                                             struct mortise_postdom to)
+{
+    return to.first <= from.first && from.last <= to.last;
+}
 
 struct mortise_region {
     enum mortise_region_kind kind;
@@ -681,10 +689,6 @@ static inline bool mortise_edge_is_map(const struct mortise_edge *e)
  * the elements of a map if its join is the entry of a loop. */
 bool mortise_graph_is_edge_to_later_visit(const struct mortise_graph *g,
                                           const struct mortise_edge *e);
-/* For two items of one region: does every path from `from` to the end of the
- * region or of a branch go through `to`?  True if they are equal. */
-bool mortise_postdom_must_pass(struct mortise_postdom from,
-                               struct mortise_postdom to);
 const char *mortise_node_type_name(enum mortise_node_type type);
 /* "the attempt took longer than 30000 ms, its operation's timeout". */
 enum { MORTISE_TIMEOUT_WORDS = 128 };

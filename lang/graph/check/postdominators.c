@@ -304,9 +304,3 @@ void mortise_load_postdominators(struct mortise_loader *ld)
         if (has_race_join(g, &g->regions[i]))
             load_region_postdominators(ld, &g->regions[i], slots, leaks);
 }
-
-bool mortise_postdom_must_pass(struct mortise_postdom from,
-                               struct mortise_postdom to)
-{
-    return to.first <= from.first && from.last <= to.last;
-}
