@@ -624,13 +624,6 @@ int mortise_graph_load_tree(struct mortise_graph **out,
 struct mortise_graph *mortise_graph_ref(struct mortise_graph *g);
 void mortise_graph_unref(struct mortise_graph *g); /* NULL is fine */
 
-/* Do the arguments of a node with an operation refer only to secrets that the
- * graph itself names there?  MORTISE_EINVAL if not. */
-int mortise_node_check_given_secrets(const struct mortise_node *n,
-                                     const json_t *args,
-                                     const struct mortise_mem *mem,
-                                     struct mortise_err *err);
-
 /* Lookups in a graph of tools; each returns NULL if there is none: the node
  * offered under a name (or as PLUGIN/OPERATION, graph/NAME); the planner; the
  * handover with a name. */

@@ -1,5 +1,9 @@
 /* arguments.c -- the arguments of an operation: evaluated once a generation,
  * and checked before they are used.
+ *
+ * A reference to a secret in the arguments must be one that the graph has in
+ * that place, also if a person edited the arguments.  Text from an expression is
+ * never a reference (lang/graph/load/secret.c).
  */
 #include <string.h>
 
@@ -131,6 +135,43 @@ static int check_model_is_listed(const struct mortise_model_choice *of,
     return err->code = MORTISE_ENOTFOUND;
 }
 
+struct given {
+    const struct mortise_yaml *args; /* as written in the graph, or NULL */
+    const struct mortise_operation *op;
+    struct mortise_err *err;
+};
+
+static int check_given_secret(void *ud, const char *pointer, json_t **string)
+{
+    const struct given *g = ud;
+    const struct mortise_yaml *at =
+        g->args != NULL ? mortise_yaml_find_at(g->args, pointer) : NULL;
+
+    if (!mortise_secret_is_allowed_at(&g->op->secrets, pointer) ||
+        (at != NULL && at->kind == MORTISE_YAML_STRING &&
+         strcmp(at->str, json_string_value(*string)) == 0))
+        return MORTISE_OK;
+    return mortise_fail(g->err, MORTISE_EINVAL,
+                        "at %s: a reference to a secret must be written in the "
+                        "graph, not computed when the node runs",
+                        pointer);
+}
+
+static int check_given_secrets(const struct mortise_node *n, const json_t *args,
+                               const struct mortise_mem *mem,
+                               struct mortise_err *err)
+{
+    struct given g = {n->args != NULL ? mortise_tmpl_yaml(n->args) : NULL,
+                      n->op, err};
+    int rv;
+
+    if (n->op->secrets.n == 0)
+        return MORTISE_OK;
+    rv = mortise_secret_for_each(mortise_json_unconst(args), mem,
+                                 check_given_secret, &g);
+    return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
+}
+
 int mortise_arguments_check(const struct mortise_graph *g,
                             const struct mortise_node *n, const json_t *body,
                             const struct mortise_mem *mem,
@@ -142,7 +183,7 @@ int mortise_arguments_check(const struct mortise_graph *g,
     if (rv == MORTISE_OK)
         rv = mortise_schema_check_with_limit(n->input_schema, body, limit, err);
     if (rv == MORTISE_OK)
-        rv = mortise_node_check_given_secrets(n, body, mem, err);
+        rv = check_given_secrets(n, body, mem, err);
     if (rv == MORTISE_OK && n->models != NULL) {
         rv = check_model_is_listed(n->models, body, err);
         if (rv == MORTISE_ENOTFOUND)

@@ -5,19 +5,14 @@
  *       expression is never a reference: otherwise the author of an input could
  *       choose a secret and its destination.
  *   (2) The same holds for the arguments at run time, including those that a
- *       person edited: each reference in them must be one that the graph has in
- *       that place.
+ *       person edited (core/run/outcome/arguments.c).
  *   (3) Elsewhere in the arguments, a literal `secret://` is an error, because
  *       its author expects an effect.  As the result of an expression it is
  *       ordinary text.
  */
 #include "core/json/secret.h"
 
-#include <string.h>
-
 #include "lang/graph/load/node.h"
-
-/* ---- literals ----------------------------------------------------------- */
 
 struct checking {
     struct mortise_loader *ld;
@@ -72,44 +67,4 @@ void mortise_node_check_secrets(struct mortise_loader *ld,
                                 &c) != MORTISE_OK)
         ld->nomem = true;
     json_decref(args);
-}
-
-/* ---- arguments at run time ---------------------------------------------- */
-
-struct given {
-    const struct mortise_yaml *args; /* as written in the graph, or NULL */
-    const struct mortise_operation *op;
-    struct mortise_err *err;
-};
-
-static int check_given_secret(void *ud, const char *pointer, json_t **string)
-{
-    const struct given *g = ud;
-    const struct mortise_yaml *at =
-        g->args != NULL ? mortise_yaml_find_at(g->args, pointer) : NULL;
-
-    if (!mortise_secret_is_allowed_at(&g->op->secrets, pointer) ||
-        (at != NULL && at->kind == MORTISE_YAML_STRING &&
-         strcmp(at->str, json_string_value(*string)) == 0))
-        return MORTISE_OK;
-    return mortise_fail(g->err, MORTISE_EINVAL,
-                        "at %s: a reference to a secret must be written in the "
-                        "graph, not computed when the node runs",
-                        pointer);
-}
-
-int mortise_node_check_given_secrets(const struct mortise_node *n,
-                                     const json_t *args,
-                                     const struct mortise_mem *mem,
-                                     struct mortise_err *err)
-{
-    struct given g = {n->args != NULL ? mortise_tmpl_yaml(n->args) : NULL,
-                      n->op, err};
-    int rv;
-
-    if (n->op->secrets.n == 0)
-        return MORTISE_OK;
-    rv = mortise_secret_for_each(mortise_json_unconst(args), mem,
-                                 check_given_secret, &g);
-    return rv == MORTISE_ENOMEM ? mortise_nomem(err) : rv;
 }
