@@ -175,6 +175,17 @@ const char *mortise_node_print_timeout(const struct mortise_node *node,
     return out;
 }
 
+const char *mortise_effect_name(enum mortise_effect effect)
+{
+    static const char *const names[] = {[MORTISE_PURE] = "pure",
+                                        [MORTISE_READ] = "read",
+                                        [MORTISE_WRITE] = "write",
+                                        [MORTISE_EXTERNAL] = "external"};
+
+    assert(effect >= MORTISE_PURE && effect <= MORTISE_EXTERNAL);
+    return names[effect];
+}
+
 const char *mortise_guard_stage_name(enum mortise_guard_stage stage)
 {
     static const char *const names[] = {

@@ -11,11 +11,9 @@
  */
 #include "lang/graph/load/node.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* In the order of the enum: mortise_effect_name() relies on it. */
 const struct mortise_word mortise_effect_words[] = {
     {"pure", MORTISE_PURE, false},
     {"read", MORTISE_READ, false},
@@ -23,12 +21,6 @@ const struct mortise_word mortise_effect_words[] = {
     {"external", MORTISE_EXTERNAL, false},
     {NULL, 0, false},
 };
-
-const char *mortise_effect_name(enum mortise_effect effect)
-{
-    assert(effect >= MORTISE_PURE && effect <= MORTISE_EXTERNAL);
-    return mortise_effect_words[effect - MORTISE_PURE].word;
-}
 
 static const struct mortise_word node_effect_words[] = {
     {"pure", MORTISE_PURE, false},
