@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "testkit/cases/casefile.h"
-#include "lang/graph/kinds/human.h"
+#include "core/model/human.h"
 
 /* ---- scripted outputs -------------------------------------------------- */
 

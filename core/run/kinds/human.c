@@ -15,7 +15,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "lang/graph/kinds/human.h"
+#include "core/model/human.h"
 #include "core/run/outcome/outcome.h"
 
 static const struct mortise_human *get_human_config(const struct mortise_run *r,

@@ -1,6 +1,6 @@
 /* pass.c -- pass nodes: the value is evaluated when the node starts, and is its
  * output. */
-#include "lang/graph/kinds/pass.h"
+#include "core/model/pass.h"
 #include "core/run/outcome/outcome.h"
 
 static int start_pass(struct mortise_run *r, struct exec *x,

@@ -1,6 +1,6 @@
 /* human.c -- human nodes: the question, the people who are asked, the time
  * limit, and decisions without a person. */
-#include "lang/graph/kinds/human.h"
+#include "core/model/human.h"
 
 #include "lang/graph/load/node.h"
 

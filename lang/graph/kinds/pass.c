@@ -1,6 +1,6 @@
 /* pass.c -- pass nodes: their output is a value that the graph computes.  They
  * call no operation.  They convert data between two nodes, or join branches. */
-#include "lang/graph/kinds/pass.h"
+#include "core/model/pass.h"
 #include "lang/graph/load/node.h"
 
 static void read_pass_value(void *ctx, void *into,

@@ -13,7 +13,7 @@
 #include "core/base/utf8.h"
 #include "lang/config/deploy.h"
 #include "lang/graph/disk.h"
-#include "lang/graph/kinds/human.h"
+#include "core/model/human.h"
 #include "core/model/graph.h"
 #include "lib/catalog.h"
 #include "lib/json.h"

@@ -1,7 +1,7 @@
 /* pass.h -- the data of a pass node: for the files that read and run such
  * nodes. */
-#ifndef MORTISE_LANG_GRAPH_KINDS_PASS_H
-#define MORTISE_LANG_GRAPH_KINDS_PASS_H
+#ifndef MORTISE_MODEL_PASS_H
+#define MORTISE_MODEL_PASS_H
 
 #include "core/model/graph.h"
 

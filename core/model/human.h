@@ -1,7 +1,7 @@
 /* human.h -- the data of a human node: for the files that read and run such
  * nodes. */
-#ifndef MORTISE_LANG_GRAPH_KINDS_HUMAN_H
-#define MORTISE_LANG_GRAPH_KINDS_HUMAN_H
+#ifndef MORTISE_MODEL_HUMAN_H
+#define MORTISE_MODEL_HUMAN_H
 
 #include "core/model/graph.h"
 
