@@ -14,7 +14,7 @@
 #include "cli/overlay.h"
 #include "core/engine/common/plugin_catalog.h"
 #include "lang/graph/disk.h"
-#include "lang/graph/pinned.h"
+#include "core/model/pinned.h"
 #include "lang/draw/picture.h"
 #include "core/json/value.h"
 #include "core/plugin/registry.h"

@@ -24,7 +24,7 @@
 #include "core/engine/recover.h"
 #include "lang/config/deploy_digest.h"
 #include "core/json/members.h"
-#include "lang/graph/former.h"
+#include "core/model/former.h"
 #include "core/run/command/run_commands.h"
 
 enum { MAX_COMMANDS = 1000 };

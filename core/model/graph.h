@@ -551,7 +551,7 @@ struct mortise_graph {
     const struct mortise_source *sources;
     size_t n_sources;
     /* The graph that a run used before it was steered to this one; a reference
-     * (lang/graph/former.c).  NULL: runs begin with this graph. */
+     * (former.c).  NULL: runs begin with this graph. */
     struct mortise_graph *former;
 
     struct mortise_node *nodes;

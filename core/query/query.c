@@ -10,7 +10,7 @@
 #include "core/base/clock.h"
 #include "core/engine/runs/call.h"
 #include "core/engine/runs/spawns.h"
-#include "lang/graph/former.h"
+#include "core/model/former.h"
 
 enum { PAGE = 50, PAGE_MAX = 1000 };
 

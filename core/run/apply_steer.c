@@ -2,7 +2,7 @@
  *
  * The entry only has the digest of the new graph.  The graph itself comes with
  * the graph that the run is loaded with, which pins all its predecessors
- * (lang/graph/former.h).  Node and edge numbers in earlier entries are those of
+ * (core/model/former.h).  Node and edge numbers in earlier entries are those of
  * the old graph, numbers in later entries those of the new one.
  */
 #include <string.h>

@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "lang/graph/former.h"
+#include "core/model/former.h"
 #include "core/run/commit.h"
 
 /* ---- making and freeing ------------------------------------------------- */

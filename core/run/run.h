@@ -136,7 +136,7 @@ struct mortise_run_command {
  * edits. */
 struct mortise_steering {
     struct mortise_graph *graph;    /* it succeeds the run's graph
-                                       (lang/graph/former.h) */
+                                       (core/model/former.h) */
     json_t *operations;             /* the recorded list of the diff; otherwise
                                        NULL */
     const struct mortise_pin *pins; /* of its plugins */

@@ -21,7 +21,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "lang/graph/former.h"
+#include "core/model/former.h"
 #include "lib/drive.h"
 #include "lib/matrix.h"
 

@@ -11,8 +11,8 @@
 
 #include "core/base/owner.h"
 #include "lang/graph/disk.h"
-#include "lang/graph/former.h"
-#include "lang/graph/pinned.h"
+#include "core/model/former.h"
+#include "core/model/pinned.h"
 
 enum { KEPT = 32 };
 

@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-#include "lang/graph/former.h"
-#include "lang/graph/pinned.h"
+#include "core/model/former.h"
+#include "core/model/pinned.h"
 #include "lang/graph/steer.h"
 #include "lang/yaml/write.h"
 

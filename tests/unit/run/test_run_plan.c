@@ -2,7 +2,7 @@
  * somebody said yes to it as a whole. */
 #include "lib/drive.h"
 
-#include "lang/graph/former.h"
+#include "core/model/former.h"
 
 #define TOOL(id, v, next)                                                      \
     "  " id ": {type: tool, tool: t/write, args: {v: " v "}, next: " next "}"  \

@@ -4,7 +4,7 @@
  * it is given whole.  agent/leaf of this world gives what it is called with. */
 #include "lib/drive.h"
 
-#include "lang/graph/former.h"
+#include "core/model/former.h"
 
 /* Two ways from one node to another; those in the middle have effects. */
 static const char diamond[] =

@@ -11,7 +11,7 @@
  *       then the sources of the previous graph, which may contain a mark, too.
  *       The run no longer needs the sources stored under an earlier digest.
  */
-#include "lang/graph/former.h"
+#include "core/model/former.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* former.h -- the earlier graphs of a run whose graph was changed (steered). */
-#ifndef MORTISE_LANG_GRAPH_FORMER_H
-#define MORTISE_LANG_GRAPH_FORMER_H
+#ifndef MORTISE_MODEL_FORMER_H
+#define MORTISE_MODEL_FORMER_H
 
 #include "core/model/graph.h"
 

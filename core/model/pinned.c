@@ -1,5 +1,5 @@
 /* pinned.c -- the files of a graph as they were when a run began. */
-#include "lang/graph/pinned.h"
+#include "core/model/pinned.h"
 
 #include <string.h>
 

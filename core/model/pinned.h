@@ -1,6 +1,6 @@
 /* pinned.h -- the files of a graph as they were when a run began. */
-#ifndef MORTISE_LANG_GRAPH_PINNED_H
-#define MORTISE_LANG_GRAPH_PINNED_H
+#ifndef MORTISE_MODEL_PINNED_H
+#define MORTISE_MODEL_PINNED_H
 
 #include "core/base/source.h"
 #include "core/model/catalog.h"
