@@ -4,7 +4,7 @@
  * it lives in one arena and is freed at once.  The API's handle and each run of
  * the graph hold a reference.
  *
- * A graph is divided into regions (region.c): the graph itself, each loop, and
+ * A graph is divided into regions (regions.c): the graph itself, each loop, and
  * the body of each map.  Regions nest.  The items of a region are its own nodes
  * and its child regions, and between items a region is acyclic.  The home of an
  * edge is the region in which both its ends are items; the edge is decided

@@ -5,6 +5,7 @@
  * reported only if all edges were understood.  Otherwise one typing error would
  * cause further findings.
  */
+#include "core/model/structure.h"
 #include "lang/graph/load/loader.h"
 
 #include <stdio.h>
@@ -240,6 +241,7 @@ static bool has_start_edge(const struct mortise_graph *g)
 void mortise_check_structure(struct mortise_loader *ld)
 {
     const bool *circular = NULL;
+    int rv;
 
     mortise_check_budget(ld);
     check_router_exits(ld);
@@ -255,14 +257,15 @@ void mortise_check_structure(struct mortise_loader *ld)
      * bodies. */
     if (ld->nomem || mortise_check_count_doubts(ld) > 0)
         return;
-    mortise_load_regions(ld);
-    if (ld->nomem || mortise_check_count_doubts(ld) > 0)
+    rv = mortise_load_regions(ld);
+    if (rv == MORTISE_OK)
+        rv = mortise_graph_link_in(ld->g, ld->arena);
+    if (rv == MORTISE_OK)
+        rv = mortise_graph_find_postdominators(ld->g, ld->arena);
+    ld->nomem |= rv == MORTISE_ENOMEM;
+    if (rv != MORTISE_OK)
         return;
-    mortise_load_link_in_edges(ld);
-    if (!ld->nomem)
-        mortise_load_postdominators(ld);
-    if (!ld->nomem)
-        mortise_load_recoverable(ld);
+    mortise_load_recoverable(ld);
     if (!ld->nomem)
         mortise_check_joins(ld);
     if (!ld->nomem && mortise_load_count_errors(ld) == 0)

@@ -63,7 +63,7 @@ static bool is_order_edge(const struct mortise_graph *g,
            !mortise_graph_is_edge_to_later_visit(g, e);
 }
 
-/* Kahn's algorithm.  Without back edges the graph is acyclic (region.c). */
+/* Kahn's algorithm.  Without back edges the graph is acyclic (core/model/regions.c). */
 static void sort_nodes_by_order(struct race *r)
 {
     const struct mortise_graph *g = r->g;

@@ -6,6 +6,7 @@
  * assigns them to the nodes.  An unknown id is reported once, where it is
  * written, with a suggestion.
  */
+#include "core/model/structure.h"
 #include "lang/graph/load/node.h"
 
 #include <stdlib.h>
@@ -500,33 +501,6 @@ void mortise_load_start(void *ctx, void *into, const struct mortise_slot *slot)
 
 /* ---- linking --------------------------------------------------------- */
 
-/* `g->start` and each node's `out` are slices of the one array `room`. */
-static void set_out_edges(struct mortise_graph *g, uint32_t *room)
-{
-    for (uint32_t i = 0; i < g->n_edges; i++) {
-        if (g->edges[i].from == MORTISE_START)
-            g->n_start++;
-        else
-            g->nodes[g->edges[i].from].n_out++;
-    }
-    g->start = room;
-    room += g->n_start;
-    g->n_start = 0;
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        g->nodes[i].out = room;
-        room += g->nodes[i].n_out;
-        g->nodes[i].n_out = 0;
-    }
-    for (uint32_t i = 0; i < g->n_edges; i++) {
-        struct mortise_node *node = &g->nodes[g->edges[i].from];
-
-        if (g->edges[i].from == MORTISE_START)
-            g->start[g->n_start++] = i;
-        else
-            node->out[node->n_out++] = i;
-    }
-}
-
 /* Copy the draft to its final place.  The edges of one policy are adjacent. */
 static void link_edge_policy(struct mortise_loader *ld, uint32_t i)
 {
@@ -570,7 +544,6 @@ static void collect_edge_guards(struct mortise_loader *ld,
 void mortise_load_link_out_edges(struct mortise_loader *ld)
 {
     struct mortise_graph *g = ld->g;
-    uint32_t *room = mortise_load_alloc(ld, ld->n_edges * sizeof *room);
 
     g->edges =
         mortise_load_alloc(ld, (ld->n_edges + ld->n_maps) * sizeof *g->edges);
@@ -579,44 +552,8 @@ void mortise_load_link_out_edges(struct mortise_loader *ld)
     for (size_t i = 0; i < ld->n_edges; i++)
         link_edge_policy(ld, (uint32_t)i);
     g->n_edges = (uint32_t)ld->n_edges;
-    set_out_edges(g, room);
-    for (uint32_t i = 0; i < g->n_nodes; i++)
+    if (mortise_graph_link_out(g, ld->arena) != MORTISE_OK)
+        ld->nomem = true;
+    for (uint32_t i = 0; i < g->n_nodes && !ld->nomem; i++)
         collect_edge_guards(ld, &g->nodes[i]);
-}
-
-static bool is_in_edge(const struct mortise_edge *e)
-{
-    return e->to != MORTISE_END && !e->yields;
-}
-
-/* The back edges come after the others. */
-void mortise_load_link_in_edges(struct mortise_loader *ld)
-{
-    struct mortise_graph *g = ld->g;
-    uint32_t *room = mortise_load_alloc(ld, g->n_edges * sizeof *room);
-
-    if (room == NULL)
-        return;
-    for (uint32_t i = 0; i < g->n_edges; i++)
-        if (is_in_edge(&g->edges[i]))
-            g->nodes[g->edges[i].to].n_in++;
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        g->nodes[i].in = room;
-        room += g->nodes[i].n_in;
-        g->nodes[i].n_in = 0;
-    }
-    for (int back = 0; back <= 1; back++)
-        for (uint32_t i = 0; i < g->n_edges; i++) {
-            const struct mortise_edge *e = &g->edges[i];
-            struct mortise_node *to;
-
-            if (!is_in_edge(e) || e->back != (back == 1))
-                continue;
-            to = &g->nodes[e->to];
-            to->in[to->n_in + to->n_back_in] = i;
-            if (back == 1)
-                to->n_back_in++;
-            else
-                to->n_in++;
-        }
 }

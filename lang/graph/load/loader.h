@@ -426,8 +426,6 @@ mortise_key_fn mortise_load_edges, mortise_load_start;
 /* Give each node its outgoing edges.  No edge may be added later. */
 void mortise_load_merge_edges(struct mortise_loader *ld); /* repeat.c */
 void mortise_load_link_out_edges(struct mortise_loader *ld);
-/* Give each node its incoming edges, once it is known which of them count. */
-void mortise_load_link_in_edges(struct mortise_loader *ld);
 
 /* ---- amount.c -------------------------------------------------------- */
 
@@ -502,15 +500,11 @@ void mortise_check_capabilities(struct mortise_loader *ld);
 /* Find the nodes in the body of each map. */
 void mortise_load_bodies(struct mortise_loader *ld);
 
-/* ---- region.c ------------------------------------------------------------ */
+/* ---- regions.c ----------------------------------------------------------- */
 
-/* Find the graph's regions, once its edges are valid. */
-void mortise_load_regions(struct mortise_loader *ld);
-
-/* ---- postdominators.c ---------------------------------------------------- */
-
-/* Find where joins may fire early: the nodes that every path must pass. */
-void mortise_load_postdominators(struct mortise_loader *ld);
+/* Find the graph's regions, once its edges are valid.  MORTISE_OK,
+ * MORTISE_EINVAL after a finding, or MORTISE_ENOMEM. */
+int mortise_load_regions(struct mortise_loader *ld);
 
 /* ---- recoverable.c ------------------------------------------------------- */
 

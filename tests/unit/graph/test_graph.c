@@ -1015,7 +1015,7 @@ static bool is_connected(const struct mortise_region *r)
     return true;
 }
 
-/* What region.c promises of a loop. */
+/* What core/model/regions.c promises of a loop. */
 static void check_loop(const struct mortise_region *r)
 {
     ck_assert_int_eq(r->kind, MORTISE_REGION_LOOP);
@@ -1068,7 +1068,7 @@ static size_t put_random(char *text, bool edge[SOME][SOME])
 }
 
 /* A loop with two entries is refused, and nothing else is; what loads has
- * loops as region.c promises. */
+ * loops as core/model/regions.c promises. */
 START_TEST(random_loops_are_structured)
 {
     int loaded = 0, refused = 0;

@@ -1,4 +1,4 @@
-/* region.c -- the regions of a graph and their contents.
+/* regions.c -- the regions of a graph and their contents.
  *
  * A region is the graph itself, a loop, or the body of a map (map_body.c).  A
  * loop is a strongly connected component with one entry node.  Without the
@@ -18,25 +18,24 @@
  * each loop around it, and these are few (MORTISE_MAX_REGIONS), so the search
  * is linear.
  */
-#include "lang/graph/load/loader.h"
+#include "core/model/structure.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NONE 0xFFFFFFFFu
 #define LEFT 0xFFFFFFFFu
 
-enum { MAX_NAMES = 8 };
-
 struct slice {
     uint32_t begin, end;
 };
 
 struct finder {
-    struct mortise_loader *ld;
     struct mortise_graph *g;
+    const struct mortise_bodies *bodies;
+    const struct mortise_region_faults *faults;
+    struct mortise_arena *kept;   /* for the regions of the graph */
     struct mortise_arena arena;   /* for the arrays below */
     struct mortise_region *found; /* the graph, the maps, then the loops */
     size_t n_found, cap_found;
@@ -53,7 +52,8 @@ struct finder {
     uint32_t *low, *at;
     uint32_t *path, *stack;
     uint32_t n_path, n_stack, n_indexes;
-    bool failed; /* has a finding */
+    bool failed; /* has a fault */
+    bool nomem;
 };
 
 /* ---- vertices -------------------------------------------------------- */
@@ -128,7 +128,10 @@ static void index_in_edges(struct finder *f)
 
 static void *alloc_finder_scratch(struct finder *f, size_t size)
 {
-    return mortise_load_scratch(f->ld, &f->arena, size);
+    void *p = mortise_arena_alloc(&f->arena, size);
+
+    f->nomem |= p == NULL;
+    return p;
 }
 
 static void set_minimum(uint32_t *low, uint32_t to)
@@ -164,39 +167,16 @@ static int compare_vertices(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The nodes among the vertices, as "'a', 'b', ... 'z'". */
-static void print_loop_names(const struct finder *f, const uint32_t *part,
-                             uint32_t n, char *out, size_t size)
-{
-    size_t len = 0;
-    uint32_t shown = 0;
-
-    out[0] = '\0';
-    for (uint32_t i = 0; i < n && part[i] < f->g->n_nodes; i++) {
-        if (shown++ == MAX_NAMES) {
-            snprintf(out + len, size - len, ", ...");
-            return;
-        }
-        len += (size_t)snprintf(out + len, size - len, "%s'%s'",
-                                i > 0 ? ", " : "", f->g->nodes[part[i]].id);
-    }
-}
-
 static void report_two_entries(struct finder *f, uint32_t *part, uint32_t n,
                                uint32_t first, uint32_t second)
 {
-    const struct mortise_edge *e = &f->g->edges[find_entering_edge(f, second)];
-    char names[(MAX_NAMES + 1) * 72];
-    struct mortise_diag *d;
+    uint32_t nodes = 0;
 
     qsort(part, n, sizeof *part, compare_vertices);
-    print_loop_names(f, part, n, names, sizeof names);
-    d = mortise_diag_add(f->ld->diags, "E0305", e->span,
-                         "the loop of %s is entered at '%s' and at '%s'", names,
-                         f->g->nodes[first].id, f->g->nodes[second].id);
-    mortise_diag_help(f->ld->diags, d,
-                      "a loop can have only one entry: lead all edges from "
-                      "outside to the same node");
+    while (nodes < n && part[nodes] < f->g->n_nodes)
+        nodes++;
+    f->faults->two_entries(f->faults->ud, part, nodes, first, second,
+                           find_entering_edge(f, second));
     f->failed = true;
 }
 
@@ -207,7 +187,7 @@ static void mark_back_edges(struct finder *f, const struct mortise_region *loop)
             f->g->edges[f->in[i]].back = true;
 }
 
-/* Find the entry of the loop that was added last; false after a finding. */
+/* Find the entry of the loop that was added last; false after a fault. */
 static bool find_loop_entry(struct finder *f, uint32_t *part, uint32_t n)
 {
     uint32_t first = NONE, second = NONE; /* in the order of the file */
@@ -234,10 +214,10 @@ static bool find_loop_entry(struct finder *f, uint32_t *part, uint32_t n)
 static struct mortise_region *add_region(struct finder *f)
 {
     struct mortise_region *list = mortise_array_grow(
-        f->ld->mem, f->found, f->n_found, &f->cap_found, sizeof *list);
+        f->kept->mem, f->found, f->n_found, &f->cap_found, sizeof *list);
 
     if (list == NULL) {
-        f->ld->nomem = true;
+        f->nomem = true;
         return NULL;
     }
     f->found = list;
@@ -245,11 +225,10 @@ static struct mortise_region *add_region(struct finder *f)
     return &list[f->n_found++];
 }
 
-static void report_region_depth(struct mortise_loader *ld, uint32_t entry)
+static void report_depth(struct finder *f, uint32_t entry)
 {
-    mortise_diag_add(ld->diags, "E0313", ld->g->nodes[entry].span,
-                     "loops and maps can be nested at most %d deep",
-                     MORTISE_MAX_REGIONS);
+    f->faults->too_deep(f->faults->ud, entry);
+    f->failed = true;
 }
 
 /* Make a loop of these vertices, inside their region so far.  False: it must
@@ -273,8 +252,7 @@ static bool add_loop_region(struct finder *f, uint32_t *part, uint32_t n)
     mark_back_edges(f, loop);
     if (loop->depth <= MORTISE_MAX_REGIONS)
         return true;
-    report_region_depth(f->ld, loop->entry);
-    f->failed = true;
+    report_depth(f, loop->entry);
     return false;
 }
 
@@ -368,7 +346,7 @@ static void search_components(struct finder *f, struct slice all)
 static void find_all_loops(struct finder *f)
 {
     search_components(f, (struct slice){0, f->n});
-    for (uint32_t i = 0; i < f->n_loops && !f->ld->nomem; i++)
+    for (uint32_t i = 0; i < f->n_loops && !f->nomem; i++)
         search_components(f, f->loops[i]);
 }
 
@@ -382,14 +360,14 @@ static void init_region_finder(struct finder *f)
     uint32_t **per_vertex[] = {&f->inner, &f->part, &f->parted, &f->index,
                                &f->low,   &f->at,   &f->path,   &f->stack};
 
-    f->n = g->n_nodes + f->ld->n_maps;
+    f->n = g->n_nodes + f->bodies->n_maps;
     for (size_t i = 0; i < sizeof per_vertex / sizeof per_vertex[0]; i++)
         *per_vertex[i] = alloc_finder_scratch(f, f->n * sizeof(uint32_t));
     f->in_at = alloc_finder_scratch(f, (f->n + 1) * sizeof *f->in_at);
-    f->in =
-        alloc_finder_scratch(f, (g->n_edges + f->ld->n_maps) * sizeof *f->in);
+    f->in = alloc_finder_scratch(f, (g->n_edges + f->bodies->n_maps) *
+                                        sizeof *f->in);
     f->loops = alloc_finder_scratch(f, f->n * sizeof *f->loops);
-    for (uint32_t i = 0; i < g->n_regions && !f->ld->nomem; i++)
+    for (uint32_t i = 0; i < g->n_regions && !f->nomem; i++)
         if (add_region(f) != NULL)
             f->found[i] = g->regions[i];
 }
@@ -399,7 +377,7 @@ static void set_vertex_bodies(struct finder *f)
     for (uint32_t v = 0; v < f->n; v++) {
         f->part[v] = v;
         f->inner[v] = v < f->g->n_nodes
-                          ? f->ld->body[v]
+                          ? f->bodies->body[v]
                           : f->g->regions[v - f->g->n_nodes + 1].parent;
     }
 }
@@ -429,10 +407,11 @@ static void build_region_tree(struct finder *f)
     struct mortise_graph *g = f->g;
     uint32_t *new_of = alloc_finder_scratch(f, f->n_found * sizeof *new_of);
 
-    g->regions = mortise_load_alloc(f->ld, f->n_found * sizeof *g->regions);
-    if (f->ld->nomem)
+    g->regions = mortise_arena_alloc(f->kept, f->n_found * sizeof *g->regions);
+    f->nomem |= g->regions == NULL;
+    if (f->nomem)
         return;
-    for (uint32_t i = 1; i <= f->ld->n_maps; i++)
+    for (uint32_t i = 1; i <= f->bodies->n_maps; i++)
         f->found[i].parent = f->inner[map_vertex(f, i)];
     for (uint32_t i = 0; i < f->n_found; i++) {
         f->found[i].depth = get_region_depth(f, i);
@@ -529,16 +508,16 @@ static void fill_region_lists(struct mortise_graph *g)
         add_edge_to_regions(g, i);
 }
 
-static void alloc_region_list(struct mortise_loader *ld, uint32_t **list,
-                              uint32_t *n)
+static void alloc_region_list(struct finder *f, uint32_t **list, uint32_t *n)
 {
-    *list = mortise_load_alloc(ld, *n * sizeof **list);
+    *list = mortise_arena_alloc(f->kept, *n * sizeof **list);
+    f->nomem |= *list == NULL;
     *n = 0;
 }
 
-static void make_region_lists(struct mortise_loader *ld)
+static void make_region_lists(struct finder *f)
 {
-    struct mortise_graph *g = ld->g;
+    struct mortise_graph *g = f->g;
 
     for (uint32_t i = 0; i < g->n_edges; i++)
         g->edges[i].home = find_home_region(g, &g->edges[i]);
@@ -546,45 +525,50 @@ static void make_region_lists(struct mortise_loader *ld)
     for (uint32_t i = 0; i < g->n_regions; i++) {
         struct mortise_region *r = &g->regions[i];
 
-        alloc_region_list(ld, &r->nodes, &r->n_nodes);
-        alloc_region_list(ld, &r->regions, &r->n_regions);
-        alloc_region_list(ld, &r->edges, &r->n_edges);
-        alloc_region_list(ld, &r->back, &r->n_back);
-        alloc_region_list(ld, &r->exits, &r->n_exits);
+        alloc_region_list(f, &r->nodes, &r->n_nodes);
+        alloc_region_list(f, &r->regions, &r->n_regions);
+        alloc_region_list(f, &r->edges, &r->n_edges);
+        alloc_region_list(f, &r->back, &r->n_back);
+        alloc_region_list(f, &r->exits, &r->n_exits);
     }
-    if (!ld->nomem)
+    if (!f->nomem)
         fill_region_lists(g);
 }
 
 /* Maps count for the depth too, which is known only now. */
-static void check_region_depth(struct mortise_loader *ld)
+static void check_region_depth(struct finder *f)
 {
-    const struct mortise_graph *g = ld->g;
+    const struct mortise_graph *g = f->g;
     const struct mortise_region *last = &g->regions[g->n_regions - 1];
 
     if (last->depth > MORTISE_MAX_REGIONS)
-        report_region_depth(ld, last->entry);
+        report_depth(f, last->entry);
 }
 
 /* ---- entry ----------------------------------------------------------- */
 
-void mortise_load_regions(struct mortise_loader *ld)
+int mortise_graph_find_regions(struct mortise_graph *g, struct mortise_arena *a,
+                               const struct mortise_bodies *bodies,
+                               const struct mortise_region_faults *faults)
 {
-    struct finder f = {.ld = ld, .g = ld->g};
+    struct finder f = {.g = g, .kept = a, .bodies = bodies, .faults = faults};
 
-    mortise_arena_init(&f.arena, ld->mem);
+    mortise_arena_init(&f.arena, a->mem);
     init_region_finder(&f);
-    if (!ld->nomem) {
+    if (!f.nomem) {
         index_in_edges(&f);
         set_vertex_bodies(&f);
         find_all_loops(&f);
     }
-    if (!ld->nomem && !f.failed)
+    if (!f.nomem && !f.failed)
         build_region_tree(&f);
-    mortise_release(ld->mem, f.found, f.cap_found * sizeof *f.found);
+    mortise_release(a->mem, f.found, f.cap_found * sizeof *f.found);
     mortise_arena_finish(&f.arena);
-    if (!ld->nomem && !f.failed)
-        make_region_lists(ld);
-    if (!ld->nomem && !f.failed)
-        check_region_depth(ld);
+    if (!f.nomem && !f.failed)
+        make_region_lists(&f);
+    if (!f.nomem && !f.failed)
+        check_region_depth(&f);
+    if (f.nomem)
+        return MORTISE_ENOMEM;
+    return f.failed ? MORTISE_EINVAL : MORTISE_OK;
 }

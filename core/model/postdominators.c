@@ -13,12 +13,12 @@
  * loop may also end in any node inside it, and in itself if it has no exit.
  * For a map only its own edge to its join counts, whatever its elements do.
  *
- * The region is acyclic (region.c).  So one pass against the edges finds the
+ * The region is acyclic (regions.c).  So one pass against the edges finds the
  * nearest ancestor of each item: the nearest common ancestor of its successors.
  * Each item has a pointer that jumps towards the root (Myers, 1983), so this
  * takes logarithmic time instead of the length of a chain.
  */
-#include "lang/graph/load/loader.h"
+#include "core/model/structure.h"
 
 #include <assert.h>
 
@@ -211,8 +211,7 @@ static void number_postdom_tree(struct tree *t)
 
 /* ---- one region ------------------------------------------------------ */
 
-static void alloc_tree_arrays(struct tree *t, struct mortise_loader *ld,
-                              struct mortise_arena *a)
+static bool alloc_tree_arrays(struct tree *t, struct mortise_arena *a)
 {
     uint32_t items = t->end + 2;
     uint32_t ways = t->r->n_edges + t->r->n_exits + items;
@@ -225,21 +224,26 @@ static void alloc_tree_arrays(struct tree *t, struct mortise_loader *ld,
         {&t->size, items},   {&t->next, items},
     };
 
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        *lists[i].list =
-            mortise_load_scratch(ld, a, lists[i].n * sizeof(uint32_t));
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        *lists[i].list = mortise_arena_alloc(a, lists[i].n * sizeof(uint32_t));
+        if (*lists[i].list == NULL)
+            return false;
+    }
+    return true;
 }
 
-static void load_region_postdominators(struct mortise_loader *ld,
-                                       const struct mortise_region *r,
-                                       const uint32_t *slots, const bool *leaks)
+static int find_postdominators_in(struct mortise_graph *g,
+                                  const struct mortise_mem *mem,
+                                  const struct mortise_region *r,
+                                  const uint32_t *slots, const bool *leaks)
 {
     struct mortise_arena arena;
-    struct tree t = {.g = ld->g, .r = r, .end = r->n_nodes + r->n_regions};
+    struct tree t = {.g = g, .r = r, .end = r->n_nodes + r->n_regions};
+    bool room;
 
-    mortise_arena_init(&arena, ld->mem);
-    alloc_tree_arrays(&t, ld, &arena);
-    if (!ld->nomem) {
+    mortise_arena_init(&arena, mem);
+    room = alloc_tree_arrays(&t, &arena);
+    if (room) {
         add_region_ways(&t, slots, leaks);
         group_ways_by_source(&t);
         sort_region_items(&t);
@@ -247,6 +251,7 @@ static void load_region_postdominators(struct mortise_loader *ld,
         number_postdom_tree(&t);
     }
     mortise_arena_finish(&arena);
+    return room ? MORTISE_OK : MORTISE_ENOMEM;
 }
 
 /* ---- all regions ----------------------------------------------------- */
@@ -288,19 +293,22 @@ static void find_leaking_regions(const struct mortise_graph *g, bool *leaks)
     }
 }
 
-void mortise_load_postdominators(struct mortise_loader *ld)
+int mortise_graph_find_postdominators(struct mortise_graph *g,
+                                      struct mortise_arena *a)
 {
-    struct mortise_graph *g = ld->g;
-    uint32_t *slots = mortise_load_alloc(ld, g->n_regions * sizeof *slots);
-    bool *leaks = mortise_load_alloc(ld, g->n_regions * sizeof *leaks);
+    uint32_t *slots = mortise_arena_alloc(a, g->n_regions * sizeof *slots);
+    bool *leaks = mortise_arena_alloc(a, g->n_regions * sizeof *leaks);
+    int rv = MORTISE_OK;
 
-    if (ld->nomem)
-        return;
+    if (slots == NULL || leaks == NULL)
+        return MORTISE_ENOMEM;
     for (uint32_t i = 0; i < g->n_regions; i++)
         for (uint32_t k = 0; k < g->regions[i].n_regions; k++)
             slots[g->regions[i].regions[k]] = k;
     find_leaking_regions(g, leaks);
-    for (uint32_t i = 0; i < g->n_regions && !ld->nomem; i++)
+    for (uint32_t i = 0; i < g->n_regions && rv == MORTISE_OK; i++)
         if (has_race_join(g, &g->regions[i]))
-            load_region_postdominators(ld, &g->regions[i], slots, leaks);
+            rv =
+                find_postdominators_in(g, a->mem, &g->regions[i], slots, leaks);
+    return rv;
 }
