@@ -96,16 +96,16 @@ static int read_eval_input(struct mortise_cli *cli, struct eval_input *g,
 
 /* Describe the expression as a file, so that spans can refer to it. */
 static bool describe_as_file(struct eval_input *g,
-                             struct mortise_yaml_file *file)
+                             struct mortise_source_file *file)
 {
     uint32_t *line_at =
         mortise_arena_alloc(&g->arena, (g->n + 1) * sizeof *line_at);
 
-    *file = (struct mortise_yaml_file){.path = "expression",
-                                       .text = g->text,
-                                       .size = g->n,
-                                       .line_at = line_at,
-                                       .n_lines = 1};
+    *file = (struct mortise_source_file){.path = "expression",
+                                         .text = g->text,
+                                         .size = g->n,
+                                         .line_at = line_at,
+                                         .n_lines = 1};
     if (line_at == NULL)
         return false;
     line_at[0] = 0;
@@ -115,7 +115,7 @@ static bool describe_as_file(struct eval_input *g,
     return true;
 }
 
-static struct mortise_span get_expression_span(struct mortise_yaml_file *file,
+static struct mortise_span get_expression_span(struct mortise_source_file *file,
                                                struct mortise_cel_range where)
 {
     const struct mortise_text text = {.file = file};
@@ -128,7 +128,7 @@ static int print_compile_error(struct mortise_cli *cli, struct eval_input *g,
                                int rv, struct mortise_cel_range where,
                                const struct mortise_err *err)
 {
-    struct mortise_yaml_file file;
+    struct mortise_source_file file;
     struct mortise_diags diags;
 
     if (rv == MORTISE_ENOMEM || !describe_as_file(g, &file))
@@ -145,7 +145,7 @@ static int print_eval_error(struct mortise_cli *cli, struct eval_input *g,
                             int rv, struct mortise_cel_range where,
                             struct mortise_err *err)
 {
-    struct mortise_yaml_file file;
+    struct mortise_source_file file;
     struct mortise_span span;
 
     if (rv != MORTISE_ENOMEM && describe_as_file(g, &file)) {

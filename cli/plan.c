@@ -193,7 +193,7 @@ struct roles {
 static void put_yaml_document(struct mortise_buf *b,
                               const struct mortise_yaml *root)
 {
-    const struct mortise_yaml_file *f = root->span.file;
+    const struct mortise_source_file *f = root->span.file;
     const struct mortise_span at = root->span;
     size_t from = f->line_at[at.line - 1] + at.col - 1, to = f->size;
 

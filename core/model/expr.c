@@ -105,7 +105,7 @@ static int add_place_prefix(const struct mortise_expr *e, int rv,
     if (span.file == NULL)
         return rv;
     return mortise_err_prefix(err, rv, "%s:%u:%u",
-                              mortise_yaml_file_name(span.file), span.line,
+                              mortise_source_file_name(span.file), span.line,
                               span.col);
 }
 

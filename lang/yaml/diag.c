@@ -168,7 +168,7 @@ static void put_window(struct mortise_buf *b, const struct window *w,
 }
 
 static void keep_source(struct mortise_diags *d, struct mortise_diag *f,
-                        const struct mortise_yaml_file *file)
+                        const struct mortise_source_file *file)
 {
     struct window w = {0};
     struct mortise_buf b;
@@ -413,6 +413,6 @@ void mortise_span_format(struct mortise_span span, struct mortise_buf *b)
     if (span.file == NULL)
         mortise_buf_puts(b, "?");
     else
-        mortise_buf_printf(b, "%s:%u:%u", mortise_yaml_file_name(span.file),
+        mortise_buf_printf(b, "%s:%u:%u", mortise_source_file_name(span.file),
                            span.line, span.col);
 }

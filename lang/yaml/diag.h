@@ -16,12 +16,12 @@
 #include "core/base/mem.h"
 #include "core/base/nearest.h" /* for "did you mean" */
 
-struct mortise_yaml_file;
+struct mortise_source_file;
 
 /* A position in a file.  Lines and columns count from 1, columns in bytes; the
  * end is exclusive. file NULL: no position. */
 struct mortise_span {
-    const struct mortise_yaml_file *file; /* valid as long as its tree */
+    const struct mortise_source_file *file; /* valid as long as its tree */
     uint32_t line, col, end_line, end_col;
 };
 

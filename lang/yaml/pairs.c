@@ -155,7 +155,7 @@ static int rewrite_pairs(struct rewriting *w, const char *hidden, size_t n)
 
 int mortise_text_make_pairs(struct mortise_text *t, struct mortise_arena *a)
 {
-    const struct mortise_yaml_file *f = t->file;
+    const struct mortise_source_file *f = t->file;
     struct rewriting w = {.p = f->text, .end = f->text + f->size};
     char *hidden, *read;
     size_t n;

@@ -218,7 +218,7 @@ static bool enter_scalar(struct walk *w)
 static const char *find_value_byte(const struct mortise_yaml *scalar,
                                    size_t offset, bool begins)
 {
-    const struct mortise_yaml_file *f = scalar->span.file;
+    const struct mortise_source_file *f = scalar->span.file;
     struct walk w = {
         .p = f->text + f->line_at[scalar->span.line - 1] + scalar->span.col - 1,
         .end = f->text + f->size,
@@ -245,7 +245,7 @@ static const char *find_value_byte(const struct mortise_yaml *scalar,
 static void narrow_span(struct mortise_span *span, const char *from,
                         const char *to)
 {
-    const struct mortise_yaml_file *f = span->file;
+    const struct mortise_source_file *f = span->file;
     size_t line = span->line - 1, at = (size_t)(from - f->text);
     const char *p = from;
 

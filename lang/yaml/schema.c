@@ -167,7 +167,7 @@ static void write_rule_place(const void *origin, const char *rule, char *out,
                              size_t size)
 {
     struct mortise_span at = get_key_span(origin, rule);
-    int n = snprintf(out, size, "%s:%u:%u", mortise_yaml_file_name(at.file),
+    int n = snprintf(out, size, "%s:%u:%u", mortise_source_file_name(at.file),
                      at.line, at.col);
 
     if (n < 0 || (size_t)n >= size)

@@ -45,7 +45,7 @@ size_t mortise_text_offset(const struct mortise_text *t, size_t index)
 }
 
 /* The line that contains an offset, from 0. */
-static size_t find_file_line(const struct mortise_yaml_file *f, size_t offset)
+static size_t find_file_line(const struct mortise_source_file *f, size_t offset)
 {
     size_t low = 0, high = f->n_lines;
 
@@ -63,7 +63,7 @@ static size_t find_file_line(const struct mortise_yaml_file *f, size_t offset)
 struct mortise_span mortise_text_span(const struct mortise_text *t, size_t from,
                                       size_t to)
 {
-    const struct mortise_yaml_file *f = t->file;
+    const struct mortise_source_file *f = t->file;
     size_t first = find_file_line(f, from), last = first;
 
     if (first + 1 < f->n_lines && to >= f->line_at[first + 1])
@@ -85,7 +85,7 @@ static bool is_line_end(const char *p)
 }
 
 /* The beginning of the next line; SIZE_MAX: none. */
-static size_t find_next_line(const struct mortise_yaml_file *f, size_t at)
+static size_t find_next_line(const struct mortise_source_file *f, size_t at)
 {
     while (at < f->size) {
         at += strcspn(f->text + at, "\n\r"); /* or to a NUL */
@@ -95,7 +95,7 @@ static size_t find_next_line(const struct mortise_yaml_file *f, size_t at)
     return SIZE_MAX;
 }
 
-static int find_lines(struct mortise_arena *a, struct mortise_yaml_file *f)
+static int find_lines(struct mortise_arena *a, struct mortise_source_file *f)
 {
     size_t n = 1;
     uint32_t *at;
@@ -205,11 +205,11 @@ static int check_characters(struct mortise_text *t, struct mortise_diags *diags)
 
 /* ---- opening --------------------------------------------------------- */
 
-static struct mortise_yaml_file *
+static struct mortise_source_file *
 new_file(struct mortise_arena *a, const char *path, const char *text, size_t n)
 {
     static const uint32_t one_line[] = {0};
-    struct mortise_yaml_file *f = mortise_arena_alloc(a, sizeof *f);
+    struct mortise_source_file *f = mortise_arena_alloc(a, sizeof *f);
 
     if (f == NULL)
         return NULL;

@@ -6,7 +6,7 @@
 #include "lang/yaml/tree.h"
 
 struct mortise_text { /* in an arena */
-    struct mortise_yaml_file *file;
+    struct mortise_source_file *file;
     uint32_t *strides; /* offset of every 256th character; NULL: all ASCII */
     /* The text for libyaml: that of the file, or a rewritten copy. */
     const char *read;

@@ -674,13 +674,13 @@ int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
 
 void mortise_yaml_set_alias(const struct mortise_yaml *tree, const char *alias)
 {
-    struct mortise_yaml_file *file =
-        (struct mortise_yaml_file *)(uintptr_t)tree->span.file;
+    struct mortise_source_file *file =
+        (struct mortise_source_file *)(uintptr_t)tree->span.file;
 
     file->alias = alias;
 }
 
-const char *mortise_yaml_file_name(const struct mortise_yaml_file *file)
+const char *mortise_source_file_name(const struct mortise_source_file *file)
 {
     return file->alias != NULL ? file->alias : file->path;
 }

@@ -22,7 +22,7 @@ enum mortise_yaml_kind {
     MORTISE_YAML_MAP
 };
 
-struct mortise_yaml_file {
+struct mortise_source_file {
     const char *path;  /* as given, for messages */
     const char *alias; /* the name for records; NULL: the path */
     const char *text;  /* the bytes, NUL-terminated */
@@ -58,7 +58,7 @@ int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
 /* The name of its file in all data that outlives this process; it must not
  * depend on the spelling of the path.  The alias is lent. */
 void mortise_yaml_set_alias(const struct mortise_yaml *tree, const char *alias);
-const char *mortise_yaml_file_name(const struct mortise_yaml_file *file);
+const char *mortise_source_file_name(const struct mortise_source_file *file);
 /* Parse a file on disk; a file that cannot be read is a finding. */
 int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
                       const char *path, struct mortise_diags *diags);

@@ -250,7 +250,7 @@ static int operations(void *ud,
 
 const struct mortise_catalog *test_catalog(void)
 {
-    static const struct mortise_yaml_file file = {.path = "mortise.yaml"};
+    static const struct mortise_source_file file = {.path = "mortise.yaml"};
     static const struct mortise_yaml most = {.span = {&file, 4, 20, 4, 24},
                                              .str = "1GiB"};
     static const struct mortise_bounds limits = {

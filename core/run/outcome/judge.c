@@ -52,7 +52,7 @@ int mortise_judge_set_type_error(const struct mortise_tmpl *t, const char *key,
     if (text == NULL)
         return mortise_nomem(why);
     mortise_fail(why, MORTISE_EINVAL, "%s:%u:%u: '%s' must be %s, got %.80s",
-                 mortise_yaml_file_name(at->span.file), at->span.line,
+                 mortise_source_file_name(at->span.file), at->span.line,
                  at->span.col, key, takes, text);
     mortise_release_str(&mortise_heap, text);
     return MORTISE_EINVAL;
@@ -68,7 +68,7 @@ int mortise_judge_fail_unlisted(struct mortise_span at, const char *key,
         return mortise_nomem(why);
     mortise_fail(why, MORTISE_EINVAL,
                  "%s:%u:%u: '%s' is %.80s, but its %s contains only",
-                 mortise_yaml_file_name(at.file), at.line, at.col, key, text,
+                 mortise_source_file_name(at.file), at.line, at.col, key, text,
                  list);
     mortise_release_str(&mortise_heap, text);
     return MORTISE_EINVAL;

@@ -96,7 +96,7 @@ static void set_file_alias(struct mortise_loader *ld,
     if (f->tree != NULL && f->tree->span.file->alias == NULL)
         mortise_yaml_set_alias(
             f->tree,
-            resolve_path(ld, mortise_yaml_file_name(from->span.file), name));
+            resolve_path(ld, mortise_source_file_name(from->span.file), name));
 }
 
 /* ---- references ------------------------------------------------------ */
@@ -535,7 +535,7 @@ mortise_load_find_file(struct mortise_loader *ld, const struct mortise_yaml *v)
 
 void mortise_load_sources(struct mortise_loader *ld)
 {
-    const struct mortise_yaml_file *own = ld->g->tree->span.file;
+    const struct mortise_source_file *own = ld->g->tree->span.file;
     struct mortise_source *list, matches;
     size_t n = 1;
 

@@ -120,7 +120,7 @@ END_TEST
 /* Sorted by file and place, and what was found twice is shown once. */
 START_TEST(findings_are_sorted_and_not_repeated)
 {
-    struct mortise_yaml_file b = {.path = "b"}, a = {.path = "a"};
+    struct mortise_source_file b = {.path = "b"}, a = {.path = "a"};
     struct mortise_span b2 = {&b, 2, 1, 2, 1}, a9 = {&a, 9, 1, 9, 1},
                         a1 = {&a, 1, 5, 1, 5};
     const char *t;
@@ -197,7 +197,7 @@ END_TEST
 /* What memory could not hold is missing, but it counts as an error. */
 START_TEST(findings_survive_oom)
 {
-    struct mortise_yaml_file f = {.path = "a", .text = "abc\n", .size = 4};
+    struct mortise_source_file f = {.path = "a", .text = "abc\n", .size = 4};
     static const uint32_t lines[] = {0};
     int n = 0;
 

@@ -406,7 +406,7 @@ START_TEST(each_byte_has_its_place)
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         const struct mortise_yaml *v = mortise_yaml_get(good(texts[i]), "k");
-        const struct mortise_yaml_file *f = v->span.file;
+        const struct mortise_source_file *f = v->span.file;
         const char *at = strstr(texts[i], "k:");
 
         for (const char *p = v->str; (p = strchr(p, '@')) != NULL; p++) {
