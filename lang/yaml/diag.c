@@ -407,12 +407,3 @@ void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b)
         mortise_buf_printf(b, ",\"left_out\":%zu", mortise_diags_count_lost(d));
     mortise_buf_puts(b, "}");
 }
-
-void mortise_span_format(struct mortise_span span, struct mortise_buf *b)
-{
-    if (span.file == NULL)
-        mortise_buf_puts(b, "?");
-    else
-        mortise_buf_printf(b, "%s:%u:%u", mortise_source_file_name(span.file),
-                           span.line, span.col);
-}

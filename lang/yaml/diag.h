@@ -11,19 +11,10 @@
 
 #include <stdint.h>
 
-#include "core/base/buf.h"
 #include "core/base/err.h"
 #include "core/base/mem.h"
 #include "core/base/nearest.h" /* for "did you mean" */
-
-struct mortise_source_file;
-
-/* A position in a file.  Lines and columns count from 1, columns in bytes; the
- * end is exclusive. file NULL: no position. */
-struct mortise_span {
-    const struct mortise_source_file *file; /* valid as long as its tree */
-    uint32_t line, col, end_line, end_col;
-};
+#include "core/base/span.h"
 
 /* The number of errors that are kept, and of warnings. */
 enum { MORTISE_DIAGS_MAX = 500 };
@@ -91,7 +82,5 @@ void mortise_diags_format(struct mortise_diags *d, struct mortise_buf *b);
 /* {"findings":[{path,line,col,end_line,end_col,severity,code,message,help}]};
  * and the number `left_out`, if there were more. */
 void mortise_diags_json(struct mortise_diags *d, struct mortise_buf *b);
-/* "alias:line:col", for recorded run-time errors. */
-void mortise_span_format(struct mortise_span span, struct mortise_buf *b);
 
 #endif

@@ -680,11 +680,6 @@ void mortise_yaml_set_alias(const struct mortise_yaml *tree, const char *alias)
     file->alias = alias;
 }
 
-const char *mortise_source_file_name(const struct mortise_source_file *file)
-{
-    return file->alias != NULL ? file->alias : file->path;
-}
-
 int mortise_yaml_report_unreadable(struct mortise_arena *a, const char *path,
                                    const char *why, struct mortise_diags *diags)
 {

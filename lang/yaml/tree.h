@@ -22,15 +22,6 @@ enum mortise_yaml_kind {
     MORTISE_YAML_MAP
 };
 
-struct mortise_source_file {
-    const char *path;  /* as given, for messages */
-    const char *alias; /* the name for records; NULL: the path */
-    const char *text;  /* the bytes, NUL-terminated */
-    size_t size;
-    const uint32_t *line_at; /* offset of each line's first byte */
-    size_t n_lines;
-};
-
 struct mortise_yaml {
     enum mortise_yaml_kind kind;
     struct mortise_span span;
@@ -58,7 +49,6 @@ int mortise_yaml_parse(struct mortise_yaml **out, struct mortise_arena *a,
 /* The name of its file in all data that outlives this process; it must not
  * depend on the spelling of the path.  The alias is lent. */
 void mortise_yaml_set_alias(const struct mortise_yaml *tree, const char *alias);
-const char *mortise_source_file_name(const struct mortise_source_file *file);
 /* Parse a file on disk; a file that cannot be read is a finding. */
 int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
                       const char *path, struct mortise_diags *diags);
