@@ -4,9 +4,9 @@
 
 #include "core/base/err.h"
 #include "core/base/real.h"
+#include "core/base/unit.h"
 #include "cli/cli.h"
 #include "core/json/value.h"
-#include "lang/yaml/tree.h"
 
 bool mortise_cli_is_same_budget(const json_t *a, const json_t *b)
 {
@@ -50,12 +50,9 @@ static json_t *make_money_amount(const char *text, bool more,
 static int parse_amount(const char *name, const char *text, uint64_t *out,
                         struct mortise_err *err)
 {
-    const struct mortise_yaml scalar = {
-        .kind = MORTISE_YAML_STRING, .str = text, .len = strlen(text)};
-
     if (!mortise_cli_is_time_field(name))
         return mortise_cli_parse_number(name, text, out, err);
-    return mortise_yaml_parse_duration(&scalar, out) == 0
+    return mortise_duration_parse(text, strlen(text), out)
                ? MORTISE_OK
                : mortise_fail(
                      err, MORTISE_EINVAL,

@@ -14,10 +14,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
+#include "core/base/unit.h"
 #include "lang/cel/time.h"
 #include "cli/cli.h"
 #include "core/json/value.h"
-#include "lang/yaml/tree.h"
 
 enum { PAGE = 100, PAGE_NEWEST = 1000 };
 
@@ -239,15 +239,13 @@ static bool has_existing_store(struct mortise_cli *cli)
 int mortise_cli_parse_moment(const char *option, const char *given,
                              uint64_t *ms, struct mortise_err *err)
 {
-    const struct mortise_yaml ago = {
-        .kind = MORTISE_YAML_STRING, .str = given, .len = strlen(given)};
     uint64_t now = mortise_now_ms(), long_ago;
     struct cel_time t;
     char text[64];
     int n = snprintf(text, sizeof text, "%s%s", given,
                      strlen(given) == 10 ? "T00:00:00Z" : "");
 
-    if (mortise_yaml_parse_duration(&ago, &long_ago) == 0) {
+    if (mortise_duration_parse(given, strlen(given), &long_ago)) {
         *ms = long_ago < now ? now - long_ago : 0;
         return MORTISE_OK;
     }

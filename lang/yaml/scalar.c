@@ -15,6 +15,7 @@
 
 #include "core/base/digit.h"
 #include "core/base/real.h"
+#include "core/base/unit.h"
 
 static bool is_listed_word(const char *s, const char *const words[])
 {
@@ -116,58 +117,18 @@ const char *mortise_yaml_set_type(struct mortise_yaml *node)
     return NULL;
 }
 
-/* ---- units ----------------------------------------------------------- */
-
-struct unit {
-    const char *name;
-    uint64_t factor;
-};
-
-static const struct unit durations[] = {
-    {"ms", 1},          {"s", 1000},         {"m", 60 * 1000},
-    {"h", 3600 * 1000}, {"d", 86400 * 1000}, {NULL, 0},
-};
-
-static const struct unit sizes[] = {
-    {"B", 1},         {"KiB", 1 << 10},           {"MiB", 1 << 20},
-    {"GiB", 1 << 30}, {"TiB", (uint64_t)1 << 40}, {NULL, 0},
-};
-
-/* The limit keeps sums of a few values and today's date far from overflow: 2^52
- * ms are 142,000 years, 2^52 bytes are 4 PiB. */
-#define LARGEST ((uint64_t)1 << 52)
-
-static int parse_with_unit(const struct mortise_yaml *scalar,
-                           const struct unit units[], uint64_t *out)
-{
-    const char *s = scalar->str;
-    uint64_t v = 0;
-
-    if (scalar->kind != MORTISE_YAML_STRING ||
-        mortise_digit_get_value(*s) > 9 || strlen(s) != scalar->len)
-        return -1;
-    for (; mortise_digit_get_value(*s) <= 9; s++) {
-        v = v * 10 + mortise_digit_get_value(*s);
-        if (v > LARGEST)
-            return -1;
-    }
-    for (; units->name != NULL; units++) {
-        if (strcmp(s, units->name) != 0)
-            continue;
-        if (v > LARGEST / units->factor)
-            return -1;
-        *out = v * units->factor;
-        return 0;
-    }
-    return -1;
-}
-
 int mortise_yaml_parse_duration(const struct mortise_yaml *scalar, uint64_t *ms)
 {
-    return parse_with_unit(scalar, durations, ms);
+    return scalar->kind == MORTISE_YAML_STRING &&
+                   mortise_duration_parse(scalar->str, scalar->len, ms)
+               ? 0
+               : -1;
 }
 
 int mortise_yaml_parse_size(const struct mortise_yaml *scalar, uint64_t *bytes)
 {
-    return parse_with_unit(scalar, sizes, bytes);
+    return scalar->kind == MORTISE_YAML_STRING &&
+                   mortise_size_parse(scalar->str, scalar->len, bytes)
+               ? 0
+               : -1;
 }

@@ -109,8 +109,8 @@ struct mortise_span
 mortise_yaml_scalar_position(const struct mortise_yaml *scalar, size_t offset,
                              size_t length);
 
-/* "250ms", "30s", "10m", "2h", "7d" -> ms; "64KiB", "2MiB" -> bytes; up to
- * 2^52. -1 if it is neither (a number without a unit is neither). */
+/* A duration in ms, or a size in bytes (core/base/unit.h).  -1 if it is
+ * neither. */
 int mortise_yaml_parse_duration(const struct mortise_yaml *scalar,
                                 uint64_t *ms);
 int mortise_yaml_parse_size(const struct mortise_yaml *scalar, uint64_t *bytes);

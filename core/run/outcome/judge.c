@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/unit.h"
 #include "core/run/outcome/outcome.h"
 
 int mortise_judge_map_result(int rv, struct mortise_err *err)
@@ -89,16 +90,15 @@ int mortise_judge_eval_duration(struct mortise_run *r, struct exec *x,
                                 struct mortise_err *why,
                                 struct mortise_err *err)
 {
-    struct mortise_yaml text = {.kind = MORTISE_YAML_STRING};
     json_t *v = NULL;
     int rv = mortise_judge_eval(r, x, t, &v, why, err);
 
     *code = "expression";
     if (rv != MORTISE_OK)
         return rv;
-    text.str = json_string_value(v);
-    text.len = json_string_length(v);
-    if (text.str == NULL || mortise_yaml_parse_duration(&text, ms) != 0 ||
+    if (!json_is_string(v) ||
+        !mortise_duration_parse(json_string_value(v), json_string_length(v),
+                                ms) ||
         *ms == 0) {
         *code = "type";
         rv = mortise_judge_map_result(
