@@ -11,7 +11,7 @@
 #include "testkit/cases/casefile.h"
 #include "cli/plugin_set.h"
 #include "lang/config/deploy.h"
-#include "core/model/graph.h"
+#include "lang/graph/load/loader.h"
 #include "core/plugin/trust.h"
 #include "lang/yaml/outline.h"
 

@@ -6,12 +6,10 @@
 #define MORTISE_MODEL_CATALOG_H
 
 #include "core/base/buf.h"
-#include "lang/config/limits.h"
 #include "lang/config/policy.h"
 #include "lang/schema/schema.h"
 #include "core/json/secret.h"
 #include "core/json/usage.h"
-#include "lang/yaml/codes.h"
 
 enum mortise_effect { /* in order of strictness */
                       MORTISE_PURE = 1,
@@ -72,6 +70,9 @@ struct mortise_graph_files {
                 struct mortise_err *why);
     bool pinned; /* files of a run, with its resolved patterns */
 };
+
+struct mortise_bounds; /* lang/config/limits.h */
+struct mortise_code;   /* lang/yaml/codes.h */
 
 struct mortise_catalog {
     void *ud;

@@ -19,7 +19,6 @@
 #include "core/model/tmpl.h"
 #include "core/json/path.h"
 #include "core/spawn/spawn.h"
-#include "lang/yaml/keys.h"
 #include "lang/yaml/tree.h"
 
 enum {
@@ -703,8 +702,5 @@ const char *mortise_guard_parse_id(const char *name);
 bool mortise_edge_is_guarded(const struct mortise_edge *edge);
 /* Does the node use this guardrail, at any stage? */
 bool mortise_node_is_guarded(const struct mortise_node *node, const char *id);
-
-/* The keys of a graph file. */
-extern const struct mortise_place mortise_graph_place;
 
 #endif

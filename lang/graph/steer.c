@@ -41,6 +41,7 @@
 #include <string.h>
 
 #include "core/base/table.h"
+#include "lang/yaml/keys.h"
 
 enum {
     ID_ROOM = 80, /* ids have at most 64 bytes */

@@ -8,7 +8,7 @@
 
 #include "testkit/cases/casefile.h"
 #include "lang/config/deploy.h"
-#include "core/model/graph.h"
+#include "lang/graph/load/loader.h"
 #include "core/plugin/manifest.h"
 
 /* ---- all keys ---------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #ifndef MORTISE_LANG_GRAPH_LOAD_LOADER_H
 #define MORTISE_LANG_GRAPH_LOAD_LOADER_H
 
+#include "lang/config/limits.h"
 #include "lang/config/models.h"
 #include "core/model/graph.h"
 #include "lang/yaml/keys.h"
@@ -270,6 +271,8 @@ void mortise_load_report_refusal(struct mortise_loader *ld, const char *code,
 
 /* ---- graph_keys.c, state.c, reducer.c, bounds.c, budget.c ---- */
 
+/* The keys of a graph file. */
+extern const struct mortise_place mortise_graph_place;
 /* A whole file. */
 void mortise_load_file_keys(struct mortise_loader *ld);
 /* Read a graph that is written in a node. */

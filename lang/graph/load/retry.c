@@ -21,6 +21,7 @@
  * of a node, has the same meaning for each node.
  */
 #include "lang/graph/load/node.h"
+#include "lang/yaml/codes.h"
 
 #include <string.h>
 
