@@ -70,15 +70,12 @@ const struct mortise_mcp_server *mortise_mcp_get_server(struct mortise_mcp *m,
 static int open_without_policy(struct mortise_mcp *m, struct mortise_err *err)
 {
     int rv = mortise_oneshot_open(&m->once, m->cli, err);
-    struct mortise_policy *tools;
 
-    if (rv != MORTISE_OK)
-        return rv;
-    tools =
-        &mortise_session_engine(m->cli->session)->settings.deployment->tools;
-    tools->allow = tools->ask = tools->deny =
-        (struct mortise_patterns){.key = NULL};
-    return MORTISE_OK;
+    if (rv == MORTISE_OK)
+        mortise_session_engine(m->cli->session)
+            ->settings.deployment->tools.policy =
+            (struct mortise_policy){.allow = {.said = false}};
+    return rv;
 }
 
 int mortise_mcp_get_listing(struct mortise_mcp *m, const char *server,

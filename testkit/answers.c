@@ -19,7 +19,6 @@
 #include "cli/cli.h"
 #include "testkit/expect.h"
 #include "testkit/rehearsing.h"
-#include "lang/config/policy.h"
 #include "mortise/plugin.h"
 
 enum { ID = MORTISE_EXEC_PATH + 300 };

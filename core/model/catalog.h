@@ -6,7 +6,7 @@
 #define MORTISE_MODEL_CATALOG_H
 
 #include "core/base/buf.h"
-#include "lang/config/policy.h"
+#include "core/model/policy.h"
 #include "lang/schema/schema.h"
 #include "core/json/secret.h"
 #include "core/json/usage.h"

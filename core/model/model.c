@@ -259,7 +259,7 @@ enum mortise_judgement
 mortise_operation_judge(const struct mortise_operation *op, const json_t *args,
                         struct mortise_err *why)
 {
-    const struct mortise_yaml *by;
+    const struct mortise_span *by;
     char tool[MORTISE_TOOL_MAX];
     enum mortise_judgement judged =
         op->judged_as != NULL

@@ -11,7 +11,7 @@
 #include "lang/config/models.h"
 #include "lang/config/tool_pins.h"
 #include "lang/config/programs.h"
-#include "lang/config/policy.h"
+#include "lang/config/tools.h"
 #include "lang/config/provider.h"
 
 /* When a step may be emitted (docs/runtime.md, section 3). */
@@ -58,7 +58,7 @@ struct mortise_deployment {
     struct mortise_models models;
     struct mortise_programs programs;
     struct mortise_executors executors;
-    struct mortise_policy tools;
+    struct mortise_tools tools;
     struct mortise_bounds limits;       /* defaults and maximums for graphs */
     struct mortise_lock lock;           /* the file beside it */
     struct mortise_tool_pins tool_pins; /* the operations in the lock file */

@@ -7,10 +7,6 @@
 #include "lang/config/mcp.h"
 #include "lang/schema/schema.h"
 
-/* The prefix of the name under which a run pins the definition of
- * PLUGIN/OPERATION. */
-#define MORTISE_TOOL_PIN_PREFIX "tool:"
-
 /* PLUGIN/SERVER/TOOL: an operation. */
 struct mortise_tool_pin {
     const char *operation; /* SERVER/TOOL */

@@ -105,7 +105,7 @@ static struct offer *add_manifest_offer(struct mortise_plugin_catalog *s,
     o->op.secrets = from->secrets;
     o->op.ask = ask;
     o->op.judged_as = from->judged_as;
-    o->op.policy = &s->deployment->tools;
+    o->op.policy = &s->deployment->tools.policy;
     mortise_table_add(&s->ops, &o->entry,
                       mortise_hash_strs(m->name, from->name));
     return o;
@@ -188,7 +188,7 @@ static void fail_unknown_operation(const struct mortise_plugin_catalog *s,
                      m->name, op, m->name);
 }
 
-static void fail_denied_operation(const struct mortise_yaml *by,
+static void fail_denied_operation(const struct mortise_span *by,
                                   const char *plugin, const char *op,
                                   struct mortise_err *why)
 {
@@ -208,7 +208,7 @@ static struct offer *find_or_add_offer(struct mortise_plugin_catalog *s,
 {
     const struct mortise_manifest_op *from;
     const struct mortise_tool_pin *pin;
-    const struct mortise_yaml *by;
+    const struct mortise_span *by;
     enum mortise_judgement judged;
     struct offer *found;
 
@@ -225,7 +225,8 @@ static struct offer *find_or_add_offer(struct mortise_plugin_catalog *s,
         fail_unknown_operation(s, *m, op, why);
         return NULL;
     }
-    judged = mortise_policy_judge(&s->deployment->tools, plugin, op, &by);
+    judged =
+        mortise_policy_judge(&s->deployment->tools.policy, plugin, op, &by);
     if (judged == MORTISE_DENY) {
         fail_denied_operation(by, plugin, op, why);
         return NULL;

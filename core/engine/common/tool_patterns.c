@@ -23,7 +23,7 @@ struct looking {
     const struct mortise_deployment *d;
     struct mortise_plugins *plugins;
     struct mortise_diags *diags;
-    const struct mortise_yaml *at;  /* the pattern */
+    const struct mortise_pattern *pattern;
     char plugin[MORTISE_TOOL_MAX];  /* before the first '/' */
     const char *op;                 /* after it */
     bool there;                     /* a plugin of that name exists */
@@ -130,9 +130,9 @@ static bool matches_any_plugin(struct looking *l)
 static void add_pattern_warning(struct looking *l, const char *plugin,
                                 const char *near, const char *why)
 {
-    struct mortise_diag *d =
-        mortise_diag_add(l->diags, "W0825", l->at->span,
-                         "'%s' matches no operation: %s", l->at->str, why);
+    struct mortise_diag *d = mortise_diag_add(l->diags, "W0825", l->pattern->at,
+                                              "'%s' matches no operation: %s",
+                                              l->pattern->text, why);
 
     if (near != NULL)
         mortise_diag_help(l->diags, d, "did you mean '%s/%s'?", plugin, near);
@@ -204,12 +204,12 @@ static void warn_unknown_operation(struct looking *l)
 
 static void check_policy_pattern(struct looking *l)
 {
-    const char *slash = strchr(l->at->str, '/');
+    const char *slash = strchr(l->pattern->text, '/');
 
     if (slash == NULL) /* it is `*` */
         return;
-    snprintf(l->plugin, sizeof l->plugin, "%.*s", (int)(slash - l->at->str),
-             l->at->str);
+    snprintf(l->plugin, sizeof l->plugin, "%.*s",
+             (int)(slash - l->pattern->text), l->pattern->text);
     l->op = slash + 1;
     if (l->plugin[0] == '\0' || l->op[0] == '\0' ||
         strcmp(l->plugin, "graph") == 0) /* reported by the deployment's own
@@ -234,7 +234,7 @@ void mortise_tool_patterns_advise(const struct mortise_deployment *d,
                                   struct mortise_plugins *plugins,
                                   struct mortise_diags *diags)
 {
-    const struct mortise_policy *p = &d->tools;
+    const struct mortise_policy *p = &d->tools.policy;
     const struct mortise_patterns *const lists[] = {&p->allow, &p->ask,
                                                     &p->deny};
 
@@ -243,7 +243,7 @@ void mortise_tool_patterns_advise(const struct mortise_deployment *d,
             struct looking l = {.d = d,
                                 .plugins = plugins,
                                 .diags = diags,
-                                .at = lists[k]->list[i]};
+                                .pattern = &lists[k]->list[i]};
 
             check_policy_pattern(&l);
         }

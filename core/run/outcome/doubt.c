@@ -85,7 +85,6 @@
  */
 #include <string.h>
 
-#include "lang/config/policy.h"
 #include "mortise/plugin.h"
 #include "core/run/outcome/outcome.h"
 

@@ -26,7 +26,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "lang/config/policy.h"
 #include "core/run/outcome/outcome.h"
 
 /* ---- requests ------------------------------------------------------------ */

@@ -20,7 +20,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "lang/config/tool_pins.h"
 #include "core/run/state/state.h"
 
 static const char dev[] = "dev:";

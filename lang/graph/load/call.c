@@ -11,9 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lang/config/policy.h"
-#include "lang/config/tool_pins.h"
-
 /* A run of the graph pins the plugin.  If the tool's definition comes from the
  * lock file, the run pins the definition too. */
 static void pin_operation(struct mortise_loader *ld,

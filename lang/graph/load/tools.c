@@ -29,7 +29,6 @@
 
 #include "core/base/hash.h"
 #include "core/base/wild.h"
-#include "lang/config/policy.h"
 #include "lang/graph/load/node.h"
 #include "lang/schema/parameters.h"
 

@@ -1,37 +1,44 @@
-/* policy.h -- `tools` of a deployment: the operations that graphs may call,
- * those that need approval, and MCP servers. */
-#ifndef MORTISE_LANG_CONFIG_POLICY_H
-#define MORTISE_LANG_CONFIG_POLICY_H
+/* policy.h -- the operations that graphs may call, and those that need
+ * approval. */
+#ifndef MORTISE_MODEL_POLICY_H
+#define MORTISE_MODEL_POLICY_H
 
-#include "lang/config/mcp.h"
-#include "lang/yaml/keys.h"
+#include <jansson.h>
+
+#include "core/base/err.h"
+#include "core/base/span.h"
 
 /* Size of a buffer for PLUGIN/OPERATION; manifests and the lock limit its
  * length. */
 enum { MORTISE_TOOL_MAX = 384 };
 
-/* Patterns of PLUGIN/OPERATION; each is a scalar of the deployment's tree. */
+/* The prefix of the name under which a run pins the definition of
+ * PLUGIN/OPERATION. */
+#define MORTISE_TOOL_PIN_PREFIX "tool:"
+
+struct mortise_pattern { /* of PLUGIN/OPERATION */
+    const char *text;
+    struct mortise_span at;
+};
+
 struct mortise_patterns {
-    const struct mortise_yaml *key; /* NULL: not set */
-    struct mortise_yaml *const *list;
+    bool said;              /* false: not set */
+    struct mortise_span at; /* its key */
+    const struct mortise_pattern *list;
     size_t n;
 };
 
 struct mortise_policy {
     struct mortise_patterns allow; /* not set: everything is allowed */
     struct mortise_patterns ask, deny;
-    struct mortise_mcp_servers mcp;
 };
 
 enum mortise_judgement { MORTISE_ALLOW = 1, MORTISE_ASK, MORTISE_DENY };
 
-/* The keys; `into` of the readers is the policy. */
-extern const struct mortise_place mortise_policy_place;
-
-/* *by: the scalar that decided, or NULL if none did. */
+/* *by: the place of the pattern or list that decided, or NULL if none did. */
 enum mortise_judgement mortise_policy_judge(const struct mortise_policy *p,
                                             const char *plugin, const char *op,
-                                            const struct mortise_yaml **by);
+                                            const struct mortise_span **by);
 
 /* The same for a call whose arguments name its object.  `judged_as` is the
  * operation with {ARGUMENT} for arguments in the name.  `tool` gets the name
@@ -41,12 +48,12 @@ enum mortise_judgement
 mortise_policy_judge_call(const struct mortise_policy *p, const char *plugin,
                           const char *judged_as, const json_t *args,
                           char tool[MORTISE_TOOL_MAX],
-                          const struct mortise_yaml **by);
+                          const struct mortise_span **by);
 
-/* MORTISE_EDENIED, with a message about the scalar that denies the name (NULL:
+/* MORTISE_EDENIED, with a message about the place that denies the name (NULL:
  * the name is invalid). */
 int mortise_policy_report_denial(const char *tool,
-                                 const struct mortise_yaml *by,
+                                 const struct mortise_span *by,
                                  struct mortise_err *why);
 
 #endif

@@ -1,5 +1,5 @@
-/* policy.c -- `tools` of a deployment: the operations that graphs may call, and
- * those that need approval.
+/* policy.c -- the operations that graphs may call, and those that need
+ * approval.
  *
  *   (1) deny has precedence over ask, and ask over allow.
  *   (2) If there is an `allow`, an operation that matches no list is denied.
@@ -9,97 +9,25 @@
  *       manifest) is judged by its own name when a graph is loaded, and by the
  *       name with its arguments at each call.  Both must be allowed.
  */
-#include "lang/config/policy.h"
+#include "core/model/policy.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/err.h"
 #include "core/base/wild.h"
-#include "lang/config/reading.h"
 
-/* Graphs as tools (`graph/NAME`) are no operations, so a pattern for one would
- * have no effect. */
-static bool is_graph_pattern(const char *pattern)
-{
-    static const char prefix[] = "graph/";
-
-    return strncmp(pattern, prefix, sizeof prefix - 1) == 0;
-}
-
-/* Reads into the list of the row. */
-static void read_tool_patterns(void *ctx, void *into,
-                               const struct mortise_slot *slot)
-{
-    struct mortise_config_reader *r = ctx;
-    const struct mortise_yaml *list = slot->value;
-
-    (void)into;
-    for (size_t i = 0; i < list->n; i++) {
-        const char *s = list->items[i]->str, *slash = strchr(s, '/');
-        struct mortise_diag *d;
-        bool of_graph = is_graph_pattern(s);
-
-        if (strcmp(s, "*") == 0 ||
-            (slash != NULL && slash != s && slash[1] != '\0' && !of_graph))
-            continue;
-        d = mortise_diag_add(r->diags, "E0505", list->items[i]->span,
-                             "'%s' is not a valid pattern of tools", s);
-        mortise_diag_help(r->diags, d, "%s",
-                          of_graph ? "graphs are not matched by patterns: name "
-                                     "the operations that the graph calls"
-                                   : "write PLUGIN/OPERATION with * for any "
-                                     "characters (file/*), or * alone");
-    }
-    *(struct mortise_patterns *)slot->field =
-        (struct mortise_patterns){slot->name, list->items, list->n};
-}
-
-/* Reads into the field of the row. */
-static void read_mcp_servers(void *ctx, void *into,
-                             const struct mortise_slot *slot)
-{
-    (void)into;
-    mortise_mcp_read(slot->field, slot->value, ctx);
-}
-
-#define PATTERNS(list)                                                         \
-    .value = MORTISE_V_STRINGS, .read = read_tool_patterns,                    \
-    MORTISE_AT(struct mortise_patterns, struct mortise_policy, list)
-
-static const struct mortise_key keys[] = {
-    {.name = "allow",
-     .about = "Patterns of PLUGIN/OPERATION: graphs can call only these.",
-     PATTERNS(allow)},
-    {.name = "ask",
-     .about = "Patterns of PLUGIN/OPERATION: each call waits for an approval.",
-     PATTERNS(ask)},
-    {.name = "deny",
-     .about = "Patterns of PLUGIN/OPERATION that graphs cannot call.",
-     PATTERNS(deny)},
-    {.name = "mcp",
-     .about = "Servers of the Model Context Protocol, by name.",
-     .value = MORTISE_V_MAP,
-     MORTISE_EACH(.value = MORTISE_V_MAP, .place = &mortise_mcp_server_place),
-     .read = read_mcp_servers,
-     MORTISE_AT(struct mortise_mcp_servers, struct mortise_policy, mcp)},
-};
-
-const struct mortise_place mortise_policy_place = {
-    MORTISE_PLACE_OF("tools", keys)};
-
-static const struct mortise_yaml *
+static const struct mortise_span *
 find_pattern(const struct mortise_patterns *patterns, const char *tool)
 {
     for (size_t i = 0; i < patterns->n; i++)
-        if (mortise_wild_match(patterns->list[i]->str, tool))
-            return patterns->list[i];
+        if (mortise_wild_match(patterns->list[i].text, tool))
+            return &patterns->list[i].at;
     return NULL;
 }
 
 static enum mortise_judgement judge_tool(const struct mortise_policy *p,
                                          const char *tool,
-                                         const struct mortise_yaml **by)
+                                         const struct mortise_span **by)
 {
     *by = find_pattern(&p->deny, tool);
     if (*by != NULL)
@@ -108,15 +36,15 @@ static enum mortise_judgement judge_tool(const struct mortise_policy *p,
     if (*by != NULL)
         return MORTISE_ASK;
     *by = find_pattern(&p->allow, tool);
-    if (*by != NULL || p->allow.key == NULL)
+    if (*by != NULL || !p->allow.said)
         return MORTISE_ALLOW;
-    *by = p->allow.key;
+    *by = &p->allow.at;
     return MORTISE_DENY;
 }
 
 enum mortise_judgement mortise_policy_judge(const struct mortise_policy *p,
                                             const char *plugin, const char *op,
-                                            const struct mortise_yaml **by)
+                                            const struct mortise_span **by)
 {
     char tool[MORTISE_TOOL_MAX];
 
@@ -167,7 +95,7 @@ enum mortise_judgement mortise_policy_judge_call(const struct mortise_policy *p,
                                                  const char *judged_as,
                                                  const json_t *args,
                                                  char tool[MORTISE_TOOL_MAX],
-                                                 const struct mortise_yaml **by)
+                                                 const struct mortise_span **by)
 {
     if (make_call_name(tool, plugin, judged_as, args))
         return judge_tool(p, tool, by);
@@ -177,7 +105,7 @@ enum mortise_judgement mortise_policy_judge_call(const struct mortise_policy *p,
 }
 
 int mortise_policy_report_denial(const char *tool,
-                                 const struct mortise_yaml *by,
+                                 const struct mortise_span *by,
                                  struct mortise_err *why)
 {
     if (by == NULL)
@@ -187,7 +115,7 @@ int mortise_policy_report_denial(const char *tool,
             "these arguments is not a valid name of a tool: it is too long, or "
             "has a NUL",
             tool);
-    return mortise_fail(
-        why, MORTISE_EDENIED, "the deployment denies %s (%s:%u:%u)", tool,
-        by->span.file->path, (unsigned)by->span.line, (unsigned)by->span.col);
+    return mortise_fail(why, MORTISE_EDENIED,
+                        "the deployment denies %s (%s:%u:%u)", tool,
+                        by->file->path, (unsigned)by->line, (unsigned)by->col);
 }
