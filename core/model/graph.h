@@ -536,6 +536,11 @@ struct mortise_handover {
     const char *description;
 };
 
+/* A graph as a person sees it who approves it as a plan. */
+struct mortise_plan {
+    const char *yaml, *picture;
+};
+
 struct mortise_graph {
     struct mortise_arena arena;
     uint32_t refs;                   /* [loop] */
@@ -564,7 +569,9 @@ struct mortise_graph {
 
     bool approve_tools; /* hitl_mode, of this or an outer graph: approve */
     bool approve_nodes; /* each call; each node with a call or a graph; */
-    bool approve_plan;  /* or the graph as a whole */
+    bool approve_plan;  /* or the graph as a whole, with: */
+    /* NULL unless approve_plan is set here and not in the outer graph. */
+    const struct mortise_plan *plan;
     bool fail_fast;     /* failure */
     bool coarse;        /* checkpoint_policy, the default of its nodes */
     bool settles;       /* a node of it has join: settled */

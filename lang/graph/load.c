@@ -14,12 +14,17 @@
  *   (5) The digest identifies the behaviour of the graph: it covers every key
  *       except the ignored ones (x-...).  Inside `args`, x- keys are data for
  *       the plugin, so the digest covers them.
+ *   (6) A graph that a person approves as a plan has its YAML and its picture
+ *       ready: the step function puts them into the request.
  */
 #include "lang/graph/load/files.h"
 #include "lang/graph/load/node.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "lang/draw/picture.h"
+#include "lang/yaml/write.h"
 
 static int compare_name_strings(const void *a, const void *b)
 {
@@ -101,12 +106,72 @@ static void read_graph_file(struct mortise_loader *ld)
         mortise_load_sources(ld);
 }
 
+enum { PICTURE_COLUMNS = 100 };
+
+static const char *take_text(struct mortise_loader *ld, struct mortise_buf *b)
+{
+    const char *text = b->failed ? NULL : mortise_buf_cstr(b);
+
+    if (text != NULL)
+        text = mortise_arena_strdup(ld->arena, text);
+    ld->nomem |= text == NULL;
+    mortise_buf_finish(b);
+    return text;
+}
+
+static const char *print_plan_yaml(struct mortise_loader *ld,
+                                   const struct mortise_graph *g)
+{
+    json_t *tree = mortise_yaml_to_json(g->tree, false);
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, ld->mem);
+    b.failed =
+        tree == NULL || mortise_yaml_write(&b, tree, NULL, NULL) != MORTISE_OK;
+    json_decref(tree);
+    return take_text(ld, &b);
+}
+
+static const char *print_plan_picture(struct mortise_loader *ld,
+                                      const struct mortise_graph *g)
+{
+    struct mortise_buf b;
+
+    mortise_buf_init(&b, ld->mem);
+    mortise_picture_print_text(
+        &b, &(struct mortise_picture){
+                .graph = g, .ascii = true, .columns = PICTURE_COLUMNS});
+    return take_text(ld, &b);
+}
+
+/* Recursive, as deep as graphs are nested. */
+static void load_plans(struct mortise_loader *ld, struct mortise_graph *g,
+                       bool outer_plan)
+{
+    struct mortise_plan *plan = g->approve_plan && !outer_plan
+                                    ? mortise_load_alloc(ld, sizeof *plan)
+                                    : NULL;
+
+    if (plan != NULL)
+        *plan = (struct mortise_plan){print_plan_yaml(ld, g),
+                                      print_plan_picture(ld, g)};
+    g->plan = plan;
+    for (uint32_t i = 0; i < g->n_nodes && !ld->nomem; i++) {
+        if (g->nodes[i].sub != NULL)
+            load_plans(ld, g->nodes[i].sub, g->approve_plan);
+        if (g->nodes[i].tools != NULL)
+            load_plans(ld, g->nodes[i].tools, g->approve_plan);
+    }
+}
+
 static int load_tree(struct mortise_loader *ld, const struct mortise_yaml *root)
 {
     ld->g->tree = root;
     ld->g->path = root->span.file->path;
     mortise_load_name_root(root);
     read_graph_file(ld);
+    if (!ld->nomem && mortise_load_count_errors(ld) == 0)
+        load_plans(ld, ld->g, false);
     mortise_load_finish(ld);
     if (ld->nomem || ld->diags->failed)
         return MORTISE_ENOMEM;

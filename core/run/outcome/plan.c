@@ -5,7 +5,7 @@
  *       START, with no edge decided; a node with such a graph (start.c asks)
  *       has no child.  So the approved plan is exactly the one that runs.
  *   (2) The request contains the plan as it would run, as YAML and as a
- *       picture, and for a run the digest that it pins.
+ *       picture (the loader makes both), and for a run the digest that it pins.
  *   (3) An approval decides the edges out of START.  They are in the `planned`
  *       entry, and not in the admission.
  *   (3b) An approval can contain an edited graph.  The sender of the command
@@ -20,60 +20,30 @@
 #include <assert.h>
 #include <string.h>
 
-#include "lang/draw/picture.h"
 #include "core/run/outcome/outcome.h"
-#include "lang/yaml/write.h"
-
-enum { PICTURE_COLUMNS = 100 };
 
 /* ---- the proposal -------------------------------------------------------- */
 
-static int write_plan_texts(const struct mortise_graph *g,
-                            struct mortise_buf *yaml,
-                            struct mortise_buf *picture)
-{
-    const struct mortise_picture p = {
-        .graph = g, .ascii = true, .columns = PICTURE_COLUMNS};
-    json_t *tree = mortise_yaml_to_json(g->tree, false);
-    bool nomem = tree == NULL ||
-                 mortise_yaml_write(yaml, tree, NULL, NULL) != MORTISE_OK;
-
-    json_decref(tree);
-    mortise_picture_print_text(picture, &p);
-    return nomem || mortise_buf_cstr(yaml) == NULL ||
-                   mortise_buf_cstr(picture) == NULL
-               ? MORTISE_ENOMEM
-               : MORTISE_OK;
-}
-
 /* {graph, picture}; NULL: no memory. */
-static json_t *make_proposal(const struct mortise_run *r,
-                             const struct mortise_graph *g)
+static json_t *make_proposal(const struct mortise_graph *g)
 {
-    struct mortise_buf yaml, picture;
-    json_t *out = NULL;
-
-    mortise_buf_init(&yaml, r->mem);
-    mortise_buf_init(&picture, r->mem);
-    if (write_plan_texts(g, &yaml, &picture) == MORTISE_OK)
-        out = json_pack("{s:s, s:s}", "graph", yaml.p, "picture", picture.p);
-    mortise_buf_finish(&yaml);
-    mortise_buf_finish(&picture);
-    return out;
+    assert(g->plan != NULL);
+    return json_pack("{s:s, s:s}", "graph", g->plan->yaml, "picture",
+                     g->plan->picture);
 }
 
 int mortise_plan_ask_node(struct mortise_run *r, struct exec *x,
                           struct mortise_err *err)
 {
-    return mortise_request_record(
-        r, x, MORTISE_ASK_PLAN, make_proposal(r, mortise_exec_node(r, x)->sub),
-        0, err);
+    return mortise_request_record(r, x, MORTISE_ASK_PLAN,
+                                  make_proposal(mortise_exec_node(r, x)->sub),
+                                  0, err);
 }
 
 int mortise_plan_ask(struct mortise_run *r, struct mortise_err *err)
 {
     struct mortise_entry e = {.type = MORTISE_E_PLAN};
-    json_t *payload = make_proposal(r, r->graph);
+    json_t *payload = make_proposal(r->graph);
     char digest[MORTISE_DIGEST_HEX], path[MORTISE_EXEC_PATH], id[REQUEST_ID];
 
     assert(r->plan.waits && r->plan.request[0] == '\0');
