@@ -144,6 +144,9 @@ $(B)/test-deps.mk: | $(B)/deps.mk
 sources = $(foreach d,$(1),$(wildcard $d/*.$(2) $d/*/*.$(2) $d/*/*/*.$(2)))
 CORE_SRC := $(call sources,$(LIBRARY),c) \
     $(if $(findstring MORTISE_EXTEND,$(VARIANT)),$(wildcard tests/extend/core/*.c))
+# The services of this build, each in services/NAME/ (services/services.c).
+SERVICES := $(patsubst services/%/,%,$(sort $(dir $(wildcard services/*/*.c)))) \
+    $(if $(findstring MORTISE_EXTEND,$(VARIANT)),echo)
 # What the core has in C++: doors to libraries, C on the outside.
 CORE_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(call sources,$(LIBRARY),cpp))
 CORE_OBJ := $(CORE_SRC:%.c=$(B)/%.o) $(CORE_CXX_OBJ)
@@ -157,9 +160,9 @@ ifeq ($(findstring MORTISE_EXTEND,$(VARIANT)),)
 same = $(1)
 else
 LISTS := $(shell grep -rl --include=*.def MORTISE_EXTEND $(LIBRARY) $(COMMAND))
-SAME  := $(patsubst $(LIKE)/%.d,%.o,$(shell grep -LFw $(LISTS:%=-e %) \
+SAME  := $(filter-out services/services.o,$(patsubst $(LIKE)/%.d,%.o,$(shell grep -LFw $(LISTS:%=-e %) \
     $$(find $(LIBRARY:%=$(LIKE)/%) $(COMMAND:%=$(LIKE)/%) $(LIKE)/tests/lib $(LIKE)/tests/unit $(LIKE)/tests/s* \
-        $(LIKE)/tests/crash $(LIKE)/tests/hostile -name '*.d')))
+        $(LIKE)/tests/crash $(LIKE)/tests/hostile -name '*.d'))))
 same  = $(patsubst %,$(LIKE)/%,$(filter $(SAME),$(1:$(B)/%=%))) \
         $(patsubst %,$(B)/%,$(filter-out $(SAME),$(1:$(B)/%=%)))
 endif
@@ -220,10 +223,13 @@ FLAGS  := $(subst ','\'',$(CC) $(CXX) $(CFLAGS) $(LDFLAGS) $(VARIANT) $(TEST_CFL
 ifneq ($(BUILDS),)
 $(call keep,places,$(PLACES))
 $(call keep,flags,$(FLAGS))
+$(call keep,services.list,$(SERVICES))
 endif
 $(B)/lang/config/home.o: $(B)/places
 $(B)/lang/config/home.o: OURS += -DMORTISE_LIBDIR='"$(LIBDIR)/mortise"' \
                                  -DMORTISE_DATADIR='"$(DATADIR)/mortise"'
+$(B)/services/services.o: $(B)/services.list
+$(B)/services/services.o: OURS += -DMORTISE_SERVICES='$(foreach s,$(SERVICES),SERVICE($s))'
 
 $(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)

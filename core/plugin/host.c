@@ -32,6 +32,7 @@
 #include "core/json/code.h"
 #include "core/json/value.h"
 #include "core/plugin/carry.h"
+#include "core/plugin/services.h"
 #include "core/plugin/status.h"
 
 enum {
@@ -743,19 +744,12 @@ static const char *find_granted_method(struct mortise_instance *i,
     return NULL;
 }
 
-/* May a cancelled call ask this method (LATE of methods.def)? */
+/* May a cancelled call ask this method? */
 static bool is_late_method(const char *method)
 {
-    static const char *const names[] = {
-#define METHOD(id, name, changes, late) (late) ? (name) : "",
-#include "core/plugin/methods.def"
-#undef METHOD
-    };
+    const struct mortise_method *row = mortise_method_find(method);
 
-    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
-        if (strcmp(method, names[k]) == 0)
-            return true;
-    return false;
+    return row != NULL && row->late;
 }
 
 /* The open call of an ask, locked.  It must not be cancelled, unless `late`.

@@ -14,6 +14,7 @@
 
 #include "core/plugin/kind.h"
 #include "core/plugin/reading.h"
+#include "core/plugin/services.h"
 #include "lang/yaml/header.h"
 
 /* ---- operations ---------------------------------------------------------- */
@@ -248,26 +249,15 @@ mortise_manifest_op(const struct mortise_manifest *m, const char *name)
 
 /* ---- intents ------------------------------------------------------------- */
 
-static bool is_method_with_effects(const char *method)
-{
-    static const char *const names[] = {
-#define METHOD(id, name, changes, late) (changes) ? (name) : "",
-#include "core/plugin/methods.def"
-#undef METHOD
-    };
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(method, names[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Does it require a method that may have effects? */
 static bool has_method_with_effects(const struct mortise_manifest *m)
 {
-    for (size_t i = 0; i < m->n_methods; i++)
-        if (is_method_with_effects(m->methods[i]))
+    for (size_t i = 0; i < m->n_methods; i++) {
+        const struct mortise_method *row = mortise_method_find(m->methods[i]);
+
+        if (row != NULL && row->changes)
             return true;
+    }
     return false;
 }
 

@@ -13,6 +13,7 @@
 #include "core/plugin/manifest.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "core/json/path.h"
 #include "mortise/plugin.h"
 #include "core/plugin/reading.h"
+#include "core/plugin/services.h"
 #include "core/plugin/version.h"
 #include "lang/yaml/header.h"
 #include "lang/yaml/schema.h"
@@ -260,12 +262,29 @@ static void read_provided_kind(void *ctx, void *into,
 
 /* ---- requires ------------------------------------------------------------ */
 
-static const struct mortise_word methods[] = {
-#define METHOD(id, name, changes, late) {.word = name},
-#include "core/plugin/methods.def"
-#undef METHOD
-    {.word = NULL},
-};
+static struct mortise_word methods[MORTISE_MAX_KEYS];
+
+static void collect_methods(void)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; mortise_services[i] != NULL; i++) {
+        const struct mortise_method *row = mortise_services[i]->methods;
+
+        for (; row->name != NULL; row++) {
+            methods[n++].word = row->name;
+            assert(n < MORTISE_MAX_KEYS); /* the last word ends the list */
+        }
+    }
+}
+
+static const struct mortise_word *list_methods(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, collect_methods);
+    return methods;
+}
 
 static void read_host_range(void *ctx, void *into,
                             const struct mortise_slot *slot)
@@ -292,8 +311,8 @@ static void read_methods(void *ctx, void *into, const struct mortise_slot *slot)
         mortise_manifest_reader_alloc(r, (list->n + 1) * sizeof *items);
 
     for (size_t i = 0; items != NULL && i < list->n; i++)
-        if (mortise_word_find(methods, "methods", list->items[i], r->diags) !=
-            NULL)
+        if (mortise_word_find(list_methods(), "methods", list->items[i],
+                              r->diags) != NULL)
             items[m->n_methods++] = list->items[i]->str;
     m->methods = items;
 }
@@ -306,7 +325,7 @@ static const struct mortise_key requires_keys[] = {
     {.name = "methods",
      .about = "The methods of the host that the plugin asks for.",
      .value = MORTISE_V_LIST,
-     MORTISE_EACH(.value = MORTISE_V_WORD, .words = methods),
+     MORTISE_EACH(.value = MORTISE_V_WORD, .list_words = list_methods),
      .read = read_methods},
     {.name = "plugins", .later = true},
 };

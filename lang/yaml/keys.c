@@ -359,7 +359,7 @@ static bool check_word_value(struct mortise_slot *slot,
                              struct mortise_diags *diags)
 {
     const struct mortise_word *w = mortise_word_find(
-        slot->key->words, slot->key->name, slot->value, diags);
+        mortise_key_get_words(slot->key), slot->key->name, slot->value, diags);
 
     slot->word = w != NULL ? w->value : 0;
     return w != NULL;
@@ -659,10 +659,11 @@ bool mortise_keys_has_key(const struct mortise_place *place,
 /* The words of the key, or of one of its forms. */
 static const struct mortise_word *get_key_words(const struct mortise_key *key)
 {
-    for (size_t i = 0; key->words == NULL && i < key->n_forms; i++)
-        if (key->forms[i].words != NULL)
-            return key->forms[i].words;
-    return key->words;
+    const struct mortise_word *words = mortise_key_get_words(key);
+
+    for (size_t i = 0; words == NULL && i < key->n_forms; i++)
+        words = mortise_key_get_words(&key->forms[i]);
+    return words;
 }
 
 bool mortise_keys_is_uncertain(const struct mortise_place *place,

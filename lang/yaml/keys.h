@@ -90,6 +90,8 @@ struct mortise_key {
     double min,
         max; /* INT, NUMBER; DURATION (max 0: none); SIZE, MAP, LIST (min) */
     const struct mortise_word *words;  /* WORD */
+    /* WORD, without `words`: returns the list, which depends on the build. */
+    const struct mortise_word *(*list_words)(void);
     const struct mortise_place *place; /* MAP: its place */
     const struct mortise_key *each;    /* MAP, LIST: a row without a name */
     const struct mortise_key *forms;   /* FORMS: rows without names */
@@ -105,6 +107,13 @@ struct mortise_key {
 static inline bool mortise_key_is_read(const struct mortise_key *key)
 {
     return key->read != NULL || key->as != MORTISE_INTO_NONE;
+}
+
+/* The words of a WORD; NULL: the value is none. */
+static inline const struct mortise_word *
+mortise_key_get_words(const struct mortise_key *key)
+{
+    return key->list_words != NULL ? key->list_words() : key->words;
 }
 
 /* For .at: a field of that struct.  A field of another type does not

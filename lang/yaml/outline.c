@@ -324,7 +324,7 @@ static json_t *make_row_schema(struct outline *o, const struct mortise_key *key)
     case MORTISE_V_NUMBER:
         return make_ranged(key, "number");
     case MORTISE_V_WORD:
-        return words_to_schema(key->words);
+        return words_to_schema(mortise_key_get_words(key));
     case MORTISE_V_MAP:
         return make_map_schema(o, key);
     case MORTISE_V_LIST:

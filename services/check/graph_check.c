@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "lang/draw/picture.h"
+#include "services/check/methods.h"
 #include "services/secrets/body.h"
 #include "mortise/plugin.h"
 #include "lang/yaml/write.h"

@@ -17,6 +17,7 @@
 
 #include "lang/schema/schema.h"
 #include "mortise/plugin.h"
+#include "services/check/methods.h"
 
 static int32_t check_schema_request(struct mortise_asked *a, char *words)
 {

@@ -23,6 +23,7 @@
 #include "core/engine/common/found.h"
 #include "services/secrets/body.h"
 #include "core/engine/runs/discover.h"
+#include "core/plugin/services.h"
 
 enum { DEFAULT_RESULTS = 8 }; /* default for `max` */
 
@@ -146,9 +147,17 @@ static void cancel_discovery(struct mortise_asked *a)
     a->data = NULL;
 }
 
-const struct mortise_host_call_method mortise_host_call_discovery_query = {
+static const struct mortise_host_call_method discovery_query_method = {
     .effect = MORTISE_HOST_CALL_READ,
     .check = check_discovery_query,
     .start = start_discovery,
     .cancel = cancel_discovery,
 };
+
+static const struct mortise_method methods[] = {
+    {.name = "discovery.query/1", .performs = &discovery_query_method},
+    {.name = NULL},
+};
+
+const struct mortise_service mortise_service_discovery = {.name = "discovery",
+                                                          .methods = methods};

@@ -53,6 +53,7 @@
 #include "core/base/buf.h"
 #include "core/base/utf8.h"
 #include "core/engine/runs/call.h"
+#include "core/plugin/services.h"
 #include "services/http/http.h"
 #include "services/secrets/body.h"
 #include "services/secrets/secret.h"
@@ -822,7 +823,7 @@ static const char *describe_invalid_answer(const json_t *answer)
                   "`url`, `class`, `retry_after_ms`";
 }
 
-const struct mortise_host_call_method mortise_host_call_http_request = {
+static const struct mortise_host_call_method http_request_method = {
     .effect = MORTISE_HOST_CALL_CALLER,
     .raw = "json",
     .changes = is_changing_request,
@@ -835,3 +836,13 @@ const struct mortise_host_call_method mortise_host_call_http_request = {
     .has_left = has_request_left,
     .cancel = cancel_http_request,
 };
+
+static const struct mortise_method methods[] = {
+    {.name = "http.request/1",
+     .changes = true,
+     .performs = &http_request_method},
+    {.name = NULL},
+};
+
+const struct mortise_service mortise_service_http = {.name = "http",
+                                                     .methods = methods};

@@ -21,6 +21,7 @@
 
 #include "core/engine/runs/host_calls.h"
 #include "core/engine/common/secret_store.h"
+#include "core/plugin/services.h"
 
 enum { KEY_MAX = 512, VALUE_MAX = 1024 * 1024, KEYS_MAX = 65536 };
 
@@ -367,16 +368,25 @@ static void start_kv_get(struct mortise_asked *a)
         mortise_host_call_answer(a, MORTISE_S_NOMEM, NULL, "out of memory");
 }
 
-const struct mortise_host_call_method mortise_host_call_kv_get = {
+static const struct mortise_host_call_method kv_get_method = {
     .effect = MORTISE_HOST_CALL_GET,
     .check = check_kv_get,
     .start = start_kv_get,
     .cancel = cancel_kv_look,
 };
 
-const struct mortise_host_call_method mortise_host_call_kv_put = {
+static const struct mortise_host_call_method kv_put_method = {
     .effect = MORTISE_HOST_CALL_PUT,
     .check = check_kv_put,
     .weigh = decide_kv_put,
     .cancel = cancel_kv_look,
 };
+
+static const struct mortise_method methods[] = {
+    {.name = "kv.get/1", .performs = &kv_get_method},
+    {.name = "kv.put/1", .performs = &kv_put_method},
+    {.name = NULL},
+};
+
+const struct mortise_service mortise_service_kv = {.name = "kv",
+                                                   .methods = methods};

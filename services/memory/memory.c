@@ -29,6 +29,7 @@
 #include "core/engine/runs/call.h"
 #include "mortise/memory.h"
 #include "core/plugin/kind.h"
+#include "core/plugin/services.h"
 
 enum { DEFAULT_TRACES = 8 }; /* default for `max_traces` */
 
@@ -343,17 +344,28 @@ static bool is_repeatable_write(const json_t *body)
     return true;
 }
 
-const struct mortise_host_call_method mortise_host_call_memory_read = {
+static const struct mortise_host_call_method memory_read_method = {
     .effect = MORTISE_HOST_CALL_READ,
     .check = check_memory_read,
     .start = start_memory_read,
     .cancel = mortise_calls_stop_serving,
     .served = finish_memory_read};
 
-const struct mortise_host_call_method mortise_host_call_memory_write = {
+static const struct mortise_host_call_method memory_write_method = {
     .effect = MORTISE_HOST_CALL_CALLER,
     .repeats = is_repeatable_write,
     .check = check_memory_write,
     .start = start_memory_write,
     .cancel = mortise_calls_stop_serving,
     .served = finish_memory_write};
+
+static const struct mortise_method methods[] = {
+    {.name = "memory.read/1", .performs = &memory_read_method},
+    {.name = "memory.write/1",
+     .changes = true,
+     .performs = &memory_write_method},
+    {.name = NULL},
+};
+
+const struct mortise_service mortise_service_memory = {.name = "memory",
+                                                       .methods = methods};

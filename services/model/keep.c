@@ -7,6 +7,7 @@
  * recorded as a step, since it gives the same result when the node's call is
  * re-entered. */
 #include "core/engine/common/secret_store.h"
+#include "services/model/methods.h"
 #include "services/model/conversation.h"
 #include "services/model/turns.h"
 #include "core/engine/runs/call.h"

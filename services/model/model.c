@@ -33,6 +33,7 @@
 
 #include "lang/config/deploy.h"
 #include "core/engine/common/secret_store.h"
+#include "services/model/methods.h"
 #include "services/secrets/body.h"
 #include "services/model/conversation.h"
 #include "services/model/json_reply.h"

@@ -19,6 +19,7 @@
 
 #include <string.h>
 
+#include "services/model/methods.h"
 #include "services/secrets/body.h"
 #include "services/model/turns.h"
 

@@ -35,6 +35,7 @@
 #include "core/base/clock.h"
 #include "core/base/utf8.h"
 #include "core/engine/common/secret_store.h"
+#include "services/process/methods.h"
 #include "services/secrets/body.h"
 #include "services/process/launching.h"
 #include "core/engine/parts/process.h"

@@ -34,6 +34,7 @@
 
 #include "lang/config/deploy.h"
 #include "core/engine/common/secret_store.h"
+#include "services/process/methods.h"
 #include "services/secrets/body.h"
 #include "services/process/launching.h"
 #include "services/secrets/secret.h"

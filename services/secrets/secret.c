@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "services/secrets/methods.h"
 #include "services/secrets/body.h"
 #include "core/engine/runs/call.h"
 #include "core/engine/parts/pool.h"

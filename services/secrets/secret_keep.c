@@ -27,6 +27,7 @@
 #include "core/base/files.h"
 #include "core/base/userdir.h"
 #include "core/engine/common/secret_store.h"
+#include "services/secrets/methods.h"
 #include "services/secrets/body.h"
 #include "core/engine/parts/pool.h"
 #include "core/engine/runs/call.h"

@@ -23,6 +23,7 @@
 
 #include "core/engine/common/news.h"
 #include "core/engine/common/secret_store.h"
+#include "services/spawn/methods.h"
 #include "services/spawn/handles.h"
 #include "services/model/turns.h"
 #include "core/engine/runs/call.h"

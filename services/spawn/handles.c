@@ -31,6 +31,7 @@
 #include "services/spawn/handles.h"
 #include "core/engine/runs/call.h"
 #include "core/run/run.h"
+#include "services/spawn/methods.h"
 
 /* ---- bodies ------------------------------------------------------------- */
 

@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "core/engine/common/secret_store.h"
+#include "services/spawn/methods.h"
 #include "services/spawn/handles.h"
 #include "core/engine/runs/call.h"
 

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "services/step/methods.h"
 #include "services/secrets/body.h"
 #include "core/engine/runs/host_calls.h"
 #include "core/engine/common/secret_store.h"

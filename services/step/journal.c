@@ -26,6 +26,7 @@
 
 #include "core/engine/common/secret_store.h"
 #include "core/engine/runs/call.h"
+#include "services/step/methods.h"
 
 /* ---- journal.begin/1 ---------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/json/path.h"
+#include "services/step/methods.h"
 
 static bool is_readable_path(const struct mortise_manifest *man,
                              const struct mortise_path *path,

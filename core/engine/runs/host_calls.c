@@ -44,18 +44,9 @@
 #include "core/engine/runs/call.h"
 #include "core/engine/runs/script.h"
 #include "core/plugin/kind.h"
+#include "core/plugin/services.h"
 
 enum { STEP_NAME_MAX = 128 }; /* bytes of the name of a step */
-
-/* NULL: there is no such method. */
-static const struct mortise_host_call_row *find_method_row(const char *name)
-{
-    const struct mortise_host_call_row *row = mortise_host_call_methods;
-
-    while (row->name != NULL && strcmp(row->name, name) != 0)
-        row++;
-    return row->name != NULL ? row : NULL;
-}
 
 /* ---- records ------------------------------------------------------------ */
 
@@ -911,7 +902,7 @@ void mortise_host_call_ask(void *ud, uint64_t call, uint64_t ask,
 {
     struct mortise *m = ud;
     struct mortise_asked *a = mortise_zalloc(m->mem, sizeof *a);
-    const struct mortise_host_call_row *row;
+    const struct mortise_method *row;
 
     if (a == NULL) {
         mortise_call_cancel_starved(m, call);
@@ -920,9 +911,9 @@ void mortise_host_call_ask(void *ud, uint64_t call, uint64_t ask,
     a->m = m;
     a->id = ask;
     a->run_call = call; /* our id of the call, until the call is found */
-    row = find_method_row(method);
+    row = mortise_method_find(method);
     assert(row != NULL); /* manifest.c admits no other name */
-    a->method = row->method;
+    a->method = row->performs;
     a->method_name = row->name;
     a->status = parse_asked_body(a, body, n);
     a->task.run = ask_task;
@@ -936,12 +927,12 @@ static int check_resolved_answer(const struct mortise_run *r,
                                  struct mortise_err *err)
 {
     const char *name = mortise_run_get_resolved_method(r, c), *expects;
-    const struct mortise_host_call_row *row =
-        name != NULL ? find_method_row(name) : NULL;
+    const struct mortise_method *row =
+        name != NULL ? mortise_method_find(name) : NULL;
 
-    if (row == NULL || row->method->expects == NULL)
+    if (row == NULL || row->performs->expects == NULL)
         return MORTISE_OK; /* the run itself checks it */
-    expects = row->method->expects(c->value);
+    expects = row->performs->expects(c->value);
     return expects == NULL
                ? MORTISE_OK
                : mortise_fail(err, MORTISE_EINVAL,

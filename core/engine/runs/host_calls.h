@@ -1,8 +1,8 @@
 /* host_calls.h -- calls of plugins to the host: the table of methods that a
  * plugin may `ask`.
  *
- * A method is an entry of a table.  Its own file (in services/) does the work,
- * and knows nothing of journals and calls.  The run decides whether, when and
+ * A method is a row in the table of its service (core/plugin/services.h).  Its
+ * own file (in services/) does the work, and knows nothing of journals and calls.  The run decides whether, when and
  * how often a method starts (core/run/asks/step.c):
  *
  *   (1) check() decides whether the ask is valid, before anything is recorded.
@@ -177,18 +177,6 @@ struct mortise_host_call_method {
     void (*answered)(struct mortise_asked *a, const json_t *value);
 };
 
-/* The methods of this build; a row of NULL ends the table. */
-extern const struct mortise_host_call_row {
-    const char *name; /* "state.get/1" */
-    const struct mortise_host_call_method *method;
-} mortise_host_call_methods[];
-
-/* Each is defined by the file that performs it. */
-#define METHOD(id, name, changes, late)                                        \
-    extern const struct mortise_host_call_method mortise_host_call_##id;
-#include "core/plugin/methods.def"
-#undef METHOD
-
 /* MORTISE_S_OK with `value`, whose reference is taken; else value NULL and a
  * message ("" for none). */
 void mortise_host_call_answer(struct mortise_asked *a, int32_t status,
@@ -245,12 +233,5 @@ void mortise_host_call_release(struct mortise_live *live, const char *handle);
 /* Does the call wait for a child (`tools`: or for a tool) of its run? */
 bool mortise_host_call_is_waiting(const struct mortise_plugin_call *c,
                                   bool tools);
-
-/* ---- host/tools.c -------------------------------------------------------- */
-
-/* Append the tools that are offered to the asker, in the JSON form for models.
- * The asker's node has some. */
-int mortise_tools_write(const struct mortise_asked *a,
-                        struct mortise_buf *text);
 
 #endif

@@ -32,6 +32,7 @@
 
 #include "core/base/clock.h"
 #include "core/engine/runs/call.h"
+#include "core/plugin/services.h"
 #include "mortise/plugin.h"
 
 enum { ASK_BEGIN = 1, ASK_END };
@@ -59,21 +60,18 @@ void mortise_script_set_identity(const struct mortise *m,
 
 /* The single method by which the plugin can have an effect; NULL: none, or
  * several. */
-static const struct mortise_host_call_row *
-find_effect_method(const struct mortise *m, const char *plugin)
+static const struct mortise_method *find_effect_method(const struct mortise *m,
+                                                       const char *plugin)
 {
     const struct mortise_manifest *man =
         mortise_plugins_find(m->plugins, plugin, NULL);
-    const struct mortise_host_call_row *way = NULL;
+    const struct mortise_method *way = NULL;
     size_t n = 0;
 
     for (size_t i = 0; man != NULL && i < man->n_methods; i++) {
-        const struct mortise_host_call_row *row = mortise_host_call_methods;
+        const struct mortise_method *row = mortise_method_find(man->methods[i]);
 
-        while (row->name != NULL && strcmp(row->name, man->methods[i]) != 0)
-            row++;
-        if (row->name == NULL ||
-            row->method->effect != MORTISE_HOST_CALL_CALLER)
+        if (row == NULL || row->performs->effect != MORTISE_HOST_CALL_CALLER)
             continue;
         way = row;
         n++;
@@ -87,7 +85,7 @@ enum mortise_script_step
 mortise_script_step(const struct mortise *m,
                     const struct mortise_run_call *call)
 {
-    const struct mortise_host_call_row *way;
+    const struct mortise_method *way;
 
     if (call->kind != MORTISE_RUN_EXECUTE ||
         call->node->effect < MORTISE_WRITE || !call->node->op->steps)
@@ -96,10 +94,10 @@ mortise_script_step(const struct mortise *m,
     if (way == NULL || strcmp(way->name, "http.request/1") != 0 ||
         !json_is_string(json_object_get(call->body, "method")))
         return MORTISE_SCRIPT_EFFECT;
-    if (!way->method->changes(call->body))
+    if (!way->performs->changes(call->body))
         return MORTISE_SCRIPT_NONE;
-    return way->method->repeats(call->body) ? MORTISE_SCRIPT_REPEAT
-                                            : MORTISE_SCRIPT_EFFECT;
+    return way->performs->repeats(call->body) ? MORTISE_SCRIPT_REPEAT
+                                              : MORTISE_SCRIPT_EFFECT;
 }
 
 static void end_scripted_call(struct mortise_plugin_call *c)

@@ -1,6 +1,7 @@
-/* echo.c -- a method of the host that core/ does not know: it answers with what
+/* echo.c -- a service that core/ does not know.  Its method answers with what
  * was asked. */
 #include "core/engine/runs/host_calls.h"
+#include "core/plugin/services.h"
 #include "mortise/plugin.h"
 
 static int32_t check(struct mortise_asked *a, char *words)
@@ -17,8 +18,16 @@ static void start(struct mortise_asked *a)
                              json_copy(mortise_json_unconst(a->body)), "");
 }
 
-const struct mortise_host_call_method mortise_host_call_echo = {
+static const struct mortise_host_call_method echo = {
     .effect = MORTISE_HOST_CALL_CHEAP_READ,
     .check = check,
     .start = start,
 };
+
+static const struct mortise_method methods[] = {
+    {.name = "echo/1", .performs = &echo},
+    {.name = NULL},
+};
+
+const struct mortise_service mortise_service_echo = {.name = "echo",
+                                                     .methods = methods};
