@@ -21,10 +21,8 @@
 #include <unistd.h>
 
 #include "core/engine/common/configs.h"
-#include "services/http/http.h"
-#include "core/engine/parts/process.h"
-#include "services/model/conversation.h"
-#include "services/secrets/secret.h"
+#include "core/engine/common/secret_store.h"
+#include "core/plugin/services.h"
 
 enum { DESCRIPTORS = 32 };
 
@@ -250,6 +248,23 @@ static int open_engine_store(struct mortise *m, struct mortise_err *err)
     return rv == MORTISE_OK ? open_group_access(m, err) : rv;
 }
 
+static int open_services(struct mortise *m, struct mortise_err *err)
+{
+    size_t n = 0;
+    int rv = MORTISE_OK;
+
+    while (mortise_services[n] != NULL)
+        n++;
+    m->kept = mortise_zalloc(m->mem, (n + 1) * sizeof *m->kept);
+    if (m->kept == NULL)
+        return mortise_nomem(err);
+    m->n_kept = n;
+    for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
+        if (mortise_services[i]->open != NULL)
+            rv = mortise_services[i]->open(m, &m->kept[i], err);
+    return rv;
+}
+
 static int open_engine_parts(struct mortise *m, const struct mortise_options *o,
                              struct mortise_err *err)
 {
@@ -271,10 +286,7 @@ static int open_engine_parts(struct mortise *m, const struct mortise_options *o,
     if (rv == MORTISE_OK)
         rv = mortise_loop_open(m, err);
     if (rv == MORTISE_OK)
-        rv = mortise_http_open(&m->http, m->mem, &m->loop, &m->timers, err);
-    if (rv == MORTISE_OK)
-        rv = mortise_processes_open(&m->processes, m->mem, &m->loop, &m->timers,
-                                    err);
+        rv = open_services(m, err);
     if (rv == MORTISE_OK)
         rv = mortise_writer_start(&m->writer, m->store, m->mem,
                                   mortise_commits_post_answers, m, err);
@@ -347,7 +359,6 @@ int mortise_engine_open(struct mortise **out,
     mortise_table_init(&m->loads, mem);
     mortise_table_init(&m->run_timers, mem);
     mortise_table_init(&m->topics, mem);
-    mortise_table_init(&m->kv_rooms, mem);
     m->passing_max = MORTISE_PASSING_MAX;
     mortise_actions_init(&m->actions, mem);
     mortise_calls_open(m);
@@ -364,6 +375,23 @@ int mortise_engine_open(struct mortise **out,
 }
 
 /* ---- close -------------------------------------------------------------- */
+
+static bool are_services_busy(const struct mortise *m)
+{
+    for (size_t i = 0; i < m->n_kept; i++)
+        if (mortise_services[i]->is_busy != NULL &&
+            mortise_services[i]->is_busy(m->kept[i]))
+            return true;
+    return false;
+}
+
+static void close_services(struct mortise *m)
+{
+    for (size_t i = 0; i < m->n_kept; i++)
+        if (m->kept[i] != NULL)
+            mortise_services[i]->close(m, m->kept[i]);
+    mortise_release(m->mem, m->kept, (m->n_kept + 1) * sizeof *m->kept);
+}
 
 /* Lose all runs, and wait until none of their work is in flight. */
 static void stop_all_work(struct mortise *m)
@@ -388,7 +416,7 @@ static void stop_all_work(struct mortise *m)
     assert(m->news == NULL && m->spawns == NULL);
     mortise_timer_disarm(&m->timers, &m->news_again);
     mortise_calls_cancel_background(m);
-    while (m->n_background > 0 || mortise_processes_exist(m->processes))
+    while (m->n_background > 0 || are_services_busy(m))
         mortise_loop_turn(m, -1);
     if (up && m->write_why.code == MORTISE_OK)
         mortise_retention_finish(m);
@@ -418,8 +446,7 @@ void mortise_close(struct mortise *m)
     mortise_pool_close(m->pool);
     mortise_plugins_close(m->plugins);
     m->plugins = NULL;
-    mortise_http_close(m->http);
-    mortise_processes_close(m->processes);
+    close_services(m);
     if (m->loop.data != NULL) /* last messages of plugins, and closed handles */
         mortise_loop_turn(m, 0);
     mortise_loop_close(m);
@@ -427,8 +454,6 @@ void mortise_close(struct mortise *m)
     mortise_plugin_catalog_close(&m->plugin_catalog);
     mortise_store_close(m->store);
     mortise_calls_close(m);
-    mortise_conversations_close(m);
-    mortise_kv_close(m);
     mortise_table_finish(&m->lives);
     mortise_table_finish(&m->loads);
     mortise_table_finish(&m->run_timers);

@@ -747,7 +747,7 @@ static const char *find_granted_method(struct mortise_instance *i,
 /* May a cancelled call ask this method? */
 static bool is_late_method(const char *method)
 {
-    const struct mortise_method *row = mortise_method_find(method);
+    const struct mortise_method *row = mortise_method_find(method, NULL);
 
     return row != NULL && row->late;
 }

@@ -253,7 +253,8 @@ mortise_manifest_op(const struct mortise_manifest *m, const char *name)
 static bool has_method_with_effects(const struct mortise_manifest *m)
 {
     for (size_t i = 0; i < m->n_methods; i++) {
-        const struct mortise_method *row = mortise_method_find(m->methods[i]);
+        const struct mortise_method *row =
+            mortise_method_find(m->methods[i], NULL);
 
         if (row != NULL && row->changes)
             return true;

@@ -2,7 +2,7 @@
  * of them.
  *
  * Each directory of services/ defines one service.  services/services.c lists
- * the services of the build; no file of core/ names one of them.  Everything is
+ * the services of the build; no file of core/ names one of them.  The list is
  * constant.  [any] */
 #ifndef MORTISE_PLUGIN_SERVICES_H
 #define MORTISE_PLUGIN_SERVICES_H
@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct mortise;
+struct mortise_err;
 struct mortise_host_call_method; /* core/engine/runs/host_calls.h */
 
 struct mortise_method {
@@ -24,12 +26,24 @@ struct mortise_method {
 struct mortise_service {
     const char *name; /* of its directory */
     const struct mortise_method *methods;
+    /* An engine has one pointer for each service, NULL at first: here open()
+     * stores it, elsewhere a request finds it (mortise_asked.kept).  open() may
+     * be NULL, and the service may set the pointer later.  If it is not NULL,
+     * the engine calls close() once, when no request and no plugin is left;
+     * also after open() has failed.  Everything is [loop]. */
+    int (*open)(struct mortise *m, void **kept, struct mortise_err *err);
+    void (*close)(struct mortise *m, void *kept);
+    /* Does it still have work that the engine must wait for before it closes?
+     * NULL: never. */
+    bool (*is_busy)(const void *kept);
 };
 
 /* NULL ends the list.  Defined by services/services.c. */
 extern const struct mortise_service *const mortise_services[];
 
-/* NULL: this build has no such method. */
-const struct mortise_method *mortise_method_find(const char *name);
+/* NULL: this build has no such method.  *service: the place of its service in the
+ * list; may be NULL. */
+const struct mortise_method *mortise_method_find(const char *name,
+                                                 size_t *service);
 
 #endif

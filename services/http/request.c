@@ -736,7 +736,7 @@ static void start_http_call(struct mortise_asked *a)
         rv = get_answer_mask(a, &mask, &err);
     if (rv == MORTISE_OK) {
         w.http.mask = mask;
-        a->data = mortise_http_start(m->http, &w.http);
+        a->data = mortise_http_start(*a->kept, &w.http);
         rv = a->data != NULL ? MORTISE_OK : mortise_nomem(&err);
     }
     if (rv != MORTISE_OK)
@@ -844,5 +844,22 @@ static const struct mortise_method methods[] = {
     {.name = NULL},
 };
 
+static int open_client(struct mortise *m, void **kept, struct mortise_err *err)
+{
+    struct mortise_http *h = NULL;
+    int rv = mortise_http_open(&h, m->mem, &m->loop, &m->timers, err);
+
+    *kept = h;
+    return rv;
+}
+
+static void close_client(struct mortise *m, void *kept)
+{
+    (void)m;
+    mortise_http_close(kept);
+}
+
 const struct mortise_service mortise_service_http = {.name = "http",
-                                                     .methods = methods};
+                                                     .methods = methods,
+                                                     .open = open_client,
+                                                     .close = close_client};

@@ -83,6 +83,7 @@ static int32_t check_kv_put(struct mortise_asked *a, char *words)
 struct kv_look {
     struct mortise_read read;
     struct mortise *m;
+    struct mortise_table *rooms; /* which the engine keeps */
     struct mortise_asked *asked; /* NULL: cancelled */
     json_t *body;                /* a reference: the key is in it */
     char tenant[MORTISE_NAME_MAX + 1];
@@ -99,6 +100,7 @@ static struct kv_look *new_kv_look(struct mortise_asked *a)
     if (l == NULL)
         return NULL;
     l->m = a->m;
+    l->rooms = *a->kept;
     l->asked = a;
     l->body = json_incref(mortise_json_unconst(a->body));
     strcpy(l->tenant, a->live->tenant); /* live.c admits no longer name */
@@ -158,17 +160,17 @@ struct mortise_kv_room {
     bool moved; /* changed since the last count */
 };
 
-static struct mortise_kv_room *
-find_kv_room(const struct mortise *m, const char *tenant, const char *plugin)
+static struct mortise_kv_room *find_kv_room(const struct kv_look *l)
 {
     struct mortise_table_entry *e =
-        mortise_table_find(&m->kv_rooms, mortise_hash_strs(tenant, plugin));
+        mortise_table_find(l->rooms, mortise_hash_strs(l->tenant, l->plugin));
 
     for (; e != NULL; e = mortise_table_find_next(e)) {
         struct mortise_kv_room *k =
             MORTISE_CONTAINER_OF(e, struct mortise_kv_room, entry);
 
-        if (strcmp(k->tenant, tenant) == 0 && strcmp(k->plugin, plugin) == 0)
+        if (strcmp(k->tenant, l->tenant) == 0 &&
+            strcmp(k->plugin, l->plugin) == 0)
             return k;
     }
     return NULL;
@@ -182,23 +184,23 @@ static void free_kv_room(struct mortise_kv_room *k)
 }
 
 /* Create with n keys; NULL: memory ran out. */
-static struct mortise_kv_room *
-new_kv_room(struct mortise *m, const char *tenant, const char *plugin, size_t n)
+static struct mortise_kv_room *new_kv_room(const struct kv_look *l, size_t n)
 {
-    struct mortise_kv_room *k = mortise_zalloc(m->mem, sizeof *k);
+    const struct mortise_mem *mem = l->m->mem;
+    struct mortise_kv_room *k = mortise_zalloc(mem, sizeof *k);
 
     if (k == NULL)
         return NULL;
-    k->mem = m->mem;
+    k->mem = mem;
     k->n = n;
-    k->tenant = mortise_strdup(m->mem, tenant);
-    k->plugin = mortise_strdup(m->mem, plugin);
+    k->tenant = mortise_strdup(mem, l->tenant);
+    k->plugin = mortise_strdup(mem, l->plugin);
     if (k->tenant == NULL || k->plugin == NULL) {
         free_kv_room(k);
         return NULL;
     }
-    mortise_table_add(&m->kv_rooms, &k->entry,
-                      mortise_hash_strs(tenant, plugin));
+    mortise_table_add(l->rooms, &k->entry,
+                      mortise_hash_strs(l->tenant, l->plugin));
     return k;
 }
 
@@ -249,7 +251,7 @@ static void on_kv_keys_recounted(struct mortise_read *r, int rv,
                                  const struct mortise_err *err)
 {
     struct kv_look *l = MORTISE_CONTAINER_OF(r, struct kv_look, read);
-    struct mortise_kv_room *k = find_kv_room(l->m, l->tenant, l->plugin);
+    struct mortise_kv_room *k = find_kv_room(l);
 
     (void)err;
     if (rv == MORTISE_OK) {
@@ -264,7 +266,7 @@ static void on_kv_key_read(struct mortise_read *r, int rv,
                            const struct mortise_err *err)
 {
     struct kv_look *l = MORTISE_CONTAINER_OF(r, struct kv_look, read);
-    struct mortise_kv_room *k = find_kv_room(l->m, l->tenant, l->plugin);
+    struct mortise_kv_room *k = find_kv_room(l);
     bool is_there = rv != MORTISE_ENOTFOUND;
 
     (void)err;
@@ -282,11 +284,11 @@ static void on_kv_keys_counted(struct mortise_read *r, int rv,
                                const struct mortise_err *err)
 {
     struct kv_look *l = MORTISE_CONTAINER_OF(r, struct kv_look, read);
-    struct mortise_kv_room *k = find_kv_room(l->m, l->tenant, l->plugin);
+    struct mortise_kv_room *k = find_kv_room(l);
 
     (void)err;
     if (k == NULL && rv == MORTISE_OK) { /* no other call counted meanwhile */
-        k = new_kv_room(l->m, l->tenant, l->plugin, r->found.n);
+        k = new_kv_room(l, r->found.n);
         if (k != NULL)
             k->moved = l->moved;
     }
@@ -311,21 +313,35 @@ static void decide_kv_put(struct mortise_asked *a)
     l = new_kv_look(a);
     if (l == NULL)
         mortise_host_call_answer_weigh(a, false);
-    else if (find_kv_room(l->m, l->tenant, l->plugin) == NULL)
+    else if (find_kv_room(l) == NULL)
         count_kv_keys(l, on_kv_keys_counted);
     else
         read_kv_value(l, on_kv_key_read);
 }
 
-void mortise_kv_close(struct mortise *m)
+static int open_kv_rooms(struct mortise *m, void **kept,
+                         struct mortise_err *err)
 {
+    struct mortise_table *rooms = mortise_alloc(m->mem, sizeof *rooms);
+
+    *kept = rooms;
+    if (rooms == NULL)
+        return mortise_nomem(err);
+    mortise_table_init(rooms, m->mem);
+    return MORTISE_OK;
+}
+
+static void close_kv_rooms(struct mortise *m, void *kept)
+{
+    struct mortise_table *rooms = kept;
     struct mortise_table_entry *e;
 
-    while ((e = mortise_table_first(&m->kv_rooms)) != NULL) {
-        mortise_table_remove(&m->kv_rooms, e);
+    while ((e = mortise_table_first(rooms)) != NULL) {
+        mortise_table_remove(rooms, e);
         free_kv_room(MORTISE_CONTAINER_OF(e, struct mortise_kv_room, entry));
     }
-    mortise_table_finish(&m->kv_rooms);
+    mortise_table_finish(rooms);
+    mortise_release(m->mem, rooms, sizeof *rooms);
 }
 
 /* ---- methods ------------------------------------------------------------ */
@@ -389,4 +405,6 @@ static const struct mortise_method methods[] = {
 };
 
 const struct mortise_service mortise_service_kv = {.name = "kv",
-                                                   .methods = methods};
+                                                   .methods = methods,
+                                                   .open = open_kv_rooms,
+                                                   .close = close_kv_rooms};

@@ -281,32 +281,29 @@ static int compile_conversation_part(struct mortise_conversations *c, size_t i,
     return rv;
 }
 
-void mortise_conversations_close(struct mortise *m)
+void mortise_conversations_close(struct mortise *m, void *kept)
 {
-    struct mortise_conversations *c = m->conversations;
+    struct mortise_conversations *c = kept;
 
-    if (c == NULL)
-        return;
     for (size_t i = 0; i < N_ROOTS; i++)
         mortise_schema_finish(c->schemas[i]);
     mortise_arena_finish(&c->arena);
     mortise_release(m->mem, c, sizeof *c);
-    m->conversations = NULL;
 }
 
-static int get_conversation_schema(struct mortise *m, size_t i,
+static int get_conversation_schema(const struct mortise_asked *a, size_t i,
                                    const struct mortise_schema **out,
                                    struct mortise_err *err)
 {
-    struct mortise_conversations *c = m->conversations;
+    struct mortise_conversations *c = *a->kept;
     int rv = MORTISE_OK;
 
     *out = NULL;
     if (c == NULL) {
-        c = m->conversations = mortise_zalloc(m->mem, sizeof *c);
+        c = *a->kept = mortise_zalloc(a->m->mem, sizeof *c);
         if (c == NULL)
             return mortise_nomem(err);
-        mortise_arena_init(&c->arena, m->mem);
+        mortise_arena_init(&c->arena, a->m->mem);
     }
     if (c->schemas[i] == NULL)
         rv = compile_conversation_part(c, i, err);
@@ -314,12 +311,12 @@ static int get_conversation_schema(struct mortise *m, size_t i,
     return rv;
 }
 
-int mortise_conversation_check(struct mortise *m,
+int mortise_conversation_check(const struct mortise_asked *a,
                                enum mortise_conversation_part what,
                                const json_t *value, struct mortise_err *err)
 {
     const struct mortise_schema *schema;
-    int rv = get_conversation_schema(m, what, &schema, err);
+    int rv = get_conversation_schema(a, what, &schema, err);
 
     return rv == MORTISE_OK ? mortise_schema_check(schema, value, err) : rv;
 }

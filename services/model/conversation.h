@@ -5,7 +5,7 @@
 #ifndef MORTISE_SERVICES_MODEL_CONVERSATION_H
 #define MORTISE_SERVICES_MODEL_CONVERSATION_H
 
-#include "core/engine/common/engine.h"
+#include "core/engine/runs/host_calls.h"
 
 enum mortise_conversation_part {
     MORTISE_CONVERSATION_CHAT,   /* the request of model.call/1 */
@@ -15,12 +15,12 @@ enum mortise_conversation_part {
     MORTISE_CONVERSATION_VECTORS /* the output of embed() */
 };
 
-/* Check a value.  MORTISE_EINVAL: err says where it is wrong, as in "at
+/* Check a value of an ask.  MORTISE_EINVAL: err says where it is wrong, as in "at
  * /messages/1/parts/0: ...". */
-int mortise_conversation_check(struct mortise *m,
+int mortise_conversation_check(const struct mortise_asked *a,
                                enum mortise_conversation_part what,
                                const json_t *value, struct mortise_err *err);
-/* Free the schemas.  No check may follow. */
-void mortise_conversations_close(struct mortise *m);
+/* Free the schemas, which the engine keeps.  No check may follow. */
+void mortise_conversations_close(struct mortise *m, void *kept);
 
 #endif

@@ -28,7 +28,7 @@ static int32_t check_kept_request(struct mortise_asked *a, char *words)
     if (a->call->node->conversation == NULL)
         return mortise_ask_format_error(words, MORTISE_S_DENIED,
                                         "the node has no conversation");
-    if (mortise_conversation_check(a->m, MORTISE_CONVERSATION_KEEP, a->body,
+    if (mortise_conversation_check(a, MORTISE_CONVERSATION_KEEP, a->body,
                                    &why) != MORTISE_OK)
         return reject_keep(words, a, &why);
     json_decref(a->told);

@@ -146,8 +146,8 @@ static int32_t check_chat(struct mortise_asked *a, char *words)
 {
     struct mortise_err why;
     int32_t status;
-    int rv = mortise_conversation_check(a->m, MORTISE_CONVERSATION_CHAT,
-                                        a->body, &why);
+    int rv =
+        mortise_conversation_check(a, MORTISE_CONVERSATION_CHAT, a->body, &why);
 
     if (rv == MORTISE_OK)
         rv = mortise_json_reply_check(
@@ -168,7 +168,7 @@ static int32_t check_embed(struct mortise_asked *a, char *words)
     int32_t status =
         model_check_status(a, words,
                            mortise_conversation_check(
-                               a->m, MORTISE_CONVERSATION_EMBED, a->body, &why),
+                               a, MORTISE_CONVERSATION_EMBED, a->body, &why),
                            &why);
 
     return status == MORTISE_S_OK ? check_model_alias(a, words) : status;
@@ -612,7 +612,7 @@ static void finish_model_call(struct mortise_asked *a,
         return;
     }
     if (how->output != NULL &&
-        mortise_conversation_check(a->m, what, how->output, &why) == MORTISE_OK)
+        mortise_conversation_check(a, what, how->output, &why) == MORTISE_OK)
         reply = set_derived_stop(how->output, &why);
     if (reply != NULL && what == MORTISE_CONVERSATION_REPLY)
         empty = describe_empty_reply(reply);

@@ -1,6 +1,7 @@
 /* service.c -- the service `model`: calls of models, and the tools and conversations of a model. */
 #include "services/model/methods.h"
 #include "core/plugin/services.h"
+#include "services/model/conversation.h"
 
 static const struct mortise_method methods[] = {
     {.name = "model.call/1", .performs = &mortise_host_call_model_call},
@@ -12,5 +13,5 @@ static const struct mortise_method methods[] = {
     {.name = NULL},
 };
 
-const struct mortise_service mortise_service_model = {.name = "model",
-                                                      .methods = methods};
+const struct mortise_service mortise_service_model = {
+    .name = "model", .methods = methods, .close = mortise_conversations_close};

@@ -353,7 +353,7 @@ static int start_run_process(struct mortise_asked *a,
     int rv = json == NULL || made != NULL ? MORTISE_OK : mortise_nomem(err);
 
     if (rv == MORTISE_OK)
-        rv = mortise_process_start(a->m->processes, &r, &p, err);
+        rv = mortise_process_start(*a->kept, &r, &p, err);
     if (rv == MORTISE_OK)
         a->data = p;
     mortise_mask_unref(r.mask);

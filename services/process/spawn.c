@@ -303,7 +303,7 @@ static int start_spawned_process(struct mortise_asked *a,
         s->mem = a->m->mem;
         s->max_line = most > 0 ? (size_t)most : DEFAULT_LINE_MAX;
         mortise_buf_init(&s->line, s->mem);
-        rv = mortise_process_start(a->m->processes, &r, &s->process, err);
+        rv = mortise_process_start(*a->kept, &r, &s->process, err);
     }
     mortise_mask_unref(r.mask);
     if (rv == MORTISE_OK)

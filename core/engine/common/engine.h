@@ -10,8 +10,8 @@
  *             watches, and the calls of plugins to their host (host_calls.c)
  *   .         open and close, one turn (loop.c), deadlines, recovery, retention
  *
- * services/ has one file for each method that plugins ask for.  server/ lies
- * above: requests, the control socket and its client, sessions.
+ * services/ and server/ lie above: what plugins can ask of the host; requests,
+ * the control socket and its client, sessions.
  *
  * Threads:
  *   [loop]    the thread that opened the engine: everything without a tag
@@ -60,7 +60,6 @@ enum {
 
 struct mortise_control;       /* server/control.c */
 struct mortise_secret_store;  /* secret_store.c */
-struct mortise_conversations; /* services/model/conversation.c */
 struct mortise_retention;
 struct mortise_script;  /* runs/script.h */
 struct mortise_watch_read; /* watch.c: a read of the store for a watch */
@@ -111,7 +110,6 @@ struct mortise {
     struct mortise_plugins *plugins;
     struct mortise_plugin_catalog plugin_catalog;
     struct mortise_secret_store *secret_store;
-    struct mortise_conversations *conversations; /* NULL: not needed yet */
     struct mortise_store *store;
     struct mortise_writer *writer;
     struct mortise_pool *pool;
@@ -187,9 +185,6 @@ struct mortise {
     struct mortise_table asks; /* by our id */
     uint64_t last_ask;
 
-    /* kv.c */
-    struct mortise_table kv_rooms; /* by (tenant, plugin) */
-
     /* spawns.c: the decisions about spawn handles, in the order of their
      * asks. */
     struct mortise_spawn_op *spawns;
@@ -223,8 +218,10 @@ struct mortise {
                                             removed */
     struct mortise_control *control;     /* NULL: no other process is served */
     void (*stop_control)(struct mortise *m); /* stops `control` */
-    struct mortise_http *http;           /* services/http/request.c */
-    struct mortise_processes *processes; /* services/process/program.c */
+
+    /* What each service keeps here, in the order of mortise_services. */
+    void **kept;
+    size_t n_kept;
 };
 
 /* Every function without a tag is for the thread that opened the engine. */
@@ -764,10 +761,6 @@ void mortise_calls_cancel_all(struct mortise_live *live);
 /* Cancel the background calls of instances; m->n_background counts those that
  * are left. */
 void mortise_calls_cancel_background(struct mortise *m);
-
-/* ---- kv.c --------------------------------------------------------------- */
-
-void mortise_kv_close(struct mortise *m);
 
 /* ---- deadline_timer.c ---------------------------------------------------- */
 

@@ -903,6 +903,7 @@ void mortise_host_call_ask(void *ud, uint64_t call, uint64_t ask,
     struct mortise *m = ud;
     struct mortise_asked *a = mortise_zalloc(m->mem, sizeof *a);
     const struct mortise_method *row;
+    size_t service = 0;
 
     if (a == NULL) {
         mortise_call_cancel_starved(m, call);
@@ -911,10 +912,11 @@ void mortise_host_call_ask(void *ud, uint64_t call, uint64_t ask,
     a->m = m;
     a->id = ask;
     a->run_call = call; /* our id of the call, until the call is found */
-    row = mortise_method_find(method);
+    row = mortise_method_find(method, &service);
     assert(row != NULL); /* manifest.c admits no other name */
     a->method = row->performs;
     a->method_name = row->name;
+    a->kept = &m->kept[service];
     a->status = parse_asked_body(a, body, n);
     a->task.run = ask_task;
     mortise_call_post(m, &a->task);
@@ -928,7 +930,7 @@ static int check_resolved_answer(const struct mortise_run *r,
 {
     const char *name = mortise_run_get_resolved_method(r, c), *expects;
     const struct mortise_method *row =
-        name != NULL ? mortise_method_find(name) : NULL;
+        name != NULL ? mortise_method_find(name, NULL) : NULL;
 
     if (row == NULL || row->performs->expects == NULL)
         return MORTISE_OK; /* the run itself checks it */

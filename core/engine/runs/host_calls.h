@@ -62,6 +62,7 @@ struct mortise_asked {
     struct mortise *m;
     const struct mortise_host_call_method *method;
     const char *method_name;                 /* static */
+    void **kept; /* what the engine keeps for the method's service */
     const struct mortise_manifest *manifest; /* of the plugin that asks */
     const char *as;                          /* the instance that asks; or "" */
     const json_t *body; /* JSON, an object */

@@ -69,7 +69,8 @@ static const struct mortise_method *find_effect_method(const struct mortise *m,
     size_t n = 0;
 
     for (size_t i = 0; man != NULL && i < man->n_methods; i++) {
-        const struct mortise_method *row = mortise_method_find(man->methods[i]);
+        const struct mortise_method *row =
+            mortise_method_find(man->methods[i], NULL);
 
         if (row == NULL || row->performs->effect != MORTISE_HOST_CALL_CALLER)
             continue;
