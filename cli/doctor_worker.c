@@ -15,7 +15,7 @@
 #include "cli/doctor.h"
 #include "services/process/launching.h"
 #include "core/engine/parts/event_loop.h"
-#include "core/engine/parts/process.h"
+#include "services/process/process.h"
 
 enum { PATIENCE_MS = 10000 };
 

@@ -38,7 +38,7 @@
 #include "services/process/methods.h"
 #include "services/secrets/body.h"
 #include "services/process/launching.h"
-#include "core/engine/parts/process.h"
+#include "services/process/process.h"
 #include "core/engine/runs/host_calls.h"
 
 enum { EVIDENCE_BYTES = 1024, NS_PER_MS = 1000000 };

@@ -1,7 +1,7 @@
 /* service.c -- the service `process`: programs. */
 #include "services/process/methods.h"
 #include "core/plugin/services.h"
-#include "core/engine/parts/process.h"
+#include "services/process/process.h"
 
 static const struct mortise_method methods[] = {
     {.name = "process.run/1",

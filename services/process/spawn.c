@@ -38,7 +38,7 @@
 #include "services/secrets/body.h"
 #include "services/process/launching.h"
 #include "services/secrets/secret.h"
-#include "core/engine/parts/process.h"
+#include "services/process/process.h"
 #include "core/engine/runs/call.h"
 
 enum {

@@ -2,7 +2,7 @@
  * the files of engine/ share.
  *
  * The rooms, from the ground up (ROOMS):
- *   parts/    timers, the task queue between threads, workers, programs, the
+ *   parts/    timers, the task queue between threads, workers, the
  *             embedder's thread: they know nothing of an engine
  *   common/   this struct, its log, secrets, the catalog of operations
  *   runs/     a run in memory: started, loaded, stepped, dropped, lost

@@ -20,7 +20,7 @@
  *   (8) A program that does not read its stdin cannot block the loop: unread
  *       input waits here, up to a limit.
  */
-#include "core/engine/parts/process.h"
+#include "services/process/process.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -12,8 +12,8 @@
  * Callbacks come from the loop, never from inside start() or cancel(), and may
  * call both.
  */
-#ifndef MORTISE_ENGINE_PARTS_PROCESS_H
-#define MORTISE_ENGINE_PARTS_PROCESS_H
+#ifndef MORTISE_SERVICES_PROCESS_PROCESS_H
+#define MORTISE_SERVICES_PROCESS_PROCESS_H
 
 #include <uv.h>
 
