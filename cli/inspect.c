@@ -15,7 +15,7 @@
 #include "core/base/utf8.h"
 #include "cli/operation.h"
 #include "cli/plugin_set.h"
-#include "services/http/egress.h"
+#include "core/plugin/egress.h"
 #include "core/plugin/grant.h"
 
 enum { ABOUT_MAX = 121 }; /* room for the first line of a description */

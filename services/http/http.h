@@ -12,7 +12,7 @@
 #include <uv.h>
 
 #include "core/base/mask.h"
-#include "services/http/egress.h"
+#include "core/plugin/egress.h"
 #include "core/engine/parts/timers.h"
 
 enum {

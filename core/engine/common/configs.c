@@ -28,7 +28,7 @@
 #include "core/base/files.h"
 #include "core/base/infile.h"
 #include "core/base/mask.h"
-#include "services/http/egress.h"
+#include "core/plugin/egress.h"
 #include "core/engine/common/grants.h"
 #include "core/engine/common/tool_bypass.h"
 #include "core/engine/common/tool_patterns.h"

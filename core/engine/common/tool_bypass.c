@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "services/http/egress.h"
+#include "core/plugin/egress.h"
 
 static void advise_server_bypass(const struct mortise_egress *egress,
                                  const struct mortise_manifest *m,

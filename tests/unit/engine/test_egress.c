@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "services/http/egress.h"
+#include "core/plugin/egress.h"
 #include "core/json/value.h"
 #include "lib/test.h"
 

@@ -11,7 +11,7 @@
  *       mortise_egress_covers_address().  It is checked at connect, with the address
  *       that the socket really uses.
  *   (3) This machine is never reached through a proxy. */
-#include "services/http/egress.h"
+#include "core/plugin/egress.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

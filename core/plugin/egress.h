@@ -2,8 +2,8 @@
  *
  * Pure decisions about hosts, ports and addresses.  http.c applies them before
  * each hop, and to the address of each connection.  [any] */
-#ifndef MORTISE_SERVICES_HTTP_EGRESS_H
-#define MORTISE_SERVICES_HTTP_EGRESS_H
+#ifndef MORTISE_PLUGIN_EGRESS_H
+#define MORTISE_PLUGIN_EGRESS_H
 
 #include <jansson.h>
 #include <stdbool.h>
