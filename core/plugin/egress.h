@@ -1,13 +1,13 @@
-/* egress.h -- which hosts a plugin may connect to, and through which proxy.
+/* egress.h -- which hosts a plugin may connect to.
  *
- * Pure decisions about hosts, ports and addresses.  http.c applies them before
- * each hop, and to the address of each connection.  [any] */
+ * Pure decisions about hosts and ports.  The HTTP client applies them before each
+ * hop.  [any] */
 #ifndef MORTISE_PLUGIN_EGRESS_H
 #define MORTISE_PLUGIN_EGRESS_H
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <sys/socket.h>
+#include <stdint.h>
 
 #include "core/base/err.h"
 #include "core/base/mem.h"
@@ -43,32 +43,5 @@ int mortise_egress_make(struct mortise_egress *out, struct mortise_arena *a,
 const struct mortise_destination *
 mortise_egress_find_grant(const struct mortise_egress *e,
                           const struct mortise_destination *d);
-
-/* Does the grant cover a connection to this address?  A grant for a public name
- * does not cover this machine or loopback, link-local, private, multicast or
- * reserved addresses.  This protects against DNS rebinding, and protects hosts
- * behind the firewall and the metadata services of clouds.  To allow such an
- * address, grant the address itself, grant localhost, or mark the name private.
- */
-bool mortise_egress_covers_address(const struct mortise_destination *grant,
-                                   const struct sockaddr *address);
-
-/* Proxies of the environment: http_proxy, https_proxy, all_proxy and no_proxy,
- * also in upper case.  HTTP_PROXY is ignored, because a client of a CGI program
- * can set it. */
-struct mortise_proxies {
-    const char *http, *https, *none; /* NULL: unset */
-};
-
-/* Copy the first variable of a NULL-terminated list that is set and not empty;
- * NULL if none is.  *failed becomes true if memory ran out. */
-const char *mortise_environment_copy(struct mortise_arena *a,
-                                     const char *const *names, bool *failed);
-int mortise_proxies_read(struct mortise_proxies *out, struct mortise_arena *a,
-                         struct mortise_err *err);
-/* Get the proxy for a destination, or "" to connect directly.  Always "" for
- * this machine. */
-const char *mortise_proxies_find(const struct mortise_proxies *p, bool https,
-                                 const struct mortise_destination *d);
 
 #endif

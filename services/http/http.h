@@ -12,7 +12,7 @@
 #include <uv.h>
 
 #include "core/base/mask.h"
-#include "core/plugin/egress.h"
+#include "services/http/addresses.h"
 #include "core/engine/parts/timers.h"
 
 enum {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/plugin/egress.h"
+#include "services/http/addresses.h"
 #include "core/json/value.h"
 #include "lib/test.h"
 
