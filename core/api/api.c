@@ -1,4 +1,4 @@
-/* api.c -- the functions of mortise.h.
+/* api.c -- the functions of mortise.h, except mortise_open().
  *
  * Each function is a blocking form of an operation of the engine: it submits
  * the request, turns the loop until the answer arrives, and returns it.
@@ -10,7 +10,6 @@
 
 #include "core/base/utf8.h"
 #include "core/api/api.h"
-#include "server/control.h"
 #include "core/query/query.h"
 #include "core/engine/runs/start.h"
 #include "core/engine/common/engine.h"
@@ -18,20 +17,6 @@
 #include "lang/yaml/text.h"
 
 enum { ACTOR_MAX = 255 }; /* bytes */
-
-/* ---- opening ------------------------------------------------------------- */
-
-int mortise_open(struct mortise **out, const struct mortise_options *options,
-                 struct mortise_err *err)
-{
-    int rv;
-    WITH_ERR(err);
-
-    rv = mortise_engine_open(out, options, MORTISE_MODE_SERVER, NULL, err);
-    if (rv == MORTISE_OK && (options->flags & MORTISE_OPEN_LISTEN) != 0)
-        rv = mortise_control_listen(out, err);
-    return copy_out_error(rv, err, their_err);
-}
 
 void mortise_free(struct mortise *m, char *text)
 {

@@ -7,9 +7,8 @@
  * deadline and a decision race, the first one to commit wins.
  *
  * An engine that stays looks in its first turn.  An engine that was opened for
- * a command looks after it received the command (server/session.c): the command
- * often concerns a due run, and must not fail because that run is already being
- * resumed.
+ * a command looks after it received the command: the command often concerns a
+ * due run, and must not fail because that run is already being resumed.
  *
  * The index uses wall-clock time, which may be set.  The engine looks again
  * when clocks.c detects that, and every minute in any case.

@@ -58,7 +58,7 @@ enum {
     MORTISE_PASSING_MAX = 64 << 20
 };
 
-struct mortise_control;       /* server/control.c */
+struct mortise_control;       /* of the control socket */
 struct mortise_secret_store;  /* secret_store.c */
 struct mortise_retention;
 struct mortise_script;  /* runs/script.h */

@@ -1,5 +1,6 @@
 /* grants.c -- which secrets and programs a plugin may use, and its config.
- * services/secrets/secret.c has the promises and answers the requests.
+ *
+ * The service `secrets` has the promises and answers the requests.
  */
 #include "core/engine/common/grants.h"
 

@@ -1,9 +1,9 @@
 /* owners.c -- check that no other user can change the files of a store.
  *
- * The code that names STORE checks the directory itself (lang/config/guarded.c,
- * server/peer.c).  But it may have been open to other users once, and files
- * that they made in it still belong to them.  So opening a store checks the
- * files in it, too, by the rules of core/base/owner.h:
+ * The code that names STORE checks the directory itself.  But it may have been
+ * open to other users once, and files that they made in it still belong to them.
+ * So opening a store checks the files in it, too, by the rules of
+ * core/base/owner.h:
  *
  *   (1) STORE/db and STORE/quarantine: the users who can write to a directory
  *       decide which files it contains.
