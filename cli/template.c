@@ -24,8 +24,8 @@
 #include "core/base/dirs.h"
 #include "core/base/err.h"
 #include "core/base/files.h"
+#include "core/base/name.h"
 #include "lang/config/home.h"
-#include "lang/yaml/header.h"
 
 enum { FILE_BYTES_MAX = 1 << 20 }; /* bytes of a file */
 
@@ -56,7 +56,7 @@ typedef int file_fn(struct making *m, const struct file *f,
 
 int mortise_template_check_name(const char *name, struct mortise_err *err)
 {
-    if (mortise_header_is_name(name))
+    if (mortise_name_is_valid(name))
         return MORTISE_OK;
     return mortise_fail(
         err, MORTISE_EINVAL,

@@ -12,10 +12,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/base/name.h"
 #include "core/plugin/kind.h"
 #include "core/plugin/reading.h"
 #include "core/plugin/services.h"
-#include "lang/yaml/header.h"
 
 /* ---- operations ---------------------------------------------------------- */
 
@@ -168,7 +168,7 @@ MORTISE_PLACE(op, "an operation");
 /* Graphs name operations as PLUGIN/OPERATION. */
 static bool is_valid_operation_name(const char *s)
 {
-    return mortise_header_is_name(s) && strlen(s) <= 64;
+    return mortise_name_is_valid(s) && strlen(s) <= 64;
 }
 
 static void read_operations(void *ctx, void *into,

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/name.h"
 #include "core/json/path.h"
 #include "mortise/plugin.h"
 #include "core/plugin/reading.h"
@@ -363,7 +364,7 @@ static bool is_program_permission(const char *s)
     const char *name = strncmp(s, "mcp:", 4) == 0 ? s + 4 : s;
 
     return is_config_reference(s) || strcmp(name, "*") == 0 ||
-           mortise_header_is_name(name);
+           mortise_name_is_valid(name);
 }
 
 static bool is_variable_name(const char *s)

@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/name.h"
 #include "core/plugin/entry.h"
-#include "lang/yaml/header.h"
 
 enum { NAME_ROOM = 512 }; /* for a recorded name */
 
@@ -86,7 +86,7 @@ static void make_seq_name(char out[NAME_ROOM], const char *plugin,
 {
     char text[MORTISE_PUBKEY_TEXT];
 
-    assert(mortise_header_is_name(plugin)); /* so it fits */
+    assert(mortise_name_is_valid(plugin)); /* so it fits */
     mortise_pubkey_format(text, key);
     snprintf(out, NAME_ROOM, "%s %s", plugin, text);
 }

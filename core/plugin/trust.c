@@ -27,6 +27,7 @@
 #include <time.h>
 
 #include "core/base/dirs.h"
+#include "core/base/name.h"
 #include "core/base/wild.h"
 #include "core/base/files.h"
 #include "core/plugin/manifest.h"
@@ -632,7 +633,7 @@ int mortise_signature_parse_comment(struct mortise_signature_info *out,
         text[n] = '\0';
         if (sscanf(text, form, out->name, out->version, seq, timestamp, &end) ==
                 4 &&
-            (size_t)end == n && mortise_header_is_name(out->name) &&
+            (size_t)end == n && mortise_name_is_valid(out->name) &&
             mortise_version_is_valid(out->version)) {
             out->seq = strtoull(seq, NULL, 10);
             out->timestamp = strtoull(timestamp, NULL, 10);
@@ -934,7 +935,7 @@ static int check_new_entry(const char *name,
                            const struct mortise_trusted_key *by,
                            struct mortise_err *err)
 {
-    if (!mortise_header_is_name(name))
+    if (!mortise_name_is_valid(name))
         return mortise_fail(err, MORTISE_EINVAL,
                             "'%s' is not a valid name of a trust file", name);
     if (by->n_plugins == 0 || by->kinds == 0)

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "core/base/name.h"
+
 static const char api_version[] = "mortise/v1";
 
 const struct mortise_word mortise_api_versions[] = {{.word = api_version},
@@ -67,24 +69,10 @@ bool mortise_header_check(const struct mortise_yaml *root, const char *kind,
 
 /* ---- metadata -------------------------------------------------------- */
 
-/* Names occur in paths, in events and in messages of other programs. */
-bool mortise_header_is_name(const char *s)
-{
-    static const char first[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-    size_t n = strlen(s), at = strspn(s, first);
-
-    if (at == 0 || n > 128)
-        return false;
-    while (s[at] != '\0' && (strchr("._-", s[at]) || strchr(first, s[at])))
-        at++;
-    return at == n;
-}
-
 bool mortise_header_check_name(const struct mortise_yaml *v, const char *what,
                                struct mortise_diags *diags)
 {
-    if (mortise_header_is_name(v->str))
+    if (mortise_name_is_valid(v->str))
         return true;
     mortise_diag_help(diags,
                       mortise_diag_add(diags, "E0211", v->span,

@@ -20,10 +20,7 @@ void mortise_metadata_read(struct mortise_metadata *out,
                            const struct mortise_slot *slot,
                            struct mortise_diags *diags);
 
-/* [A-Za-z0-9][A-Za-z0-9._-]*, at most 128 characters: a valid name of a file, a
- * plugin or a guardrail. */
-bool mortise_header_is_name(const char *s);
-/* The same for a string; if it is invalid, a finding that it cannot be
+/* Is it a valid name (core/base/name.h)?  If not, a finding that it cannot be
  * `what`. */
 bool mortise_header_check_name(const struct mortise_yaml *v, const char *what,
                                struct mortise_diags *diags);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/name.h"
 #include "core/plugin/manifest.h"
-#include "lang/yaml/header.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,7 +30,7 @@ static void read_as(const char *text, size_t n, bool is_signed)
     must((rv == MORTISE_OK) == (m != NULL));
     must(rv == MORTISE_OK || diags.n_errors > 0);
     if (m != NULL) {
-        must(mortise_header_is_name(m->name));
+        must(mortise_name_is_valid(m->name));
         for (size_t i = 0; i < m->n_artifacts; i++)
             must(strchr(m->artifacts[i].file, '/') == NULL);
     }
