@@ -186,6 +186,21 @@ const char *mortise_effect_name(enum mortise_effect effect)
     return names[effect];
 }
 
+const char *mortise_trait_name(enum mortise_trait trait)
+{
+    static const char *const names[MORTISE_TRAITS] = {
+        [MORTISE_TRAIT_HONESTY_HUMILITY] = "honesty_humility",
+        [MORTISE_TRAIT_EMOTIONALITY] = "emotionality",
+        [MORTISE_TRAIT_EXTRAVERSION] = "extraversion",
+        [MORTISE_TRAIT_AGREEABLENESS] = "agreeableness",
+        [MORTISE_TRAIT_CONSCIENTIOUSNESS] = "conscientiousness",
+        [MORTISE_TRAIT_OPENNESS] = "openness",
+    };
+
+    assert(trait < MORTISE_TRAITS);
+    return names[trait];
+}
+
 const char *mortise_guard_stage_name(enum mortise_guard_stage stage)
 {
     static const char *const names[] = {

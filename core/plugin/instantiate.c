@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lang/config/deploy_discovery.h"
-#include "lang/config/deploy_memory.h"
 #include "core/plugin/death.h"
 #include "core/plugin/elf.h"
 #include "core/plugin/endpoint.h"

@@ -12,6 +12,11 @@ struct mortise_plugins;
 
 enum { MORTISE_TRUST_CHECK_MS = 20 };
 
+/* Names of instances (`as`), also in a graph's `plugins`: of the memory, and a
+ * prefix for those of discovery. */
+#define MORTISE_MEMORY_INSTANCE  "memory:"
+#define MORTISE_DISCOVERY_PREFIX "discovery:"
+
 struct mortise_plugins_config {
     const struct mortise_mem *mem;
     const char *const *dirs; /* searched in order */

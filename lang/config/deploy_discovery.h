@@ -3,12 +3,9 @@
 #ifndef MORTISE_LANG_CONFIG_DEPLOY_DISCOVERY_H
 #define MORTISE_LANG_CONFIG_DEPLOY_DISCOVERY_H
 
+#include "core/plugin/registry.h"
 #include "lang/config/reading.h"
 #include "lang/yaml/keys.h"
-
-/* The prefix of instance names, and of names of discovery plugins in a graph's
- * `plugins`. */
-#define MORTISE_DISCOVERY_PREFIX "discovery:"
 
 struct mortise_discoverer {
     const char *plugin;

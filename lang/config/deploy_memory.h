@@ -3,11 +3,9 @@
 #ifndef MORTISE_LANG_CONFIG_DEPLOY_MEMORY_H
 #define MORTISE_LANG_CONFIG_DEPLOY_MEMORY_H
 
+#include "core/plugin/registry.h"
 #include "lang/config/reading.h"
 #include "lang/yaml/keys.h"
-
-/* The name of the plugin's instance, also in a graph's `plugins`. */
-#define MORTISE_MEMORY_INSTANCE "memory:"
 
 struct mortise_memory_choice {
     const char *plugin;                /* the name; NULL: there is no memory */

@@ -33,11 +33,6 @@ static const struct mortise_word words[] = {
     {NULL, 0, false},
 };
 
-const char *mortise_trait_name(enum mortise_trait trait)
-{
-    return words[trait].word;
-}
-
 /* ---- traits ------------------------------------------------------------- */
 
 /* Into an array of all traits. */
@@ -266,7 +261,7 @@ static bool edges_use_trait(const struct mortise_graph *g, const uint32_t *out,
         const struct mortise_edge *e = &g->edges[out[i]];
 
         if (e->kind == MORTISE_EDGE_ABOVE &&
-            strcmp(words[e->trait].word, trait) == 0)
+            strcmp(mortise_trait_name(e->trait), trait) == 0)
             return true;
     }
     return false;
