@@ -16,8 +16,8 @@
 #include "core/base/nearest.h"
 #include "cli/cli.h"
 #include "cli/error_codes.h"
+#include "cli/refusals.h"
 #include "cli/results.h"
-#include "core/plugin/refusals.h"
 
 enum { WIDTH = 78 };
 

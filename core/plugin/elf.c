@@ -23,9 +23,9 @@
  *       pointer in a shared object has the value of its relocation.  An unusual
  *       encoding gives no answer, never a wrong one.
  *
- * Each finding is one sentence that ends with the remedy, and has a code
- * (refusals.c).  Loading stops at the first finding; `mortise plugin check`
- * reports all. */
+ * Each finding is one sentence that ends with the remedy, and has a code, which
+ * `mortise explain` explains.  Loading stops at the first finding; `mortise
+ * plugin check` reports all. */
 #include "core/plugin/elf.h"
 
 #include <assert.h>

@@ -16,8 +16,8 @@ int mortise_elf_get_arch(const char **arch, const void *p, size_t n,
 
 /* May these bytes be loaded on a machine of this architecture?  MORTISE_EINVAL:
  * they are not a shared object.  MORTISE_EDENIED: they break a rule for
- * plugins.  The message names the rule, the remedy and the code
- * (refusals.h). */
+ * plugins.  The message names the rule, the remedy and the code,
+ * which `mortise explain` explains. */
 int mortise_elf_check(const void *p, size_t n, const char *arch,
                       struct mortise_err *err);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/desk.h"
-#include "core/plugin/refusals.h"
+#include "cli/refusals.h"
 
 static char *so;
 static size_t n_so;

@@ -1,7 +1,8 @@
 /* refusals.c -- the findings of `mortise plugin check` about a shared object,
  * each with its remedy.  Up to P0114 they depend on the bytes alone, and
- * loading denies the same objects (elf.c).  The others depend on this host. */
-#include "core/plugin/refusals.h"
+ * loading denies the same objects (core/plugin/elf.c).  The others depend on
+ * this host. */
+#include "cli/refusals.h"
 
 const struct mortise_code mortise_refusals[] = {
     {"P0101", "not a loadable shared object",

@@ -1,7 +1,7 @@
 /* refusals.h -- the findings of `mortise plugin check` about a shared
  * object. */
-#ifndef MORTISE_PLUGIN_REFUSALS_H
-#define MORTISE_PLUGIN_REFUSALS_H
+#ifndef MORTISE_CLI_REFUSALS_H
+#define MORTISE_CLI_REFUSALS_H
 
 #include "lang/yaml/codes.h"
 
