@@ -13,16 +13,30 @@ struct mortise_expr {
     size_t offset;                 /* the expression's, in the scalar */
 };
 
-struct mortise_tmpl; /* lives in an arena */
+enum mortise_tmpl_kind {
+    MORTISE_TMPL_LITERAL,
+    MORTISE_TMPL_EXPR,
+    MORTISE_TMPL_TEXT,
+    MORTISE_TMPL_LIST,
+    MORTISE_TMPL_MAP
+};
 
-/* Compile a template.  Findings go to diags; then *out is NULL and the result
- * is MORTISE_ECHECK. */
-int mortise_tmpl_compile(struct mortise_tmpl **out, struct mortise_arena *a,
-                         const struct mortise_yaml *node,
-                         const struct mortise_cel_scope *scope,
-                         struct mortise_diags *diags);
-/* Is it a string with a `${` that is not `$${`? */
-bool mortise_tmpl_has_expr(const struct mortise_yaml *node);
+struct mortise_tmpl_part { /* in a TEXT: an expression, or n bytes */
+    struct mortise_expr expr;
+    const char *text;
+    size_t n;
+};
+
+struct mortise_tmpl { /* in an arena */
+    enum mortise_tmpl_kind kind;
+    const struct mortise_mem *mem;   /* lent: the arena's */
+    const struct mortise_yaml *node; /* the value itself; keys of a MAP */
+    struct mortise_tmpl_part *parts; /* EXPR: one; TEXT: n */
+    struct mortise_tmpl **items;     /* LIST, MAP: node->n */
+    size_t n;
+    uint32_t uses; /* outermost value only: bit mask of the names used */
+};
+
 /* Bit i: the template uses name i of its scope, as in mortise_cel_get_uses(). */
 uint32_t mortise_tmpl_get_used_names(const struct mortise_tmpl *t);
 /* Evaluate it; *out is a new reference.  An error message starts with
@@ -34,37 +48,6 @@ int mortise_tmpl_eval(const struct mortise_tmpl *t,
 /* The template's value as it was written in the file. */
 const struct mortise_yaml *mortise_tmpl_yaml(const struct mortise_tmpl *t);
 
-/* A place in the value that a template fills. */
-struct mortise_tmpl_place {
-    const struct mortise_expr *expr; /* gives its value; NULL: a string */
-    const struct mortise_yaml *at;
-    /* Schema for this place; NULL: none. */
-    const struct mortise_schema *schema;
-};
-
-/* Call fn for each place; s is the schema of the whole value, or NULL. */
-void mortise_tmpl_for_each_place(
-    const struct mortise_tmpl *t, const struct mortise_schema *s,
-    void (*fn)(void *ud, const struct mortise_tmpl_place *p), void *ud);
-
-/* Call fn for each expression, in the order of the text. */
-void mortise_tmpl_for_each_expr(const struct mortise_tmpl *t,
-                                void (*fn)(void *ud,
-                                           const struct mortise_expr *e),
-                                void *ud);
-
-/* A copy of the value with each ${ escaped as $${, so that it compiles to
- * itself.  NULL: out of memory. */
-const struct mortise_yaml *mortise_tmpl_escape(struct mortise_arena *a,
-                                               const struct mortise_yaml *node);
-/* Is there a ${ anywhere in the value? */
-bool mortise_tmpl_has_expr_within(const struct mortise_yaml *node);
-
-/* Compile an expression.  MORTISE_ECHECK after a finding. */
-int mortise_expr_compile(struct mortise_expr *out, struct mortise_arena *a,
-                         const struct mortise_yaml *scalar,
-                         const struct mortise_cel_scope *scope,
-                         struct mortise_diags *diags);
 /* The place of a part of the expression. */
 struct mortise_span mortise_expr_get_span(const struct mortise_expr *e,
                                           struct mortise_cel_range where);
