@@ -161,7 +161,7 @@ static int print_eval_error(struct mortise_cli *cli, struct eval_input *g,
 static int evaluate_and_print(struct mortise_cli *cli, struct eval_input *g)
 {
     struct mortise_cel_range where = {0, 0};
-    struct mortise_cel_env env = {g->values, 0};
+    struct mortise_expr_env env = {g->values, 0};
     struct mortise_err err = {0};
     struct mortise_cel *prog;
     json_t *v;

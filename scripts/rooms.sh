@@ -13,12 +13,17 @@ tree=$1
 objects=$2
 # The directories that the rooms are in.
 tops=$(awk '/^#/ || NF == 0 { next }
-    $1 != "table" && $1 != "prefix" { sub("/.*", "", $1); print $1 }' \
+    $1 != "table" && $1 != "port" && $1 != "prefix" { sub("/.*", "", $1); print $1 }' \
     "$tree/ROOMS" | sort -u)
 
 # shellcheck disable=SC2086
 {
     sed 's/^/R /' "$tree/ROOMS"
+    # The names that a port declares.
+    (cd "$tree" && sed -n 's/^port  *//p' ROOMS | while read -r port; do
+        sed 's|/\*.*\*/||; s|^ \*.*||; s|/\*.*||' "$port" | grep -ow '[a-z_0-9]*' |
+            sort -u | sed "s|^|P $port |"
+    done)
     (cd "$tree" && grep -rn --include='*.[ch]' '^#include "' $tops |
         sed -n 's|^\([^:]*\):[0-9]*:#include "\([^"]*\)".*|I \1 \2|p')
     # An object whose source is gone is nobody's.
@@ -82,6 +87,8 @@ function visit(v, list, n, i, w, size, names) {
 
 $1 == "R" && ($2 == "" || $2 ~ /^#/) { next }
 $1 == "R" && $2 == "table" { table[$3] = 1; next }
+$1 == "R" && $2 == "port" { next }
+$1 == "P" { ported[$3] = $2; next }
 $1 == "R" && $2 == "prefix" { prefix = $3; next }
 $1 == "R" {
     rooms[++n_rooms] = $2
@@ -113,6 +120,10 @@ END {
         to = home[a[2]]
         if (to == "" || to == a[1] || a[1] in table)
             continue
+        if (a[2] in ported && place[room_of(to)] > place[room_of(a[1])]) {
+            through[ported[a[2]]] = 1
+            continue
+        }
         arrow(a[1], to, "uses " a[2])
         if (room_of(to) == room_of(a[1]) && !((a[1], to) in known)) {
             known[a[1], to] = 1
@@ -120,6 +131,12 @@ END {
             all[a[1]] = 1
         }
     }
+    for (name in ported)
+        if (!(ported[name] in through)) {
+            through[ported[name]] = 1
+            complain("ROOMS names the port " ported[name] \
+                     "; nothing is called through it: say so")
+        }
     for (v in all)
         if (!(v in order))
             visit(v)

@@ -7,7 +7,7 @@
 
 #include "core/base/buf.h"
 #include "core/model/policy.h"
-#include "lang/schema/schema.h"
+#include "core/json/schema.h"
 #include "core/json/secret.h"
 #include "core/json/usage.h"
 

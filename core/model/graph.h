@@ -16,10 +16,11 @@
 #include "core/base/source.h"
 #include "core/model/spend.h"
 #include "core/model/catalog.h"
-#include "core/model/tmpl.h"
+#include "core/model/expr.h"
 #include "core/json/path.h"
 #include "core/spawn/spawn.h"
-#include "lang/yaml/tree.h"
+
+struct mortise_diags; /* lang/yaml/diag.h */
 
 enum {
     MORTISE_MAX_MAPS = 8,          /* nesting depth */
@@ -608,8 +609,8 @@ struct mortise_graph {
     const char *offered;
 
     struct mortise_owned_schema *schemas; /* all schemas compiled for it */
-    uint32_t *node_at; /* position of a key in `nodes:` -> node index */
-    const struct mortise_yaml *nodes_map;
+    const struct mortise_node **by_id;    /* the nodes, sorted by id */
+    const struct mortise_yaml *nodes_map; /* as written */
 };
 
 /* Load and check a graph.  Findings go to `diags`; *out is a reference, or NULL

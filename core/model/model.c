@@ -2,7 +2,7 @@
  *
  * A graph is one arena plus references to the JSON of its schemas, which is on
  * jansson's heap.  Freeing it takes one loop and one free. */
-#include "core/model/graph.h"
+#include "core/model/structure.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -38,14 +38,33 @@ void mortise_graph_unref(struct mortise_graph *g)
     }
 }
 
+static int compare_node_ids(const void *a, const void *b)
+{
+    const struct mortise_node *const *x = a, *const *y = b;
+
+    return strcmp((*x)->id, (*y)->id);
+}
+
+int mortise_graph_sort_nodes(struct mortise_graph *g, struct mortise_arena *a)
+{
+    g->by_id = mortise_arena_alloc(a, g->n_nodes * sizeof *g->by_id);
+    if (g->by_id == NULL)
+        return MORTISE_ENOMEM;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        g->by_id[i] = &g->nodes[i];
+    qsort(g->by_id, g->n_nodes, sizeof *g->by_id, compare_node_ids);
+    return MORTISE_OK;
+}
+
 const struct mortise_node *
 mortise_graph_find_node(const struct mortise_graph *g, const char *id)
 {
-    size_t at = mortise_yaml_find(g->nodes_map, id);
+    const struct mortise_node key = {.id = id}, *wanted = &key, **found = NULL;
 
-    if (at == SIZE_MAX || g->node_at[at] >= g->n_nodes)
-        return NULL;
-    return &g->nodes[g->node_at[at]];
+    if (g->by_id != NULL)
+        found = bsearch(&wanted, g->by_id, g->n_nodes, sizeof wanted,
+                        compare_node_ids);
+    return found != NULL ? *found : NULL;
 }
 
 const struct mortise_node *

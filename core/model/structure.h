@@ -1,5 +1,5 @@
-/* structure.h -- what follows from the nodes and edges of a graph: the edges of
- * each node, the regions, and the postdominators of their items.
+/* structure.h -- everything that follows from the nodes and edges of a graph:
+ * the edges of each node, the regions, and the postdominators of their items.
  *
  * A loader fills in `nodes` and `edges` of a graph, then calls these functions
  * in this order.  What they allocate is in the arena `a`, which lives as long as
@@ -10,6 +10,9 @@
 #define MORTISE_MODEL_STRUCTURE_H
 
 #include "core/model/graph.h"
+
+/* Prepare mortise_graph_find_node().  Only the nodes' ids are needed. */
+int mortise_graph_sort_nodes(struct mortise_graph *g, struct mortise_arena *a);
 
 /* Give the graph and each node the edges that leave it: `start`, `out`. */
 int mortise_graph_link_out(struct mortise_graph *g, struct mortise_arena *a);

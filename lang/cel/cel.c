@@ -223,7 +223,7 @@ const char *mortise_cel_format_types(const struct mortise_cel *prog,
 
 /* The result as JSON, or (json NULL) as a condition. */
 static int evaluate_program(const struct mortise_cel *prog,
-                            const struct mortise_cel_env *env, json_t **json,
+                            const struct mortise_expr_env *env, json_t **json,
                             bool *test, struct mortise_cel_range *where,
                             struct mortise_err *err)
 {
@@ -251,7 +251,7 @@ static int evaluate_program(const struct mortise_cel *prog,
 }
 
 int mortise_cel_eval(const struct mortise_cel *prog,
-                     const struct mortise_cel_env *env, json_t **out,
+                     const struct mortise_expr_env *env, json_t **out,
                      struct mortise_cel_range *where, struct mortise_err *err)
 {
     *out = NULL;
@@ -259,7 +259,7 @@ int mortise_cel_eval(const struct mortise_cel *prog,
 }
 
 int mortise_cel_test(const struct mortise_cel *prog,
-                     const struct mortise_cel_env *env, bool *out,
+                     const struct mortise_expr_env *env, bool *out,
                      struct mortise_cel_range *where, struct mortise_err *err)
 {
     *out = false;

@@ -13,6 +13,7 @@
 
 #include "lang/schema/schema.h"
 #include "core/json/value.h"
+#include "core/model/expr.h"
 
 /* A name in scope.  It may contain dots: then a.b is found before a member b of
  * a. schema NULL: dynamic. */
@@ -43,13 +44,6 @@ int mortise_cel_compile(struct mortise_cel **out, struct mortise_arena *a,
                         struct mortise_cel_range *where,
                         struct mortise_err *err);
 
-/* Values for the names of the scope, in its order; NULL: not set here (its use
- * is an evaluation error).  Lent for the call. */
-struct mortise_cel_env {
-    const json_t *const *values;
-    uint64_t cost_limit; /* 0: MORTISE_COST, 1,000,000 */
-};
-
 /* The result as JSON, a new reference.  Evaluation errors (no such key,
  * overflow, division by zero, no such overload, cost) are MORTISE_EINVAL, or
  * MORTISE_ELIMIT for the cost limit; `where` (may be NULL) is set to the
@@ -57,12 +51,12 @@ struct mortise_cel_env {
  * an error.
  */
 int mortise_cel_eval(const struct mortise_cel *prog,
-                     const struct mortise_cel_env *env, json_t **out,
+                     const struct mortise_expr_env *env, json_t **out,
                      struct mortise_cel_range *where, struct mortise_err *err);
 
 /* The same for conditions: a result that is not a bool is an error. */
 int mortise_cel_test(const struct mortise_cel *prog,
-                     const struct mortise_cel_env *env, bool *out,
+                     const struct mortise_expr_env *env, bool *out,
                      struct mortise_cel_range *where, struct mortise_err *err);
 
 /* Bit i: the program uses scope->names[i] (for the first 32). */

@@ -16,7 +16,7 @@ struct mortise_cel {               /* in the arena of the compilation */
 };
 
 /* The cost limit of an evaluation. */
-static inline uint64_t cel_budget(const struct mortise_cel_env *env)
+static inline uint64_t cel_budget(const struct mortise_expr_env *env)
 {
     return env->cost_limit != 0 ? env->cost_limit : MORTISE_COST;
 }

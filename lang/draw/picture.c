@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/base/utf8.h"
+#include "lang/tmpl/tmpl.h"
 
 const char *mortise_picture_get_node_name(const struct mortise_graph *g,
                                           uint32_t node)

@@ -648,3 +648,15 @@ void mortise_schema_finish(struct mortise_schema *s)
     if (s != NULL)
         free_whole_schema(s->whole);
 }
+
+int mortise_schema_compile_foreign(struct mortise_schema **out,
+                                   struct mortise_arena *a, json_t *json,
+                                   char *where, size_t where_size,
+                                   struct mortise_err *err)
+{
+    const struct mortise_schema_options foreign = {
+        .patterns = MORTISE_PATTERNS_FOREIGN};
+
+    return mortise_schema_compile_with(out, a, json, &foreign, where,
+                                       where_size, err);
+}

@@ -12,6 +12,7 @@
 
 #include "testkit/cases/casefile.h"
 #include "core/model/human.h"
+#include "lang/schema/schema.h"
 
 /* ---- scripted outputs -------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 
 #include "core/model/graph.h"
 #include "core/run/run.h"
+#include "lang/yaml/diag.h"
 
 enum { SYNC_EVERY = 64 };
 

@@ -39,7 +39,7 @@ static void set_up(void)
 static void evaluate(const struct mortise_cel *prog, size_t size)
 {
     const json_t *values[3] = {value, value, NULL};
-    struct mortise_cel_env env = {values, 20000};
+    struct mortise_expr_env env = {values, 20000};
     struct mortise_cel_range where = {0, 0};
     struct mortise_err err;
     json_t *one, *two;
@@ -64,7 +64,7 @@ static void evaluate_typed(const char *text, size_t size)
 {
     struct mortise_cel_scope scope = {.names = NULL, .n = 0};
     const json_t *values[1] = {NULL};
-    struct mortise_cel_env env = {values, 20000};
+    struct mortise_expr_env env = {values, 20000};
     struct mortise_cel_name name = {"x", NULL};
     struct mortise_arena a;
     struct mortise_cel *prog;

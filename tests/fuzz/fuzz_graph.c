@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "any_graph.h"
+#include "lang/yaml/diag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

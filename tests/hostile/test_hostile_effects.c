@@ -24,6 +24,7 @@
 #include "lib/lone.h"
 #include "lib/shelf.h"
 #include "lib/warm.h"
+#include "lang/yaml/diag.h"
 
 /* ---- the server --------------------------------------------------------- */
 

@@ -3,6 +3,10 @@
 #include <check.h>
 #include <string.h>
 
+#include "lang/config/limits.h"
+#include "lang/schema/schema.h"
+#include "lang/yaml/tree.h"
+
 static const char *const web_secrets[] = {"/key", "/headers/~2"};
 
 static struct entry {

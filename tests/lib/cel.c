@@ -15,7 +15,7 @@ static int answer(const char *expr, const char *x, json_t **out,
     struct mortise_cel_scope scope = {.names = &name, .n = x != NULL};
     json_t *v = NULL;
     const json_t *values[1];
-    struct mortise_cel_env env = {values, 0};
+    struct mortise_expr_env env = {values, 0};
     struct mortise_arena a;
     struct mortise_cel *prog;
     int rv;

@@ -350,7 +350,7 @@ static bool write_value(struct cel_ctx *c, const struct cel_value *v,
 
 /* All values of the scope, in an arena; *which is the one that is none. */
 static int read_all(const struct mortise_cel *prog,
-                    const struct mortise_cel_env *env,
+                    const struct mortise_expr_env *env,
                     struct mortise_arena *arena, struct cel_value **out,
                     size_t *which, struct mortise_err *err)
 {
@@ -372,7 +372,7 @@ static int read_all(const struct mortise_cel *prog,
 }
 
 int test_cel_eval_typed(const struct mortise_cel *prog,
-                        const struct mortise_cel_env *env, json_t **out,
+                        const struct mortise_expr_env *env, json_t **out,
                         struct mortise_cel_range *where, size_t *which,
                         struct mortise_err *err)
 {

@@ -11,7 +11,7 @@
  * set.  A value of env that is none is MORTISE_EINVAL, and *which says which it
  * is (else SIZE_MAX). */
 int test_cel_eval_typed(const struct mortise_cel *prog,
-                        const struct mortise_cel_env *env, json_t **out,
+                        const struct mortise_expr_env *env, json_t **out,
                         struct mortise_cel_range *where, size_t *which,
                         struct mortise_err *err);
 

@@ -7,6 +7,7 @@
 
 #include "lib/test.h"
 #include "mortise/plugin.h"
+#include "lang/yaml/diag.h"
 #include "core/run/command/run_commands.h"
 #include "core/run/record/journal.h"
 

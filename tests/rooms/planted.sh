@@ -66,6 +66,18 @@ echo 'int high(int); int up(int); int up(int i) { return high(i); }' \
     >>"$tmp/house/low/low.c"
 wants 'low/low.c (low) uses high of high/high.c (high), which lies above it'
 
+build # ... which is fine through a port
+echo 'int high(int);' >"$tmp/house/low/port.h"
+echo 'port low/port.h' >>"$tmp/house/ROOMS"
+echo '#include "low/port.h"
+int up(int); int up(int i) { return high(i); }' >>"$tmp/house/low/low.c"
+look || { cat "$tmp/said" >&2; exit 1; }
+
+build # a port that nothing is called through
+echo 'int high(int);' >"$tmp/house/low/port.h"
+echo 'port low/port.h' >>"$tmp/house/ROOMS"
+wants 'ROOMS names the port low/port.h; nothing is called through it'
+
 build # an include that does, and nothing is called
 echo '#include "high/high.h"' >>"$tmp/house/low/other.c"
 wants 'low/other.c (low) includes something of high/high.h (high)'

@@ -24,6 +24,7 @@
 #include "core/model/former.h"
 #include "lib/drive.h"
 #include "lib/matrix.h"
+#include "lang/yaml/diag.h"
 
 #define N_ITEMS(array) (sizeof(array) / sizeof(array)[0])
 

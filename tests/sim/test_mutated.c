@@ -29,6 +29,7 @@
 #include "lib/randgraph.h"
 #include "lang/yaml/codes.h"
 #include "lang/yaml/write.h"
+#include "lang/yaml/tree.h"
 
 enum { PARTS = 5, SOURCES = 128, RANDOM_SOURCES = 24, SIZE = 1 << 16 };
 

@@ -33,6 +33,7 @@
 #include "lib/randgraph.h"
 #include "lib/sim.h"
 #include "lib/test.h"
+#include "lang/yaml/diag.h"
 
 #define N_ITEMS(array) (sizeof(array) / sizeof(array)[0])
 

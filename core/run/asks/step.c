@@ -1227,8 +1227,6 @@ int mortise_step_expire_due(struct mortise_run *r, struct exec *x,
 int mortise_step_check_answer(struct mortise_run *r, const struct step *s,
                               const json_t *value, struct mortise_err *err)
 {
-    const struct mortise_schema_options world = {.patterns =
-                                                     MORTISE_PATTERNS_FOREIGN};
     json_t *json = json_object_get(s->payload, "schema");
     struct mortise_schema *schema = NULL;
     struct mortise_arena a;
@@ -1238,8 +1236,8 @@ int mortise_step_check_answer(struct mortise_run *r, const struct step *s,
     if (rv != MORTISE_OK || json == NULL)
         return rv;
     mortise_arena_init(&a, r->mem);
-    rv = mortise_schema_compile_with(&schema, &a, json, &world, where,
-                                     sizeof where, err);
+    rv = mortise_schema_compile_foreign(&schema, &a, json, where, sizeof where,
+                                        err);
     if (rv == MORTISE_OK)
         rv = mortise_schema_check_with_limit(schema, value, r->graph->expr_cost,
                                              err);

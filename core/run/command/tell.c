@@ -2,7 +2,7 @@
  * run receives it with its next turn (inbox.c). */
 #include <string.h>
 
-#include "lang/schema/schema.h"
+#include "core/json/schema.h"
 #include "core/run/command/command.h"
 
 enum { MAX_MESSAGE_BYTES = 1 << 20 };

@@ -25,39 +25,12 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/model/language.h"
 #include "core/run/flow/flow.h"
 
 #define NO_OLD_INDEX 0xFFFFFFFCu /* no node, no edge */
 
 /* ---- comparing graphs ---------------------------------------------------- */
-
-static const struct mortise_yaml *get_node_yaml(const struct mortise_graph *g,
-                                                const struct mortise_node *n)
-{
-    return mortise_yaml_get(g->nodes_map, n->id);
-}
-
-/* Are the two nodes written equally?  `shell`: ignore the graphs inside
- * them. */
-static int compare_node_yaml(const struct mortise_graph *a,
-                             const struct mortise_node *n,
-                             const struct mortise_graph *b,
-                             const struct mortise_node *m, bool shell,
-                             bool *same, struct mortise_err *err)
-{
-    json_t *one = mortise_yaml_to_json(get_node_yaml(a, n), true);
-    json_t *two = mortise_yaml_to_json(get_node_yaml(b, m), true);
-    int rv = one != NULL && two != NULL ? MORTISE_OK : mortise_nomem(err);
-
-    if (rv == MORTISE_OK && shell) {
-        json_object_del(one, "graph");
-        json_object_del(two, "graph");
-    }
-    *same = rv == MORTISE_OK && json_equal(one, two) != 0;
-    json_decref(one);
-    json_decref(two);
-    return rv;
-}
 
 /* The id of an edge's source: a node or START. */
 static const char *get_source_id(const struct mortise_graph *g, uint32_t from)
@@ -225,7 +198,8 @@ static int check_begun_node(const struct mortise_run *r, const struct frame *f,
 
     if (m == NULL)
         return fail_node_begun(f, n, why, "it cannot be removed", err);
-    rv = compare_node_yaml(f->graph, n, to, m, child != NULL, &same, err);
+    rv = mortise_graph_compare_nodes(f->graph, n, to, m, child != NULL, &same,
+                                     err);
     if (rv != MORTISE_OK)
         return rv;
     if (!same)
@@ -233,7 +207,7 @@ static int check_begun_node(const struct mortise_run *r, const struct frame *f,
     if (!has_same_sources(f->graph, n, to, m))
         return fail_node_begun(f, n, why, "its dependencies cannot be changed",
                                err);
-    rv = compare_node_yaml(f->graph, n, to, m, false, &same, err);
+    rv = mortise_graph_compare_nodes(f->graph, n, to, m, false, &same, err);
     if (rv != MORTISE_OK)
         return rv;
     if (!over && (!has_same_shape(n->tools, m->tools) ||
@@ -307,8 +281,8 @@ static int find_inner_graph(struct moving *m, const struct frame *f,
                             : &outer->to->nodes[owner->node];
     assert(other != NULL); /* active, so it exists (1) */
     if (outer->is_other)
-        rv = compare_node_yaml(owner->frame->graph, n, outer->to, other, false,
-                               &same, err);
+        rv = mortise_graph_compare_nodes(owner->frame->graph, n, outer->to,
+                                         other, false, &same, err);
     out->to = owner->tools == f ? other->tools : other->sub;
     out->is_other = !same && owner->tools != f;
     return rv;

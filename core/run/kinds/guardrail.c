@@ -16,7 +16,7 @@ static int eval_guard_target(struct mortise_run *r, struct exec *x,
         return MORTISE_OK;
     }
     rv = mortise_env_init(&env, r, x, x->view, NULL, NULL,
-                          mortise_cel_get_uses(n->target.cel), err);
+                          mortise_expr_get_uses(&n->target), err);
     if (rv != MORTISE_OK)
         return rv;
     rv = mortise_expr_eval(&n->target, &env.cel, out, why);

@@ -56,7 +56,7 @@ static int make_mapped_input(struct mortise_run *r, struct exec *x,
 
     *out = NULL;
     for (size_t i = 0; i < n->n_input_mapping; i++)
-        uses |= mortise_cel_get_uses(n->input_mapping[i].expr.cel);
+        uses |= mortise_expr_get_uses(&n->input_mapping[i].expr);
     rv = whole != NULL
              ? mortise_env_init(&env, r, x, x->view, NULL, NULL, uses, err)
              : mortise_nomem(err);

@@ -136,7 +136,7 @@ static int check_model_is_listed(const struct mortise_model_choice *of,
 }
 
 struct given {
-    const struct mortise_yaml *args; /* as written in the graph, or NULL */
+    const struct mortise_tmpl *args; /* as written in the graph, or NULL */
     const struct mortise_operation *op;
     struct mortise_err *err;
 };
@@ -144,12 +144,10 @@ struct given {
 static int check_given_secret(void *ud, const char *pointer, json_t **string)
 {
     const struct given *g = ud;
-    const struct mortise_yaml *at =
-        g->args != NULL ? mortise_yaml_find_at(g->args, pointer) : NULL;
 
     if (!mortise_secret_is_allowed_at(&g->op->secrets, pointer) ||
-        (at != NULL && at->kind == MORTISE_YAML_STRING &&
-         strcmp(at->str, json_string_value(*string)) == 0))
+        (g->args != NULL &&
+         mortise_tmpl_has_string(g->args, pointer, json_string_value(*string))))
         return MORTISE_OK;
     return mortise_fail(g->err, MORTISE_EINVAL,
                         "at %s: a reference to a secret must be written in the "
@@ -161,8 +159,7 @@ static int check_given_secrets(const struct mortise_node *n, const json_t *args,
                                const struct mortise_mem *mem,
                                struct mortise_err *err)
 {
-    struct given g = {n->args != NULL ? mortise_tmpl_yaml(n->args) : NULL,
-                      n->op, err};
+    struct given g = {n->args, n->op, err};
     int rv;
 
     if (n->op->secrets.n == 0)

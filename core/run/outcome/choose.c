@@ -48,8 +48,8 @@ int mortise_apply_chosen(struct mortise_run *r, struct exec *x,
 static int fail_unlisted_tool(const struct mortise_node *n, const json_t *value,
                               struct mortise_err *why)
 {
-    int rv = mortise_judge_fail_unlisted(mortise_tmpl_yaml(n->tool)->span,
-                                         "tool", "tool_allowlist", value, why);
+    int rv = mortise_judge_fail_unlisted(mortise_tmpl_get_span(n->tool), "tool",
+                                         "tool_allowlist", value, why);
 
     for (size_t i = 0; rv == MORTISE_EINVAL && i < n->n_choices; i++) {
         char tool[MORTISE_TOOL_MAX];

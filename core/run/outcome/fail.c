@@ -127,10 +127,9 @@ static int test_retry_condition(struct mortise_run *r, struct exec *x,
     const struct mortise_expr *when = &mortise_exec_node(r, x)->retry.when;
     json_t *error = make_failure_error(r, x, f);
     struct env env;
-    int rv = error != NULL
-                 ? mortise_env_init(&env, r, x, NULL, NULL, error,
-                                    mortise_cel_get_uses(when->cel), err)
-                 : mortise_nomem(err);
+    int rv = error != NULL ? mortise_env_init(&env, r, x, NULL, NULL, error,
+                                              mortise_expr_get_uses(when), err)
+                           : mortise_nomem(err);
 
     if (rv == MORTISE_OK) {
         rv = mortise_judge_map_result(
@@ -322,7 +321,7 @@ static int enter_on_error_value(struct mortise_run *r, struct exec *x,
     rv = mortise_view_make_before(r, x, &why);
     if (rv == MORTISE_OK) {
         rv = mortise_env_init(&env, r, x, x->view, NULL, error,
-                              mortise_cel_get_uses(n->error_value.cel), err);
+                              mortise_expr_get_uses(&n->error_value), err);
         if (rv != MORTISE_OK) {
             json_decref(error);
             return rv;

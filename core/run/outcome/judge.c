@@ -47,14 +47,14 @@ int mortise_judge_set_type_error(const struct mortise_tmpl *t, const char *key,
                                  const char *takes, const json_t *v,
                                  struct mortise_err *why)
 {
-    const struct mortise_yaml *at = mortise_tmpl_yaml(t);
+    struct mortise_span at = mortise_tmpl_get_span(t);
     char *text = mortise_json_to_text(&mortise_heap, v);
 
     if (text == NULL)
         return mortise_nomem(why);
     mortise_fail(why, MORTISE_EINVAL, "%s:%u:%u: '%s' must be %s, got %.80s",
-                 mortise_source_file_name(at->span.file), at->span.line,
-                 at->span.col, key, takes, text);
+                 mortise_source_file_name(at.file), at.line, at.col, key, takes,
+                 text);
     mortise_release_str(&mortise_heap, text);
     return MORTISE_EINVAL;
 }
@@ -201,7 +201,7 @@ static int add_mapped_writes(struct outcome *o,
     if (n == 0)
         return MORTISE_OK;
     for (size_t i = 0; i < n; i++)
-        uses |= mortise_cel_get_uses(list[i].expr.cel);
+        uses |= mortise_expr_get_uses(&list[i].expr);
     rv = of_child ? mortise_env_init_child(&env, o->r, o->x, uses, err)
                   : mortise_env_init(&env, o->r, o->x, o->x->view,
                                      o->entry.value, NULL, uses, err);

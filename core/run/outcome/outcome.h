@@ -211,7 +211,7 @@ void mortise_route_add_edge_of_kind(const struct exec *x,
 /* mortise_route_eval_list(): the list of a map edge out of `from`, in the form that
  * mortise_map_store_list() takes.  On failure, *code and `why`. */
 int mortise_route_eval_list(const struct mortise_region *map, const char *from,
-                            const struct mortise_cel_env *env, json_t **out,
+                            const struct mortise_expr_env *env, json_t **out,
                             const char **code, struct mortise_err *why);
 bool mortise_route_needs_value(const struct mortise_edge *e);
 /* The query of a discovery edge, evaluated over the state after x's writes: a

@@ -16,14 +16,14 @@ bool mortise_route_has_conditions(const struct mortise_graph *g,
 {
     bool any = n->by_condition;
 
-    *uses = any ? mortise_cel_get_uses(n->condition.cel) : 0;
+    *uses = any ? mortise_expr_get_uses(&n->condition) : 0;
     for (uint32_t i = 0; i < n->n_out; i++) {
-        const struct mortise_cel *when = g->edges[n->out[i]].when.cel;
+        const struct mortise_expr *when = &g->edges[n->out[i]].when;
 
-        if (when == NULL)
+        if (when->cel == NULL)
             continue;
         any = true;
-        *uses |= mortise_cel_get_uses(when);
+        *uses |= mortise_expr_get_uses(when);
     }
     return any;
 }
@@ -182,7 +182,7 @@ int mortise_stage_edges(struct outcome *o, struct mortise_err *err)
 
 /* Replace the list (taken) by {list, max_parallel}. */
 static int add_max_parallel(const struct mortise_region *map,
-                            const struct mortise_cel_env *env, json_t **list,
+                            const struct mortise_expr_env *env, json_t **list,
                             const char **code, struct mortise_err *why)
 {
     json_t *most = NULL;
@@ -207,7 +207,7 @@ static int add_max_parallel(const struct mortise_region *map,
 }
 
 int mortise_route_eval_list(const struct mortise_region *map, const char *from,
-                            const struct mortise_cel_env *env, json_t **out,
+                            const struct mortise_expr_env *env, json_t **out,
                             const char **code, struct mortise_err *why)
 {
     int rv = mortise_expr_eval(&map->over, env, out, why);
@@ -301,7 +301,7 @@ static int eval_map_list(struct outcome *o, const struct mortise_region *map,
 {
     struct env env;
     uint32_t uses =
-        mortise_cel_get_uses(map->over.cel) |
+        mortise_expr_get_uses(&map->over) |
         (map->parallel != NULL ? mortise_tmpl_get_used_names(map->parallel)
                                : 0);
     int rv = mortise_env_init(&env, o->r, o->x, o->x->after, o->entry.value,

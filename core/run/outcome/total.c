@@ -6,7 +6,7 @@
 /* Append the list of a map edge. */
 static int add_start_list(const struct mortise_graph *g,
                           const struct mortise_edge *edge,
-                          const struct mortise_cel_env *env,
+                          const struct mortise_expr_env *env,
                           struct mortise_beginning *b, struct mortise_err *err)
 {
     json_t *list = NULL;
@@ -36,7 +36,7 @@ int mortise_total_choose_start(struct mortise_run *r,
                                           [MORTISE_IN_ARTIFACTS] = empty,
                                           [MORTISE_IN_STATE] = state,
                                           [MORTISE_IN_RUN] = r->self};
-    struct mortise_cel_env env = {values, g->expr_cost};
+    struct mortise_expr_env env = {values, g->expr_cost};
     int rv = state != NULL ? MORTISE_OK : mortise_nomem(err);
 
     *b = (struct mortise_beginning){.code = "expression"};

@@ -336,7 +336,7 @@ static int reduce_expr(json_t **out, const json_t *old,
 {
     const json_t *values[MORTISE_REDUCE_NAMES] = {
         [MORTISE_REDUCE_OLD] = old, [MORTISE_REDUCE_NEW] = w->value};
-    const struct mortise_cel_env env = {values, expr_cost};
+    const struct mortise_expr_env env = {values, expr_cost};
     int rv = mortise_expr_eval(&w->how->expr, &env, out, err);
 
     if (rv == MORTISE_OK)

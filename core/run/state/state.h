@@ -1340,9 +1340,9 @@ int mortise_request_withdraw(struct mortise_run *r, struct exec *x,
 
 /* ---- env.c ---- */
 /* The names that expressions of x can use.  Finish it before the state changes.
- * `uses`: the names that the expression uses (mortise_cel_get_uses). */
+ * `uses`: the names that the expression uses (mortise_expr_get_uses). */
 struct env {
-    struct mortise_cel_env cel;
+    struct mortise_expr_env cel;
     const json_t *values[MORTISE_IN_N];
     json_t *state, *node, *diagnostics, *index, *handled;
 };

@@ -30,7 +30,7 @@ static void compile_router_condition(struct mortise_loader *ld,
                                      const struct mortise_deferred_expr *late)
 {
     const json_t *nothing[MORTISE_IN_N] = {NULL};
-    struct mortise_cel_env env = {nothing, ld->g->expr_cost};
+    struct mortise_expr_env env = {nothing, ld->g->expr_cost};
     struct mortise_node *node = late->into;
     json_t *v = NULL;
     int rv;

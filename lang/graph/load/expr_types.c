@@ -61,7 +61,7 @@ static json_t *eval_constant_expr(struct mortise_loader *ld,
                                   const struct mortise_expr *e)
 {
     const json_t *nothing[MORTISE_IN_N] = {NULL};
-    struct mortise_cel_env env = {nothing, ld->g->expr_cost};
+    struct mortise_expr_env env = {nothing, ld->g->expr_cost};
     json_t *v = NULL;
 
     if (mortise_cel_get_uses(e->cel) == 0 &&

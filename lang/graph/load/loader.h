@@ -11,7 +11,7 @@
 #include "lang/config/limits.h"
 #include "lang/config/models.h"
 #include "core/model/graph.h"
-#include "lang/graph/load/tmpl.h"
+#include "lang/tmpl/tmpl.h"
 #include "lang/yaml/keys.h"
 
 struct mortise_loader;

@@ -9,6 +9,7 @@
  * then the keys that depend on it (arguments on the operation, conditions on
  * the schema of `output`), then its edges.
  */
+#include "core/model/structure.h"
 #include "lang/graph/load/node.h"
 
 #include <math.h>
@@ -506,7 +507,6 @@ static void number_nodes(struct mortise_loader *ld,
     const char **ids = mortise_load_alloc(ld, (map->n + 1) * sizeof *ids);
 
     g->nodes = mortise_load_alloc(ld, map->n * sizeof *g->nodes);
-    g->node_at = mortise_load_alloc(ld, map->n * sizeof *g->node_at);
     ld->output_of = mortise_load_alloc(ld, map->n * sizeof *ld->output_of);
     ld->known_of = mortise_load_alloc(ld, map->n * sizeof *ld->known_of);
     if (ld->nomem)
@@ -514,16 +514,15 @@ static void number_nodes(struct mortise_loader *ld,
     for (size_t i = 0; i < map->n; i++) {
         struct mortise_node *node = &g->nodes[g->n_nodes];
 
-        g->node_at[i] = UINT32_MAX;
         if (mortise_yaml_is_x_key(map->keys[i]->str))
             continue;
         check_node_id(ld, map->keys[i]);
         node->id = map->keys[i]->str;
         node->span = map->keys[i]->span;
         node->index = g->n_nodes;
-        ids[g->n_nodes] = node->id;
-        g->node_at[i] = g->n_nodes++;
+        ids[g->n_nodes++] = node->id;
     }
+    ld->nomem |= mortise_graph_sort_nodes(g, ld->arena) != MORTISE_OK;
     g->nodes_map = map;
     ids[g->n_nodes] = "END";
     ld->ids = ids;
@@ -550,8 +549,8 @@ void mortise_load_nodes(void *ctx, void *into, const struct mortise_slot *slot)
             (unsigned long long)ld->root->max_nodes);
         return;
     }
-    for (size_t i = 0; i < map->n && !ld->nomem; i++)
-        if (ld->g->node_at[i] != UINT32_MAX)
-            read_graph_node(ld, &ld->g->nodes[ld->g->node_at[i]], map->keys[i],
+    for (size_t i = 0, n = 0; i < map->n && !ld->nomem; i++)
+        if (!mortise_yaml_is_x_key(map->keys[i]->str))
+            read_graph_node(ld, &ld->g->nodes[n++], map->keys[i],
                             map->items[i]);
 }

@@ -310,7 +310,7 @@ static void compile_edge_condition(struct mortise_loader *ld,
                                    enum mortise_scope_name end)
 {
     const json_t *nothing[MORTISE_IN_N] = {NULL};
-    struct mortise_cel_env env = {nothing, ld->g->expr_cost};
+    struct mortise_expr_env env = {nothing, ld->g->expr_cost};
     struct mortise_err err;
     bool ignored;
     int rv;

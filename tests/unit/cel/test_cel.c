@@ -114,7 +114,7 @@ static void refused(const char *text, const char *at, const char *words)
 
 static int evaluated(const char *text, json_t **out)
 {
-    struct mortise_cel_env env = {values, 0};
+    struct mortise_expr_env env = {values, 0};
 
     return mortise_cel_eval(compiled(text), &env, out, &where, &err);
 }
@@ -558,7 +558,7 @@ START_TEST(a_program_keeps_nothing_of_its_makers)
     char *text = strdup("gone.s + 'x'"), *name = strdup("gone");
     struct mortise_cel_name own = {name, NULL};
     struct mortise_cel_scope one = {.names = &own, .n = 1};
-    struct mortise_cel_env env = {values, 0};
+    struct mortise_expr_env env = {values, 0};
     const json_t *none = NULL;
     struct mortise_cel *prog;
     json_t *v;
@@ -661,7 +661,7 @@ END_TEST
 
 START_TEST(a_test_wants_a_bool)
 {
-    struct mortise_cel_env env = {values, 0};
+    struct mortise_expr_env env = {values, 0};
     bool b = true;
 
     ck_assert_int_eq(
@@ -692,7 +692,7 @@ END_TEST
 static int costs(const char *text, uint64_t cost)
 {
     const json_t *own[4] = {json_array(), scratch, NULL, scratch};
-    struct mortise_cel_env env = {own, cost};
+    struct mortise_expr_env env = {own, cost};
     json_t *v;
     int rv;
 
@@ -744,7 +744,7 @@ START_TEST(bytes_are_paid_for)
     json_object_set_new(input, "s", json_string(text));
     free(text);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        struct mortise_cel_env env = {values, 1000};
+        struct mortise_expr_env env = {values, 1000};
         json_t *v;
 
         ck_assert_msg(mortise_cel_eval(compiled(texts[i]), &env, &v, &where,
@@ -759,7 +759,7 @@ END_TEST
  * put into another may be there many times, and is paid for. */
 START_TEST(passing_on_is_free)
 {
-    struct mortise_cel_env env = {values, 100};
+    struct mortise_expr_env env = {values, 100};
     char *text = repeated("a", "", "", 20000);
     json_t *v, *s = json_string(text);
 
@@ -780,7 +780,7 @@ END_TEST
 START_TEST(shared_parts_are_paid_for_each_time)
 {
     static const char *const made[] = {".map(a, [a, a])", ".map(a, a + a)"};
-    struct mortise_cel_env env = {values, 50000};
+    struct mortise_expr_env env = {values, 50000};
 
     for (int i = 0; i < 2; i++) {
         char *text = repeated("", "['x']", made[i], 40);
@@ -841,7 +841,7 @@ END_TEST
 START_TEST(large_maps_find_their_keys)
 {
     const json_t *own[4] = {json_array(), scratch, NULL, scratch};
-    struct mortise_cel_env env = {own, 0};
+    struct mortise_expr_env env = {own, 0};
     json_t *v;
 
     for (int i = 0; i < 1000; i++)
@@ -885,7 +885,7 @@ START_TEST(scalars_need_no_memory)
     struct mortise_cel *prog = compiled(
         "scratch.label == \"refund\" && scratch.amount > 100.0 && "
         "scratch.tags.exists(t, t.id == 2) && input.s.startsWith('te')");
-    struct mortise_cel_env env = {values, 0};
+    struct mortise_expr_env env = {values, 0};
     bool b;
 
     test_mem_fail_at(0);
@@ -925,7 +925,7 @@ START_TEST(eval_survives_oom)
         compiled("{'a': input.n.map(x, [x, string(x) + 'y']), 'b': input.o, "
                  "'c': input.transformMap(k, v, k + 'z'), "
                  "'d': input.s.matches('t+' + 'e')}");
-    struct mortise_cel_env env = {values, 0};
+    struct mortise_expr_env env = {values, 0};
     json_t *v;
     int n = 0, rv;
 
@@ -942,7 +942,7 @@ END_TEST
 
 static void *evaluate_often(void *prog)
 {
-    struct mortise_cel_env env = {values, 0};
+    struct mortise_expr_env env = {values, 0};
     size_t good = 0;
     json_t *v;
 

@@ -198,7 +198,7 @@ static void same_when_typed(const json_t *c, const struct mortise_cel *prog,
 {
     json_t *object = json_object_get(c, "bindings"), *v;
     const json_t *values[MOST];
-    struct mortise_cel_env env = {values, 0};
+    struct mortise_expr_env env = {values, 0};
     struct cel_value got;
     size_t n = 0, which;
 

@@ -284,7 +284,7 @@ START_TEST(work_is_paid_for)
     struct mortise_cel_scope scope = {.names = &name, .n = 1};
     char *text = malloc(5001);
     const json_t *values[1];
-    struct mortise_cel_env env = {values, 3000};
+    struct mortise_expr_env env = {values, 3000};
 
     memset(text, 'a', 5000);
     text[5000] = '\0';
@@ -321,7 +321,7 @@ START_TEST(functions_survive_oom)
         "string(math.greatest(1, 2, 3)))";
     struct mortise_cel_scope scope = {.names = NULL, .n = 0};
     const json_t *values[1] = {NULL};
-    struct mortise_cel_env env = {values, 0};
+    struct mortise_expr_env env = {values, 0};
     int n = 0, rv;
 
     do {
@@ -358,7 +358,7 @@ START_TEST(typed_values_survive_oom)
     struct mortise_cel *prog;
     json_t *x, *v;
     const json_t *values[1];
-    struct mortise_cel_env env = {values, 0};
+    struct mortise_expr_env env = {values, 0};
     size_t which;
     int n = 0, rv;
 
@@ -388,7 +388,7 @@ static int typed(const char *expr, const char *vars, json_t **out,
     struct mortise_cel_name names[4];
     const json_t *values[4];
     struct mortise_cel_scope scope = {.names = names, .n = 0};
-    struct mortise_cel_env env = {values, 0};
+    struct mortise_expr_env env = {values, 0};
     struct mortise_arena a;
     struct mortise_cel *prog;
     json_t *v;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lang/draw/picture.h"
+#include "lang/yaml/diag.h"
 #include "lib/catalog.h"
 #include "lib/randgraph.h"
 #include "lib/sim.h"

@@ -1509,7 +1509,7 @@ static const struct {
 static int eval_args(const char *args, json_t **value, struct mortise_err *err)
 {
     const json_t *values[MORTISE_IN_N] = {NULL};
-    struct mortise_cel_env env = {values, 0};
+    struct mortise_expr_env env = {values, 0};
     char text[512];
     json_t *input = json_loads("{\"n\":7,\"s\":\"sun\",\"list\":[1,2],"
                                "\"tricky\":\"${input.n}\"}",
@@ -1557,7 +1557,7 @@ END_TEST
 START_TEST(conditions_say_where_they_fail)
 {
     const json_t *values[MORTISE_IN_N] = {NULL};
-    struct mortise_cel_env env = {values, 0};
+    struct mortise_expr_env env = {values, 0};
     struct mortise_err err;
     json_t *input = json_object();
     bool taken;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/model/graph.h"
+#include "lang/yaml/diag.h"
 #include "lib/catalog.h"
 #include "lib/json.h"
 #include "lib/test.h"

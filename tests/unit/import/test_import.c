@@ -9,6 +9,7 @@
 #include "lang/graph/disk.h"
 #include "core/model/graph.h"
 #include "lang/cel/cel.h"
+#include "lang/yaml/tree.h"
 #include "tools/import/foreign_cond.h"
 #include "tools/import/import.h"
 #include "lib/catalog.h"
@@ -694,7 +695,7 @@ START_TEST(absent_is_false)
     const char *expr = meanings[_i].expr;
     json_t *scratch = json_loads(meanings[_i].scratch, 0, NULL);
     const json_t *values[] = {scratch};
-    const struct mortise_cel_env env = {.values = values};
+    const struct mortise_expr_env env = {.values = values};
     struct mortise_arena arena;
     struct mortise_cel_range where;
     struct mortise_cel *prog;

@@ -3,6 +3,7 @@
  *
  * tests/graph_keys.md lists all keys and their tests, here and elsewhere. */
 #include "core/model/graph.h"
+#include "lang/yaml/diag.h"
 #include "lib/drive.h"
 
 /* ---- defaults that are said --------------------------------------------- */

@@ -1,6 +1,7 @@
 /* test_run_spending.c -- budgets of what calls of models cost:
  * core/run/spend/budget.c. */
 #include "core/model/graph.h"
+#include "lang/yaml/diag.h"
 #include "lib/drive.h"
 
 static int raise(const char *json)

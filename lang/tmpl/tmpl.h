@@ -1,8 +1,42 @@
-/* tmpl.h -- compiling templates and expressions. */
-#ifndef MORTISE_LANG_GRAPH_LOAD_TMPL_H
-#define MORTISE_LANG_GRAPH_LOAD_TMPL_H
+/* tmpl.h -- compiling expressions, and templates: JSON values with ${...} in
+ * their strings (graph.md 8).  A string that is exactly one ${...} keeps the
+ * type of its value; `$${` is `${`.  core/model/expr.h has their evaluation. */
+#ifndef MORTISE_LANG_TMPL_TMPL_H
+#define MORTISE_LANG_TMPL_TMPL_H
 
-#include "core/model/tmpl.h"
+#include "core/model/expr.h"
+#include "lang/cel/cel.h"
+#include "lang/yaml/tree.h"
+
+enum mortise_tmpl_kind {
+    MORTISE_TMPL_LITERAL,
+    MORTISE_TMPL_EXPR,
+    MORTISE_TMPL_TEXT,
+    MORTISE_TMPL_LIST,
+    MORTISE_TMPL_MAP
+};
+
+struct mortise_tmpl_part { /* in a TEXT: an expression, or n bytes */
+    struct mortise_expr expr;
+    const char *text;
+    size_t n;
+};
+
+struct mortise_tmpl { /* in an arena */
+    enum mortise_tmpl_kind kind;
+    const struct mortise_mem *mem;   /* lent: the arena's */
+    const struct mortise_yaml *node; /* the value itself; keys of a MAP */
+    struct mortise_tmpl_part *parts; /* EXPR: one; TEXT: n */
+    struct mortise_tmpl **items;     /* LIST, MAP: node->n */
+    size_t n;
+    uint32_t uses; /* outermost value only: bit mask of the names used */
+};
+
+/* The template's value as it was written in the file. */
+const struct mortise_yaml *mortise_tmpl_yaml(const struct mortise_tmpl *t);
+/* The place of a part of the expression. */
+struct mortise_span mortise_expr_get_span(const struct mortise_expr *e,
+                                          struct mortise_cel_range where);
 
 /* Compile a template.  Findings go to diags; then *out is NULL and the result
  * is MORTISE_ECHECK. */

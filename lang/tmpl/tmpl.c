@@ -1,6 +1,6 @@
 /* tmpl.c -- the values of templates: JSON values with ${...} in their strings.
  *
- * The loader compiles a YAML value into parts (lang/graph/load/tmpl.c), and each
+ * The loader compiles a YAML value into parts (compile.c), and each
  * execution evaluates them into JSON:
  *
  *   (1) A string that is exactly one ${...} gives the value of its expression
@@ -9,13 +9,28 @@
  *       values as JSON.
  *   (2) The value of an expression is never scanned for ${ again.
  */
-#include "core/model/tmpl.h"
+#include "lang/tmpl/tmpl.h"
 
 #include <assert.h>
+#include <string.h>
 
 const struct mortise_yaml *mortise_tmpl_yaml(const struct mortise_tmpl *t)
 {
     return t->node;
+}
+
+struct mortise_span mortise_tmpl_get_span(const struct mortise_tmpl *t)
+{
+    return t->node->span;
+}
+
+bool mortise_tmpl_has_string(const struct mortise_tmpl *t, const char *pointer,
+                             const char *string)
+{
+    const struct mortise_yaml *at = mortise_yaml_find_at(t->node, pointer);
+
+    return at != NULL && at->kind == MORTISE_YAML_STRING &&
+           strcmp(at->str, string) == 0;
 }
 
 uint32_t mortise_tmpl_get_used_names(const struct mortise_tmpl *t)
@@ -34,7 +49,7 @@ static void append_json_value(struct mortise_buf *b, const json_t *v)
 
 static int append_part_value(struct mortise_buf *b,
                              const struct mortise_tmpl_part *p,
-                             const struct mortise_cel_env *env,
+                             const struct mortise_expr_env *env,
                              struct mortise_err *err)
 {
     json_t *v;
@@ -53,7 +68,7 @@ static int append_part_value(struct mortise_buf *b,
 }
 
 static int eval_text_value(const struct mortise_tmpl *t,
-                           const struct mortise_cel_env *env, json_t **out,
+                           const struct mortise_expr_env *env, json_t **out,
                            struct mortise_err *err)
 {
     struct mortise_buf b;
@@ -71,7 +86,7 @@ static int eval_text_value(const struct mortise_tmpl *t,
 }
 
 static int eval_item_values(const struct mortise_tmpl *t,
-                            const struct mortise_cel_env *env, json_t **out,
+                            const struct mortise_expr_env *env, json_t **out,
                             struct mortise_err *err)
 {
     json_t *all = t->kind == MORTISE_TMPL_LIST ? json_array() : json_object(),
@@ -95,7 +110,7 @@ static int eval_item_values(const struct mortise_tmpl *t,
 }
 
 int mortise_tmpl_eval(const struct mortise_tmpl *t,
-                      const struct mortise_cel_env *env, json_t **out,
+                      const struct mortise_expr_env *env, json_t **out,
                       struct mortise_err *err)
 {
     *out = NULL;

@@ -1,7 +1,7 @@
-/* tmpl.c -- compiles JSON values with ${...} in their strings.
+/* compile.c -- compiles JSON values with ${...} in their strings.
  *
  * A YAML value is compiled once into parts, and evaluated for each execution
- * (core/model/tmpl.c):
+ * (tmpl.c):
  *
  *   (1) `$${` is a literal `${`; a `$` before anything else is a `$`.
  *   (2) The } that ends a ${ is the one that CEL would find: braces nest, and
@@ -10,7 +10,7 @@
  *   (3) Keys are literal; a ${ in a key is an error.
  *
  * A value without any ${ is one part of any size; most args are. */
-#include "lang/graph/load/tmpl.h"
+#include "lang/tmpl/tmpl.h"
 
 #include <string.h>
 
