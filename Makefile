@@ -17,7 +17,7 @@
 #   make slow       the engine's suites, on a store that answers late
 #   make nightly    what takes too long for each change: asan-all, slow, tsan,
 #                   valgrind, spawns, whole, mutants, fuzz, lint, analyze,
-#                   stress, reproducible, cross
+#                   stress, reproducible, cross, without
 #   make reproducible   two builds of one source are byte-equal
 #   make cross      a build for arm64, with Debian's packages for it
 #   make mutants    prove the tests: each broken build of tests/mutants must turn
@@ -28,6 +28,7 @@
 #   make entries    docs/format.md has the entries of the journal as they are
 #   make commands   docs/control.md has the commands on a run as they are
 #   make extend     what docs/extending.md says is one file and one row
+#   make without    the demo, in a build without some services
 #   make wire       the suites that call plugins, each call through the wire encoding
 #   make bench      the table of ratios (tests/bench/)
 #   make fuzz       each libFuzzer entry point for FUZZ_SECONDS=30 (clang), or
@@ -54,6 +55,7 @@
 #   make clean
 #
 # V=1 shows the commands.  B=DIR builds elsewhere.
+# WITHOUT="voice services/kv" leaves plugins and services out of the build.
 #
 # For packages: SIGN_KEY=FILE.key (FILE.pub beside it, no password) signs the bundled
 # plugins; without it a key is made for this tree.  SOURCE_DATE_EPOCH, or the date of
@@ -141,11 +143,29 @@ $(B)/deps.mk $(B)/test-deps.mk: scripts/deps.sh \
 	@mv $@.tmp $@
 $(B)/test-deps.mk: | $(B)/deps.mk
 
+# WITHOUT="voice services/kv": plugins and services that are not built; deps.mk adds
+# plugins that cannot be.  Then plugins are not built either whose manifest requires a
+# method of such a service, and suites are skipped that need it (scripts/without.sh).
+# Such a build is best made in a directory of its own (B=DIR).
+ALL_PLUGINS  := $(wildcard plugins/*/*/*.plugin.yaml)
+ALL_SERVICES := $(patsubst %/,%,$(sort $(dir $(wildcard services/*/*.c))))
+LEFT_OUT := $(filter services/%,$(WITHOUT))
+without  := sh scripts/without.sh
+ifneq ($(filter-out $(ALL_SERVICES) $(ALL_PLUGINS:%.plugin.yaml=%),$(foreach w,\
+    $(WITHOUT),$(or $(filter %/$w/$w,$(ALL_PLUGINS:%.plugin.yaml=%)),$w))),)
+$(error WITHOUT=$(WITHOUT): name plugins, or services as services/NAME)
+endif
+ifneq ($(LEFT_OUT),)
+override WITHOUT += $(shell $(without) plugins $(LEFT_OUT))
+NEEDED := $(shell $(without) check $(LEFT_OUT))
+$(if $(NEEDED),$(error $(NEEDED)))
+endif
+
 sources = $(foreach d,$(1),$(wildcard $d/*.$(2) $d/*/*.$(2) $d/*/*/*.$(2)))
-CORE_SRC := $(call sources,$(LIBRARY),c) \
+CORE_SRC := $(filter-out $(LEFT_OUT:%=%/%),$(call sources,$(LIBRARY),c)) \
     $(if $(findstring MORTISE_EXTEND,$(VARIANT)),$(wildcard tests/extend/core/*.c))
 # The services of this build, each in services/NAME/ (services/services.c).
-SERVICES := $(patsubst services/%/,%,$(sort $(dir $(wildcard services/*/*.c)))) \
+SERVICES := $(patsubst services/%,%,$(filter-out $(LEFT_OUT),$(ALL_SERVICES))) \
     $(if $(findstring MORTISE_EXTEND,$(VARIANT)),echo)
 # What the core has in C++: doors to libraries, C on the outside.
 CORE_CXX_OBJ := $(patsubst %.cpp,$(B)/%.o,$(call sources,$(LIBRARY),cpp))
@@ -202,7 +222,7 @@ step = $(eval DONE += x)$(words $(DONE))
 say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh scripts/progress.sh \
     $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
-.PHONY: all runs check check-peers keys rooms writers entries commands patches extend slow extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross dist deb \
+.PHONY: all runs check check-peers keys rooms writers entries commands patches extend slow extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross without dist deb \
         format lint analyze words docs messages install uninstall abi abi-accept clean deps again syntax
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -413,12 +433,13 @@ key_programs = $(B)/tests/keys/mortise \
 # plugins/KIND/NAME/ holds NAME.c, NAME.plugin.yaml and, if it needs libraries,
 # a file `libs` with their linker flags, and one `pkgs` with what pkg-config
 # calls those whose headers lie apart.  A plugin sees sdk/ and nothing else.
-# WITHOUT="voice": those that are not built; deps.mk adds what cannot be.
+# A file `optional` names services (services/NAME) that it also works without: in a
+# build without one, its manifest does not have the methods.
 # The finished binary signs them, with SIGN_KEY or a key made once for this tree: what
 # it will trust is decided by build/trust.d alone, as anywhere else.
 
 PLUGIN_MANIFESTS := $(filter-out $(foreach p,$(WITHOUT),%/$(p).plugin.yaml),\
-                        $(wildcard plugins/*/*/*.plugin.yaml))
+                        $(ALL_PLUGINS))
 PLUGIN_DIRS  := $(patsubst %/,%,$(dir $(PLUGIN_MANIFESTS)))
 PLUGIN_NAMES := $(notdir $(PLUGIN_DIRS))
 PLUGINS      := $(PLUGIN_NAMES:%=$(B)/plugins/%.plugin.yaml.minisig)
@@ -454,7 +475,15 @@ $(PLUGIN_CXX_OBJ): $(B)/%.o: %.cpp $(B)/flags
 plugin_objects = $(patsubst $(1)/%.c,$(B)/plugins/objects/$(notdir $(1))/%.o,\
     $(wildcard $(1)/*.c)) $(filter $(B)/$(1)/%,$(PLUGIN_CXX_OBJ))
 
+manifest_of = $(if $(and $(LEFT_OUT),$(wildcard $(1)/optional)),$(B)/manifests,$(1))/$\
+    $(notdir $(1)).plugin.yaml
+
 define plugin_rules
+$(B)/manifests/$(notdir $(1)).plugin.yaml: $(1)/$(notdir $(1)).plugin.yaml \
+    $(B)/services.list
+	@mkdir -p $$(@D)
+	$$(Q)$(without) manifest $$< $(LEFT_OUT) >$$@
+
 $(B)/plugins/objects/$(notdir $(1))/%.o: $(1)/%.c $(B)/flags
 	$$(call say,CC,$$<)
 	@mkdir -p $$(@D)
@@ -471,7 +500,7 @@ $(B)/plugins/$(notdir $(1)).so: $(call plugin_objects,$(1)) \
 endif
 
 $(B)/plugins/$(notdir $(1)).plugin.yaml.minisig: \
-    $(1)/$(notdir $(1)).plugin.yaml $(B)/plugins/$(notdir $(1)).so $(KEY).key \
+    $(call manifest_of,$(1)) $(B)/plugins/$(notdir $(1)).so $(KEY).key \
     | $(TOOL)
 	$$(call say,SIGN,$$@)
 	$$(Q)SOURCE_DATE_EPOCH=$$(EPOCH) $(TOOL) plugin sign $$< --key $(KEY).key \
@@ -529,6 +558,7 @@ ONLY ?=
 SKIP ?=
 # Without a plugin those are left out that use it, or a file that names it.
 SKIP += $(if $(filter voice,$(WITHOUT)),$(filter cli_voice%,$(TEST_NAMES)) typos)
+SKIP += $(if $(LEFT_OUT),$(shell $(without) suites $(WITHOUT)))
 SUITES := $(filter-out $(SKIP),$(or $(ONLY),$(TEST_NAMES)))
 # First what takes long, beside which the others run.
 LONG  := kill store_crash run_worlds hostile_socket hostile_plugins cli_words
@@ -748,9 +778,13 @@ stress: programs
 
 # What takes too long for each change.  It is run whole before a release.
 NIGHTLY := asan-all slow tsan valgrind spawns whole mutants fuzz lint analyze stress \
-           reproducible cross
+           reproducible cross without
 nightly:
 	+$(Q)$(call stages,$(NIGHTLY))
+
+# The demo needs none of these services.
+without:
+	+$(Q)$(AGAIN) B=$(B)/without WITHOUT="$(addprefix services/,discovery kv memory spawn)" demo
 
 reproducible: $(B)/mortise
 	$(Q)MAKEFLAGS= sh scripts/reproducible.sh $(B)/mortise

@@ -123,4 +123,4 @@ fi
 cflags=$($PKG_CONFIG --cflags $1) libs=$($PKG_CONFIG --libs $1)
 echo "DEP_CFLAGS := $cflags"
 echo "DEP_LIBS := $libs -lleveldb -lre2 -lstdc++ -ldl -lm -pthread"
-echo "WITHOUT += $without"
+echo "override WITHOUT += $without"

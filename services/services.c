@@ -1,7 +1,8 @@
 /* services.c -- the services of this build.
  *
  * The Makefile defines MORTISE_SERVICES: SERVICE(NAME) for each directory of
- * services/.  The directory NAME defines mortise_service_NAME. */
+ * services/ that WITHOUT does not name.  The directory NAME defines
+ * mortise_service_NAME. */
 #include "core/plugin/services.h"
 
 #ifndef MORTISE_SERVICES /* a tool reads this file alone */

@@ -2,6 +2,8 @@
  * models. */
 #include "lang/graph/kinds/agent.h"
 
+#include "core/plugin/services.h"
+
 /* ---- keys ------------------------------------------------------------------ */
 
 void mortise_agent_read_own(void *ctx, void *into,
@@ -9,6 +11,19 @@ void mortise_agent_read_own(void *ctx, void *into,
 {
     mortise_built_map_add(ctx, &mortise_agent_of(into)->node, slot->name,
                           slot->value);
+}
+
+void mortise_agent_read_spawning(void *ctx, void *into,
+                                 const struct mortise_slot *slot)
+{
+    struct mortise_loader *ld = ctx;
+
+    if (slot->value->u.b && mortise_method_find("spawn.claim/1", NULL) == NULL)
+        mortise_diag_add(ld->diags, "E0202", slot->name->span,
+                         "'%s' needs child runs, and this build does not have "
+                         "the service 'spawn'",
+                         slot->name->str);
+    mortise_agent_read_own(ctx, into, slot);
 }
 
 static void read_agent_llm(void *ctx, void *into,
@@ -79,7 +94,7 @@ const struct mortise_key mortise_subagents_row = {
     .about = "true: the model can start child agents and get their results, "
              "within limits.spawn (default: false).",
     .value = MORTISE_V_BOOL,
-    .read = mortise_agent_read_own};
+    .read = mortise_agent_read_spawning};
 
 /* ---- the arguments of the operation -------------------------------------- */
 

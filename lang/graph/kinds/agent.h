@@ -24,6 +24,8 @@ static inline struct mortise_agent *mortise_agent_of(const void *reading)
 
 /* For `.read`: passes the key to the operation as written. */
 mortise_key_fn mortise_agent_read_own;
+/* The same for a key that is `true` if the model needs the service `spawn`. */
+mortise_key_fn mortise_agent_read_spawning;
 
 /* The model, its sampling, and the limit of its calls. */
 enum {

@@ -209,7 +209,7 @@ static const struct mortise_key own_keys[] = {
          "true: the output is the argument of report_result, and the model can "
          "report progress with report_task_progress (default: false).",
      .value = MORTISE_V_BOOL,
-     .read = mortise_agent_read_own},
+     .read = mortise_agent_read_spawning},
     MORTISE_ROW(mortise_subagents_row),
     {.name = "planner",
      .about = "For planner_controlled: PLUGIN/OPERATION or an alias of a model "
