@@ -26,11 +26,10 @@ struct mortise_method {
 struct mortise_service {
     const char *name; /* of its directory */
     const struct mortise_method *methods;
-    /* An engine has one pointer for each service, NULL at first: here open()
-     * stores it, elsewhere a request finds it (mortise_asked.kept).  open() may
-     * be NULL, and the service may set the pointer later.  If it is not NULL,
-     * the engine calls close() once, when no request and no plugin is left;
-     * also after open() has failed.  Everything is [loop]. */
+    /* An engine keeps one pointer for each service.  It is NULL until open()
+     * (NULL: not needed) or a request (mortise_asked.kept) sets it.  If it is
+     * set, also by an open() that failed, the engine calls close() when no
+     * request and no plugin is left.  These functions are [loop]. */
     int (*open)(struct mortise *m, void **kept, struct mortise_err *err);
     void (*close)(struct mortise *m, void *kept);
     /* Does it still have work that the engine must wait for before it closes?
@@ -41,8 +40,8 @@ struct mortise_service {
 /* NULL ends the list.  Defined by services/services.c. */
 extern const struct mortise_service *const mortise_services[];
 
-/* NULL: this build has no such method.  *service: the place of its service in the
- * list; may be NULL. */
+/* NULL: this build has no such method.  *service (may be NULL): the place of the
+ * method's service in the list. */
 const struct mortise_method *mortise_method_find(const char *name,
                                                  size_t *service);
 

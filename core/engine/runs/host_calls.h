@@ -2,8 +2,8 @@
  * plugin may `ask`.
  *
  * A method is a row in the table of its service (core/plugin/services.h).  Its
- * own file (in services/) does the work, and knows nothing of journals and calls.  The run decides whether, when and
- * how often a method starts (core/run/asks/step.c):
+ * own file does the work, and knows nothing of journals and calls.  The run
+ * decides whether, when and how often a method starts (core/run/asks/step.c):
  *
  *   (1) check() decides whether the ask is valid, before anything is recorded.
  *       It may read the manifest, the body and the run's view.
