@@ -1,4 +1,4 @@
-/* minisign.h -- keys and signatures in minisign's formats.
+/* minisign.h -- public keys and signatures in minisign's formats.
  *
  * Stock `minisign -V` verifies our signatures, and we verify its.  Only the
  * prehashed form `ED` is supported.  [any] */
@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/buf.h"
 #include "core/base/err.h"
 
 enum {
@@ -24,17 +23,6 @@ struct mortise_pubkey {
     uint8_t key[32];
 };
 
-/* Wipe it with mortise_seckey_wipe() after use. */
-struct mortise_seckey {
-    uint8_t id[MORTISE_KEYID];
-    uint8_t key[64]; /* Ed25519: seed, public key */
-};
-
-int mortise_seckey_new(struct mortise_seckey *sk, struct mortise_err *err);
-void mortise_seckey_wipe(struct mortise_seckey *sk);
-void mortise_seckey_public(const struct mortise_seckey *sk,
-                           struct mortise_pubkey *out);
-
 void mortise_pubkey_format(char out[MORTISE_PUBKEY_TEXT],
                            const struct mortise_pubkey *pk);
 void mortise_keyid_format(char out[MORTISE_KEYID_TEXT],
@@ -47,29 +35,14 @@ int mortise_pubkey_parse(struct mortise_pubkey *pk, const char *text, size_t n,
                          struct mortise_err *err);
 int mortise_pubkey_read(struct mortise_pubkey *pk, const char *path,
                         struct mortise_err *err);
-/* MORTISE_EEXISTS if the file exists. */
-int mortise_pubkey_write(const char *path, const struct mortise_pubkey *pk,
-                         struct mortise_err *err);
 
-/* Write with mode 0600; MORTISE_EEXISTS if the file exists.  The key is
- * encrypted with scrypt's interactive parameters (16 MiB, tens of
- * milliseconds), or not at all if password is NULL. */
-int mortise_seckey_write(const char *path, const struct mortise_seckey *sk,
-                         const char *password, struct mortise_err *err);
-/* MORTISE_EDENIED if the password is wrong, or NULL for an encrypted key.  A
- * key of stock minisign may need 1 GiB of memory. */
-int mortise_seckey_read(struct mortise_seckey *sk, const char *path,
-                        const char *password, struct mortise_err *err);
-/* Does reading this file need a password? */
-int mortise_seckey_is_encrypted(bool *out, const char *path,
-                                struct mortise_err *err);
+/* How the comment lines of keys and signatures begin. */
+#define MORTISE_UNTRUSTED "untrusted comment: "
+#define MORTISE_TRUSTED   "trusted comment: "
 
-/* Sign n bytes and append the whole .minisig file to out.  The signature covers
- * the trusted comment: one line of at most MORTISE_COMMENT_MAX bytes. */
-int mortise_minisign_sign(struct mortise_buf *out,
-                          const struct mortise_seckey *sk, const void *p,
-                          size_t n, const char *trusted_comment,
-                          struct mortise_err *err);
+/* Decode a key's line of exactly `want` bytes in base64, after its comment. */
+bool mortise_minisign_decode_key(uint8_t *raw, size_t want, const char *text,
+                                 size_t n, bool needs_comment);
 
 /* A .minisig file, parsed but not verified. */
 struct mortise_minisig {

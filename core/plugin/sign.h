@@ -8,7 +8,7 @@
 
 #include <limits.h>
 
-#include "core/plugin/minisign.h"
+#include "core/plugin/seckey.h"
 #include "lang/yaml/diag.h"
 
 struct mortise_sign_request {
