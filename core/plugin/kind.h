@@ -13,8 +13,6 @@
 
 struct mortise_inst; /* <mortise/plugin.h> defines it and the request */
 struct mortise_manifest;
-struct mortise_place;
-struct mortise_manifest_reader;
 struct mortise_request;
 
 enum mortise_kind {
@@ -61,9 +59,6 @@ struct mortise_plugin_kind {
     const char *former;    /* an older one, no longer supported; or NULL */
     /* The methods that its calls may ask, up to a NULL; NULL: any. */
     const char *const *asks;
-    /* Check its part after the whole manifest was read; NULL: nothing to
-     * check. */
-    void (*check)(struct mortise_manifest_reader *r);
     /* The name of a function that the manifest promises and the interface (may
      * be NULL) lacks; NULL: complete. */
     const char *(*lacks)(const void *interface,
@@ -74,11 +69,9 @@ struct mortise_plugin_kind {
 
 extern const struct mortise_plugin_kind *const mortise_kinds[MORTISE_KINDS];
 
-/* Each is defined in the kind's file, with the keys of its part of the
- * manifest. */
+/* Each is defined in the kind's file. */
 #define KIND(ID, name, about)                                                  \
-    extern const struct mortise_plugin_kind mortise_kind_##name;               \
-    extern const struct mortise_place mortise_kind_##name##_place;
+    extern const struct mortise_plugin_kind mortise_kind_##name;
 #include "core/plugin/kinds.def"
 #undef KIND
 

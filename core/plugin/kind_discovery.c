@@ -11,10 +11,6 @@
 #include <mortise/discovery.h>
 
 #include "core/plugin/kind.h"
-#include "core/plugin/reading.h"
-
-static const struct mortise_key discovery_keys[] = {MORTISE_THREADS};
-MORTISE_KIND_PLACE(discovery);
 
 static const char *find_discovery_gap(const void *interface,
                                       const struct mortise_manifest *m)

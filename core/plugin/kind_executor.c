@@ -1,15 +1,5 @@
-/* kind_executor.c -- plugins that run operations: mortise.executor/1.
- *
- * The manifest describes the input, output and effect of each operation; graphs
- * name an operation PLUGIN/OPERATION. execute() runs it and may end later.
- * reconcile() reports afterwards whether its effect happened. background() is
- * for work of an instance outside of calls.
- *
- * A plugin with `more` has further operations, found at run time and pinned by
- * the deployment's lock.  Their names contain a /, and names in manifests do
- * not, so a lock cannot replace an operation that a signature covers. */
-#include <mortise/plugin.h>
-#include <assert.h>
+/* kind_executor.c -- the part of plugins that run operations: the input, output
+ * and effect of each operation. */
 #include <string.h>
 
 #include "core/base/name.h"
@@ -45,25 +35,6 @@ static const struct mortise_word intents[] = {
     {.word = "steps", .value = true},
     {.word = NULL},
 };
-
-static void read_intent(void *ctx, void *into, const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    (void)ctx;
-    op->steps = slot->word;
-    op->intent_at = slot->value;
-}
-
-static void read_judged_as(void *ctx, void *into,
-                           const struct mortise_slot *slot)
-{
-    struct mortise_manifest_op *op = into;
-
-    (void)ctx;
-    op->judged_as = slot->value->str;
-    op->judged_as_at = slot->value;
-}
 
 static void read_usage_amount(void *ctx, void *into,
                               const struct mortise_slot *slot);
@@ -138,7 +109,7 @@ static const struct mortise_key op_keys[] = {
      .about = "A second name for tools.allow, ask and deny, made from the "
               "arguments with {ARGUMENT}, such as \"{program}/run\".",
      .value = MORTISE_V_STRING,
-     .read = read_judged_as},
+     MORTISE_INTO_TEXT(struct mortise_manifest_op, judged_as)},
     {.name = "idempotent",
      .about = "true: two calls with the same idempotency key have the effect "
               "of one.",
@@ -150,9 +121,8 @@ static const struct mortise_key op_keys[] = {
      .about = "What the engine records before an effect. call: each start of a "
               "call (the default). steps: only the requests of the call to "
               "the host, because the call changes nothing else.",
-     .value = MORTISE_V_WORD,
      .words = intents,
-     .read = read_intent},
+     MORTISE_INTO_WORD_BOOL(struct mortise_manifest_op, steps)},
     {.name = "timeout",
      .about = "The default timeout of a call.",
      .min = 1,
@@ -194,16 +164,6 @@ static void read_operations(void *ctx, void *into,
     }
 }
 
-static void read_background(void *ctx, void *into,
-                            const struct mortise_slot *slot)
-{
-    struct mortise_interface *p = into;
-
-    (void)ctx;
-    p->background = slot->value->u.b;
-    p->background_at = slot->value;
-}
-
 static void read_step_result(void *ctx, void *into,
                              const struct mortise_slot *slot)
 {
@@ -228,25 +188,13 @@ static const struct mortise_key executor_keys[] = {
     {.name = "background",
      .about = "true: the plugin maintains something between calls, such as "
               "connections (async plugins only).",
-     .value = MORTISE_V_BOOL,
-     .read = read_background},
+     MORTISE_INTO_BOOL(struct mortise_interface, background)},
     {.name = "step_result",
      .about = "A JSON Schema for the result that a person can give to a step "
               "in doubt of the plugin's own (journal.begin/1).",
      .value = MORTISE_V_SCHEMA,
      .read = read_step_result},
 };
-MORTISE_KIND_PLACE(executor);
-
-const struct mortise_manifest_op *
-mortise_manifest_op(const struct mortise_manifest *m, const char *name)
-{
-    for (size_t i = 0; i < m->n_ops; i++)
-        if (strcmp(m->ops[i].name, name) == 0)
-            return &m->ops[i];
-    return NULL;
-}
-
 /* ---- intents ------------------------------------------------------------- */
 
 /* Does it require a method that may have effects? */
@@ -262,22 +210,35 @@ static bool has_method_with_effects(const struct mortise_manifest *m)
     return false;
 }
 
+/* The valid `intent` of the operation at `at`; NULL: none. */
+static const struct mortise_yaml *
+find_intent(const struct mortise_manifest_op *op, const struct mortise_yaml *at)
+{
+    const struct mortise_yaml *v = mortise_yaml_get(at, "intent");
+    bool is_call = v != NULL && v->kind == MORTISE_YAML_STRING &&
+                   strcmp(v->str, "call") == 0;
+
+    return op->steps || is_call ? v : NULL;
+}
+
 /* An operation with `intent: steps` needs a method that can have effects. */
 static void check_intent(struct mortise_manifest_reader *r,
-                         const struct mortise_manifest_op *op)
+                         const struct mortise_manifest_op *op,
+                         const struct mortise_yaml *at)
 {
+    const struct mortise_yaml *intent = find_intent(op, at);
     struct mortise_diag *d;
 
-    if (op->intent_at == NULL || op->effect == NULL)
+    if (intent == NULL || op->effect == NULL)
         return;
     if (strcmp(op->effect, "pure") == 0 || strcmp(op->effect, "read") == 0) {
         d = mortise_diag_add(
-            r->diags, "E0706", op->intent_at->span,
+            r->diags, "E0706", intent->span,
             "operation '%s' is '%s', so it cannot have 'intent'", op->name,
             op->effect);
         mortise_diag_help(r->diags, d, "remove 'intent'");
     } else if (op->steps && !has_method_with_effects(r->m)) {
-        d = mortise_diag_add(r->diags, "E0706", op->intent_at->span,
+        d = mortise_diag_add(r->diags, "E0706", intent->span,
                              "operation '%s' has intent: steps, but the plugin "
                              "requires no method with effects",
                              op->name);
@@ -310,34 +271,39 @@ static bool is_required_string(const struct mortise_manifest_op *op,
 
 /* judged_as must give a name for all valid arguments. */
 static void check_judged_as(struct mortise_manifest_reader *r,
-                            const struct mortise_manifest_op *op)
+                            const struct mortise_manifest_op *op,
+                            const struct mortise_yaml *at)
 {
-    const char *at = op->judged_as;
+    const struct mortise_yaml *said = mortise_yaml_get(at, "judged_as");
+    const char *p = op->judged_as;
     bool some = false;
 
-    while (at != NULL && (at = strchr(at, '{')) != NULL) {
-        size_t n = strcspn(++at, "}");
+    while (p != NULL && (p = strchr(p, '{')) != NULL) {
+        size_t n = strcspn(++p, "}");
 
         some = true;
-        if (at[n] == '}' && is_required_string(op, at, n))
+        if (p[n] == '}' && is_required_string(op, p, n))
             continue;
-        mortise_diag_add(r->diags, "E0701", op->judged_as_at->span,
+        mortise_diag_add(r->diags, "E0701", said->span,
                          "'%.*s' in judged_as of operation '%s' is not a "
                          "required text argument of its input_schema",
-                         (int)n, at, op->name);
+                         (int)n, p, op->name);
         return;
     }
     if (op->judged_as != NULL && !some)
-        mortise_diag_add(r->diags, "E0701", op->judged_as_at->span,
+        mortise_diag_add(r->diags, "E0701", said->span,
                          "judged_as of operation '%s' contains no {ARGUMENT}",
                          op->name);
 }
 
 static void check_operations(struct mortise_manifest_reader *r)
 {
+    const struct mortise_yaml *map =
+        mortise_manifest_get_part(r, "executor", "operations");
+
     for (size_t i = 0; i < r->m->n_ops; i++) {
-        check_intent(r, &r->m->ops[i]);
-        check_judged_as(r, &r->m->ops[i]);
+        check_intent(r, &r->m->ops[i], map->items[i]);
+        check_judged_as(r, &r->m->ops[i], map->items[i]);
     }
 }
 
@@ -350,9 +316,11 @@ static void check_background(struct mortise_manifest_reader *r)
 
     if (!p->background || p->threading == MORTISE_THREAD_ASYNC)
         return;
-    d = mortise_diag_add(r->diags, "E0709", p->background_at->span,
-                         "'background' needs threading: async, because "
-                         "background work stays pending without a thread");
+    d = mortise_diag_add(
+        r->diags, "E0709",
+        mortise_manifest_get_part(r, "executor", "background")->span,
+        "'background' needs threading: async, because "
+        "background work stays pending without a thread");
     mortise_diag_help(r->diags, d, "set threading: async");
 }
 
@@ -362,132 +330,4 @@ static void check_executor_part(struct mortise_manifest_reader *r)
     check_background(r);
 }
 
-/* ---- calls --------------------------------------------------------------- */
-
-static const char *find_executor_gap(const void *interface,
-                                     const struct mortise_manifest *m)
-{
-    const mortise_executor *x = interface;
-
-    if (x == NULL || x->size < offsetof(mortise_executor, background) ||
-        x->execute == NULL)
-        return MORTISE_EXECUTOR_1;
-    if (m->provides[MORTISE_KIND_EXECUTOR].background &&
-        (x->size < sizeof *x || x->background == NULL))
-        return "background() of " MORTISE_EXECUTOR_1;
-    for (size_t k = 0; k < m->n_ops; k++)
-        if (m->ops[k].reconcile && x->reconcile == NULL)
-            return "reconcile for an operation";
-    return NULL;
-}
-
-/* The catalogue checks that the operation exists, with the lock that the graphs
- * were checked against (core/engine/common/plugin_catalog.c). */
-static bool is_lock_operation(const struct mortise_manifest *m,
-                              const char *operation)
-{
-    return m->provides[MORTISE_KIND_EXECUTOR].more &&
-           strchr(operation, '/') != NULL;
-}
-
-static int check_has_operation(const struct mortise_manifest *m,
-                               const char *operation, struct mortise_err *err)
-{
-    if (mortise_manifest_op(m, operation) != NULL ||
-        is_lock_operation(m, operation))
-        return MORTISE_OK;
-    return mortise_fail(err, MORTISE_ENOTFOUND, "plugin %s has no operation %s",
-                        m->name, operation);
-}
-
-static int check_can_reconcile(const struct mortise_manifest *m,
-                               const char *operation, struct mortise_err *err)
-{
-    const struct mortise_manifest_op *op = mortise_manifest_op(m, operation);
-    int rv = check_has_operation(m, operation, err);
-
-    if (rv != MORTISE_OK || (op != NULL && op->reconcile))
-        return rv;
-    return mortise_fail(err, MORTISE_EINVAL, "plugin %s cannot reconcile %s",
-                        m->name, operation);
-}
-
-static int32_t call_execute(const void *interface, struct mortise_inst *inst,
-                            uint32_t stage,
-                            const struct mortise_request *request)
-{
-    const mortise_executor *x = interface;
-
-    (void)stage;
-    return x->execute(inst, request);
-}
-
-static int32_t call_reconcile(const void *interface, struct mortise_inst *inst,
-                              uint32_t stage,
-                              const struct mortise_request *request)
-{
-    const mortise_executor *x = interface;
-
-    (void)stage;
-    return x->reconcile(inst, request);
-}
-
-static int check_has_background(const struct mortise_manifest *m,
-                                const char *operation, struct mortise_err *err)
-{
-    assert(operation[0] == '\0'); /* background() has no operation */
-    if (m->provides[MORTISE_KIND_EXECUTOR].background)
-        return MORTISE_OK;
-    return mortise_fail(err, MORTISE_EINVAL, "plugin %s has no background work",
-                        m->name);
-}
-
-static int32_t call_background(const void *interface, struct mortise_inst *inst,
-                               uint32_t stage,
-                               const struct mortise_request *request)
-{
-    const mortise_executor *x = interface;
-
-    (void)stage;
-    return x->background(inst, request);
-}
-
-const struct mortise_call_kind mortise_call_execute = {
-    .kind = MORTISE_KIND_EXECUTOR,
-    .number = 0,
-    .name = "execute",
-    .may_pend = true,
-    .may_suspend = true,
-    .may_write = true,
-    .may_use = true,
-    .admit = check_has_operation,
-    .enter = call_execute};
-
-const struct mortise_call_kind mortise_call_reconcile = {
-    .kind = MORTISE_KIND_EXECUTOR,
-    .number = 1,
-    .name = "reconcile",
-    .may_pend = true,
-    .may_write = true,
-    .may_use = true,
-    .admit = check_can_reconcile,
-    .enter = call_reconcile};
-
-const struct mortise_call_kind mortise_call_background = {
-    .kind = MORTISE_KIND_EXECUTOR,
-    .number = 2,
-    .name = "background",
-    .may_pend = true,
-    .admit = check_has_background,
-    .enter = call_background};
-
-static const struct mortise_call_kind *const calls[] = {
-    &mortise_call_execute, &mortise_call_reconcile, &mortise_call_background};
-
-const struct mortise_plugin_kind mortise_kind_executor = {
-    .name = "executor",
-    .interface = MORTISE_EXECUTOR_1,
-    .check = check_executor_part,
-    .lacks = find_executor_gap,
-    .calls = calls,
-    .n_calls = sizeof calls / sizeof calls[0]};
+MORTISE_KIND_PART(executor, check_executor_part);

@@ -12,10 +12,6 @@
 
 #include "core/json/value.h"
 #include "core/plugin/kind.h"
-#include "core/plugin/reading.h"
-
-static const struct mortise_key guardrail_keys[] = {MORTISE_THREADS};
-MORTISE_KIND_PLACE(guardrail);
 
 static const char *find_guardrail_gap(const void *interface,
                                       const struct mortise_manifest *m)

@@ -7,52 +7,7 @@
 #include <mortise/memory.h>
 
 #include "core/plugin/kind.h"
-#include "core/plugin/reading.h"
-
-static const struct mortise_key memory_keys[] = {
-    MORTISE_THREADS,
-    {.name = "as_of",
-     .about = "true: the memory can read the traces as of an earlier sequence "
-              "number.",
-     MORTISE_INTO_BOOL(struct mortise_interface, as_of)},
-    {.name = "directory",
-     .about = "The member of the config that names the memory's directory. If "
-              "the deployment does not set it, the host uses a directory of "
-              "the memory's own in the store.",
-     .value = MORTISE_V_STRING,
-     MORTISE_INTO_TEXT(struct mortise_interface, directory)},
-};
-MORTISE_KIND_PLACE(memory);
-
-/* The host adds the directory to the config, which must still match
- * config_schema. */
-static void check_directory(struct mortise_manifest_reader *r)
-{
-    const char *key = r->m->provides[MORTISE_KIND_MEMORY].directory;
-    struct mortise_schema_member_info seen = {.never = true};
-    struct mortise_diag *d;
-
-    if (key == NULL)
-        return;
-    if (r->m->config_schema != NULL)
-        mortise_schema_find_member(r->m->config_schema, key, &seen);
-    else if (mortise_yaml_get(r->m->tree, "config_schema") != NULL)
-        return; /* invalid: already a finding */
-    if (!seen.never)
-        return;
-    d = mortise_diag_add(
-        r->diags, "E0710",
-        mortise_yaml_get(
-            mortise_yaml_get(mortise_yaml_get(r->m->tree, "provides"),
-                             "memory"),
-            "directory")
-            ->span,
-        "config_schema has no property '%s' for the memory's directory, which "
-        "the host sets",
-        key);
-    if (seen.near != NULL)
-        mortise_diag_help(r->diags, d, "did you mean '%s'?", seen.near);
-}
+#include "core/plugin/manifest.h"
 
 static const char *find_memory_gap(const void *interface,
                                    const struct mortise_manifest *m)
@@ -128,7 +83,6 @@ const struct mortise_plugin_kind mortise_kind_memory = {
     .name = "memory",
     .interface = MORTISE_MEMORY_1,
     .asks = asks,
-    .check = check_directory,
     .lacks = find_memory_gap,
     .calls = calls,
     .n_calls = sizeof calls / sizeof calls[0]};

@@ -6,15 +6,7 @@
 #include <mortise/model.h>
 
 #include "core/plugin/kind.h"
-#include "core/plugin/reading.h"
-
-static const struct mortise_key model_keys[] = {
-    MORTISE_THREADS,
-    {.name = "embed",
-     .about = "true: the provider also computes vectors of texts.",
-     MORTISE_INTO_BOOL(struct mortise_interface, embeds)},
-};
-MORTISE_KIND_PLACE(model);
+#include "core/plugin/manifest.h"
 
 static const char *find_model_gap(const void *interface,
                                   const struct mortise_manifest *m)

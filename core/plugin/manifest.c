@@ -236,7 +236,7 @@ static const struct mortise_key provides_keys[] = {
     [MORTISE_KIND_##ID] = {.name = #kind,                                      \
                            .about = words,                                     \
                            .value = MORTISE_V_MAP,                             \
-                           .place = &mortise_kind_##kind##_place,              \
+                           .place = &mortise_manifest_kind_##kind.place,       \
                            .read = read_provided_kind},
 #include "core/plugin/kinds.def"
 #undef KIND
@@ -635,6 +635,19 @@ static void check_methods(struct mortise_manifest_reader *r,
     }
 }
 
+static void check_parts(struct mortise_manifest_reader *r)
+{
+    static const struct mortise_manifest_kind *const parts[] = {
+#define KIND(ID, kind, words) &mortise_manifest_kind_##kind,
+#include "core/plugin/kinds.def"
+#undef KIND
+    };
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (parts[i]->check != NULL)
+            parts[i]->check(r);
+}
+
 static void read_manifest_root(struct mortise_manifest_reader *r,
                                const struct mortise_yaml *root)
 {
@@ -653,9 +666,7 @@ static void read_manifest_root(struct mortise_manifest_reader *r,
         &m->arena, mortise_kind_format_list(list, sizeof list,
                                             mortise_manifest_kinds(m), ", "));
     r->nomem |= m->kinds == NULL;
-    for (size_t i = 0; i < MORTISE_KINDS; i++)
-        if (mortise_kinds[i]->check != NULL)
-            mortise_kinds[i]->check(r);
+    check_parts(r);
     if (m->kinds != NULL)
         check_methods(r, root);
     if (r->need_artifacts && mortise_yaml_get(root, "artifacts") == NULL)

@@ -25,11 +25,8 @@ struct mortise_manifest_op {
     /* A second name for the deployment's policy to judge, with {ARGUMENT} in
      * it; NULL: none. */
     const char *judged_as;
-    const struct mortise_yaml *judged_as_at;
     bool idempotent, reconcile;
-    bool steps; /* `intent: steps`; false: call */
-    /* Its place in the file; NULL: absent. */
-    const struct mortise_yaml *intent_at;
+    bool steps;          /* `intent: steps`; false: call */
     uint64_t timeout_ms; /* 0: none */
     struct mortise_usage_bound usage;
     struct mortise_schema *input, *output; /* NULL: anything */
@@ -53,10 +50,7 @@ struct mortise_interface { /* one kind's interface */
     bool as_of;           /* memory: can recall as of an earlier number */
     /* Memory: the config key of its data directory; NULL: it needs none. */
     const char *directory;
-    /* executor: it works outside of calls, too. background_at NULL: not
-     * given. */
-    bool background;
-    const struct mortise_yaml *background_at;
+    bool background; /* executor: it works outside of calls, too */
     bool more; /* executor: the deployment's lock adds operations */
     /* executor: the schema of a result that a person may supply for one of its
      * steps; NULL: anything */

@@ -16,6 +16,15 @@ void *mortise_manifest_reader_alloc(struct mortise_manifest_reader *r,
     return p;
 }
 
+const struct mortise_yaml *
+mortise_manifest_get_part(const struct mortise_manifest_reader *r,
+                          const char *kind, const char *key)
+{
+    const struct mortise_yaml *all = mortise_yaml_get(r->m->tree, "provides");
+
+    return mortise_yaml_get(mortise_yaml_get(all, kind), key);
+}
+
 /* ---- schemas ------------------------------------------------------------- */
 
 static void find_schema_secrets(struct mortise_manifest_reader *r,

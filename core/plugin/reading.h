@@ -12,15 +12,33 @@ struct mortise_manifest_reader {
     bool nomem;
 };
 
-/* Define the place of a kind's part, with the rows KIND_keys. */
-#define MORTISE_KIND_PLACE(kind)                                               \
-    const struct mortise_place mortise_kind_##kind##_place = {                 \
-        MORTISE_PLACE_OF("provides." #kind, kind##_keys)}
+/* How the part of a kind is read (kind_NAME.c). */
+struct mortise_manifest_kind {
+    struct mortise_place place;
+    /* Check the part after the whole manifest was read; NULL: nothing to
+     * check. */
+    void (*check)(struct mortise_manifest_reader *r);
+};
+
+#define KIND(ID, name, about)                                                  \
+    extern const struct mortise_manifest_kind mortise_manifest_kind_##name;
+#include "core/plugin/kinds.def"
+#undef KIND
+
+/* Define it, with the rows KIND_keys. */
+#define MORTISE_KIND_PART(kind, check_part)                                    \
+    const struct mortise_manifest_kind mortise_manifest_kind_##kind = {        \
+        .place = {MORTISE_PLACE_OF("provides." #kind, kind##_keys)},           \
+        .check = (check_part)}
 
 /* Allocate from the manifest's arena.  NULL: out of memory, which sets
  * r->nomem. */
 void *mortise_manifest_reader_alloc(struct mortise_manifest_reader *r,
                                     size_t size);
+/* The value of a key in the part of a kind; NULL: absent. */
+const struct mortise_yaml *
+mortise_manifest_get_part(const struct mortise_manifest_reader *r,
+                          const char *kind, const char *key);
 /* Compile a schema.  NULL after a finding, or without memory.  `secrets` NULL:
  * secrets are not collected. */
 struct mortise_schema *

@@ -5,19 +5,6 @@
 #include "extend/plugin/scale.h"
 #include "core/json/value.h"
 #include "core/plugin/kind.h"
-#include "core/plugin/reading.h"
-
-static const struct mortise_word units[] = {{.word = "grams"}, {.word = NULL}};
-
-static const struct mortise_key scale_keys[] = {
-    MORTISE_THREADS,
-    {.name = "unit",
-     .about = "What it weighs in.",
-     .value = MORTISE_V_WORD,
-     .required = true,
-     .words = units},
-};
-MORTISE_KIND_PLACE(scale);
 
 static const char *lacks(const void *interface,
                          const struct mortise_manifest *m)

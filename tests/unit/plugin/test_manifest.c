@@ -398,7 +398,6 @@ START_TEST(intents)
     ck_assert_int_eq(parse(text, false), MORTISE_OK);
     ck_assert(!mortise_manifest_op(m, "a")->steps);
     ck_assert(!mortise_manifest_op(m, "b")->steps);
-    ck_assert_ptr_nonnull(mortise_manifest_op(m, "b")->intent_at);
     ck_assert(mortise_manifest_op(m, "c")->steps);
 }
 END_TEST
