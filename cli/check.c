@@ -23,6 +23,7 @@
 #include "core/engine/common/plugin_catalog.h"
 #include "lang/graph/disk.h"
 #include "core/model/graph.h"
+#include "core/plugin/manifest_read.h"
 #include "core/plugin/registry.h"
 #include "core/plugin/trust.h"
 #include "lang/yaml/header.h"

@@ -299,7 +299,7 @@ static void check_manifest_and_object(struct object *o,
     if (mortise_elf_check_plugin(bytes, n, m->name, m->version, &why) !=
         MORTISE_OK)
         on_object_refused(o, "P0118", why.msg);
-    if (mortise_manifest_is_unsupported(m, words, sizeof words))
+    if (mortise_manifest_find_unsupported(m, words, sizeof words) != NULL)
         on_object_refused(o, "P0114", words);
 }
 

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/plugin/manifest_read.h"
+
 struct mortise_plugins_config
 mortise_plugin_set_config(const struct mortise_mem *mem,
                           const struct mortise_settings *settings)

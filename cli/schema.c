@@ -12,6 +12,7 @@
 #include "cli/plugin_set.h"
 #include "lang/config/deploy.h"
 #include "lang/graph/load/loader.h"
+#include "core/plugin/manifest_read.h"
 #include "core/plugin/trust.h"
 #include "lang/yaml/outline.h"
 

@@ -14,15 +14,6 @@
 #include "core/plugin/kind.h"
 #include "core/plugin/manifest.h"
 
-const struct mortise_manifest_op *
-mortise_manifest_op(const struct mortise_manifest *m, const char *name)
-{
-    for (size_t i = 0; i < m->n_ops; i++)
-        if (strcmp(m->ops[i].name, name) == 0)
-            return &m->ops[i];
-    return NULL;
-}
-
 static const char *find_executor_gap(const void *interface,
                                      const struct mortise_manifest *m)
 {

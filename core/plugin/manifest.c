@@ -1,4 +1,4 @@
-/* manifest.c -- NAME.plugin.yaml: a plugin's description of itself.
+/* manifest.c -- the text of NAME.plugin.yaml.
  *
  * Tables of keys (lang/yaml/keys.h), one per mapping, drive the parser, so the
  * tables below list everything that this build enforces.  A feature of
@@ -10,7 +10,7 @@
  *   (2) Permissions other than `state` are kept for `plugin inspect`; only
  *       process isolation could enforce them.
  *   (3) `digest` is that of the parsed bytes, which are the signed ones. */
-#include "core/plugin/manifest.h"
+#include "core/plugin/manifest_read.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -676,21 +676,6 @@ static void read_manifest_root(struct mortise_manifest_reader *r,
                           "sign it: mortise plugin sign");
 }
 
-static struct mortise_manifest *new_manifest(const struct mortise_mem *mem,
-                                             const char *path)
-{
-    struct mortise_manifest *m = mortise_zalloc(mem, sizeof *m);
-
-    if (m == NULL)
-        return NULL;
-    mortise_arena_init(&m->arena, mem);
-    m->path = mortise_arena_strdup(&m->arena, path);
-    if (m->path != NULL)
-        return m;
-    mortise_manifest_free(m);
-    return NULL;
-}
-
 static int report_oversize(struct mortise_manifest *m,
                            struct mortise_diags *diags)
 {
@@ -710,7 +695,7 @@ int mortise_manifest_parse(struct mortise_manifest **out,
                            const char *text, size_t n, bool need_artifacts,
                            struct mortise_diags *diags)
 {
-    struct mortise_manifest *m = new_manifest(mem, path);
+    struct mortise_manifest *m = mortise_manifest_new(mem, path);
     struct mortise_manifest_reader r = {
         .m = m, .diags = diags, .need_artifacts = need_artifacts};
     size_t errors = diags->n_errors;
@@ -739,94 +724,20 @@ int mortise_manifest_parse(struct mortise_manifest **out,
     return MORTISE_OK;
 }
 
-void mortise_manifest_free(struct mortise_manifest *m)
-{
-    const struct mortise_mem *mem;
-
-    if (m == NULL)
-        return;
-    mem = m->arena.mem;
-    for (size_t i = 0; i < m->n_ops; i++) {
-        mortise_schema_finish(m->ops[i].input);
-        mortise_schema_finish(m->ops[i].output);
-    }
-    mortise_schema_finish(m->config_schema);
-    mortise_schema_finish(m->provides[MORTISE_KIND_EXECUTOR].step_result);
-    mortise_arena_finish(&m->arena);
-    mortise_release(mem, m, sizeof *m);
-}
-
-uint32_t mortise_manifest_kinds(const struct mortise_manifest *m)
-{
-    uint32_t set = 0;
-
-    for (size_t i = 0; i < MORTISE_KINDS; i++)
-        if (m->provides[i].present)
-            set |= MORTISE_KIND_BIT(i);
-    return set;
-}
-
-uint64_t mortise_manifest_time_limit(const struct mortise_manifest *m)
-{
-    size_t i = 0;
-
-    while (i < MORTISE_KINDS && !m->provides[i].present)
-        i++;
-    return i < MORTISE_KINDS ? m->provides[i].idle_ms : 0;
-}
-
 /* ---- support by this host ------------------------------------------------ */
-
-/* The place in the manifest of an unsupported requirement; NULL: none. */
-static const struct mortise_yaml *
-find_unsupported(const struct mortise_manifest *m, char *why, size_t size)
-{
-    const struct mortise_yaml *requires;
-    char host[32];
-
-    snprintf(host, sizeof host, "%d.%d", MORTISE_ABI_MAJOR, MORTISE_ABI_MINOR);
-    if (m->abi_major != MORTISE_ABI_MAJOR) {
-        snprintf(why, size,
-                 "was built for abi %u.%u, but this host has %s; install a "
-                 "build for this host",
-                 m->abi_major, m->abi_minor, host);
-        return mortise_yaml_get(m->tree, "abi");
-    }
-    if (m->requires_host != NULL &&
-        !mortise_range_has(m->requires_host, host)) {
-        snprintf(why, size,
-                 "requires host %.100s, but this host has abi %s; install "
-                 "another version of it, or a newer mortise",
-                 m->requires_host, host);
-        /* Read_host_range() checked it. */
-        assert(mortise_range_is_valid(m->requires_host));
-        requires = mortise_yaml_get(m->tree, "requires");
-        return mortise_yaml_get(requires, "host");
-    }
-    if (m->in_process)
-        return NULL;
-    /* Only this key clears in_process. */
-    assert(mortise_yaml_get(m->tree, "isolation") != NULL);
-    snprintf(
-        why, size,
-        "can run only in its own process, which this build does not support");
-    return mortise_yaml_get(m->tree, "isolation");
-}
-
-bool mortise_manifest_is_unsupported(const struct mortise_manifest *m,
-                                     char *why, size_t size)
-{
-    return find_unsupported(m, why, size) != NULL;
-}
 
 int mortise_manifest_check_host(const struct mortise_manifest *m,
                                 struct mortise_diags *diags)
 {
     char why[256];
-    const struct mortise_yaml *at = find_unsupported(m, why, sizeof why);
+    const char *key = mortise_manifest_find_unsupported(m, why, sizeof why);
+    const struct mortise_yaml *at;
 
-    if (at == NULL)
+    if (key == NULL)
         return MORTISE_OK;
+    at = mortise_yaml_get(m->tree, key);
+    if (strcmp(key, "requires") == 0)
+        at = mortise_yaml_get(at, "host");
     mortise_diag_add(diags, "E0707", at->span, "%s %s", m->name, why);
     return diags->failed ? MORTISE_ENOMEM : MORTISE_ECHECK;
 }

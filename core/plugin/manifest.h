@@ -1,17 +1,17 @@
-/* manifest.h -- NAME.plugin.yaml: a plugin's description of itself
+/* manifest.h -- what a plugin declares about itself in NAME.plugin.yaml
  * (docs/plugins.md, section 2).
  *
- * It is parsed only after its bytes were verified, except by `mortise check`
- * and `plugin inspect`, which run no plugin code.  It lives in one arena. */
+ * It is read only after its bytes were verified, except by `mortise check` and
+ * `plugin inspect`, which run no plugin code.  It lives in one arena. */
 #ifndef MORTISE_PLUGIN_MANIFEST_H
 #define MORTISE_PLUGIN_MANIFEST_H
 
-#include "lang/schema/schema.h"
+#include "core/base/hash.h"
+#include "core/base/mem.h"
 #include "core/json/secret.h"
 #include "core/json/usage.h"
 #include "core/plugin/kind.h"
-#include "lang/yaml/keys.h"
-#include "lang/yaml/tree.h"
+#include "lang/schema/schema.h"
 
 enum mortise_threading {
     MORTISE_THREAD_INLINE = 1,
@@ -93,20 +93,16 @@ struct mortise_manifest {
      * manifest's and the object's. */
     uint8_t digest[MORTISE_DIGEST];
     bool dev; /* unsigned, from a directory marked dev */
-    const struct mortise_yaml *tree;
+    const void *tree; /* of the file: for its reader only */
 };
 
 /* The largest manifest that is read, in bytes. */
 enum { MORTISE_MANIFEST_MAX = 1 << 20 };
 
-/* Parse a manifest.  Findings go to diags; *out is NULL after an error.
- * need_artifacts is false for an unsigned manifest, which may omit the
- * artifacts or their sizes and digests. */
-int mortise_manifest_parse(struct mortise_manifest **out,
-                           const struct mortise_mem *mem, const char *path,
-                           const char *text, size_t n, bool need_artifacts,
-                           struct mortise_diags *diags);
-void mortise_manifest_free(struct mortise_manifest *m);
+/* NULL: out of memory. */
+struct mortise_manifest *mortise_manifest_new(const struct mortise_mem *mem,
+                                              const char *path);
+void mortise_manifest_free(struct mortise_manifest *m); /* NULL is fine */
 /* An operation of the manifest; operations of a lock are not included. */
 const struct mortise_manifest_op *
 mortise_manifest_op(const struct mortise_manifest *m, const char *name);
@@ -117,20 +113,9 @@ uint32_t mortise_manifest_kinds(const struct mortise_manifest *m);
  * first kind; 0: no limit. */
 uint64_t mortise_manifest_time_limit(const struct mortise_manifest *m);
 
-/* Does this host not support its abi, host range or isolation?  If so, why has
- * the reason. */
-bool mortise_manifest_is_unsupported(const struct mortise_manifest *m,
-                                     char *why, size_t size);
-/* MORTISE_ECHECK, with the reason as a finding, if this host does not support
- * the manifest. */
-int mortise_manifest_check_host(const struct mortise_manifest *m,
-                                struct mortise_diags *diags);
-
-/* Add warnings for its author. */
-int mortise_manifest_add_warnings(const struct mortise_manifest *m,
-                                  struct mortise_diags *diags);
-
-/* The keys of a manifest. */
-extern const struct mortise_place mortise_manifest_place;
+/* The key of a requirement that this host does not support ("abi", "requires" or
+ * "isolation"), and the reason in why; NULL: it supports all. */
+const char *mortise_manifest_find_unsupported(const struct mortise_manifest *m,
+                                              char *why, size_t size);
 
 #endif

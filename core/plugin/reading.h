@@ -4,6 +4,7 @@
 #define MORTISE_PLUGIN_READING_H
 
 #include "core/plugin/manifest.h"
+#include "lang/yaml/keys.h"
 
 struct mortise_manifest_reader {
     struct mortise_manifest *m;

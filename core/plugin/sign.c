@@ -21,7 +21,7 @@
 #include "core/base/dirs.h"
 #include "core/plugin/elf.h"
 #include "core/base/files.h"
-#include "core/plugin/manifest.h"
+#include "core/plugin/manifest_read.h"
 
 enum { OBJECT_MAX = 1 << 28 };
 

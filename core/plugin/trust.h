@@ -26,7 +26,6 @@
 #include "core/base/hash.h"
 #include "core/plugin/kind.h"
 #include "core/plugin/minisign.h"
-#include "lang/yaml/diag.h"
 #include "lang/yaml/keys.h"
 
 struct mortise_trust;

@@ -16,6 +16,7 @@
 #include "core/base/files.h"
 #include "core/plugin/elf.h"
 #include "core/plugin/entry.h"
+#include "core/plugin/manifest_read.h"
 #include "core/plugin/quarantine.h"
 #include "core/plugin/version.h"
 
@@ -210,7 +211,8 @@ static int check_host_support(const struct entry *e, struct mortise_err *why)
 {
     char words[256];
 
-    if (!mortise_manifest_is_unsupported(e->manifest, words, sizeof words))
+    if (mortise_manifest_find_unsupported(e->manifest, words, sizeof words) ==
+        NULL)
         return MORTISE_OK;
     return mortise_fail(
         why, e->manifest->in_process ? MORTISE_EINVAL : MORTISE_EUNAVAILABLE,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "core/plugin/manifest.h"
+#include "core/plugin/manifest_read.h"
 #include "core/plugin/version.h"
 
 static struct mortise_diags diags;
