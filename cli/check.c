@@ -25,7 +25,7 @@
 #include "core/model/graph.h"
 #include "core/plugin/manifest_read.h"
 #include "core/plugin/registry.h"
-#include "core/plugin/trust.h"
+#include "core/plugin/trust_file.h"
 #include "lang/yaml/header.h"
 
 struct check_session {

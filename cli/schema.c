@@ -13,7 +13,7 @@
 #include "lang/config/deploy.h"
 #include "lang/graph/load/loader.h"
 #include "core/plugin/manifest_read.h"
-#include "core/plugin/trust.h"
+#include "core/plugin/trust_file.h"
 #include "lang/yaml/outline.h"
 
 static const struct {

@@ -724,6 +724,24 @@ int mortise_manifest_parse(struct mortise_manifest **out,
     return MORTISE_OK;
 }
 
+int mortise_manifest_read(struct mortise_manifest **out,
+                          const struct mortise_mem *mem, const char *path,
+                          const char *text, size_t n, bool is_signed,
+                          struct mortise_err *err)
+{
+    struct mortise_diags diags;
+    int rv;
+
+    mortise_diags_init(&diags, mem);
+    rv = mortise_manifest_parse(out, mem, path, text, n, is_signed, &diags);
+    if (rv == MORTISE_ENOMEM)
+        mortise_nomem(err);
+    else if (rv != MORTISE_OK)
+        mortise_diags_fail_first(&diags, rv, err);
+    mortise_diags_finish(&diags);
+    return rv;
+}
+
 /* ---- support by this host ------------------------------------------------ */
 
 int mortise_manifest_check_host(const struct mortise_manifest *m,

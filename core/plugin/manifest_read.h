@@ -12,6 +12,11 @@ int mortise_manifest_parse(struct mortise_manifest **out,
                            const struct mortise_mem *mem, const char *path,
                            const char *text, size_t n, bool need_artifacts,
                            struct mortise_diags *diags);
+/* The same, for mortise_plugin_reader (reader.h). */
+int mortise_manifest_read(struct mortise_manifest **out,
+                          const struct mortise_mem *mem, const char *path,
+                          const char *text, size_t n, bool is_signed,
+                          struct mortise_err *err);
 /* MORTISE_ECHECK, with the reason as a finding, if this host does not support
  * the manifest. */
 int mortise_manifest_check_host(const struct mortise_manifest *m,

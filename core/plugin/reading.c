@@ -25,6 +25,18 @@ mortise_manifest_get_part(const struct mortise_manifest_reader *r,
     return mortise_yaml_get(mortise_yaml_get(all, kind), key);
 }
 
+int mortise_diags_fail_first(const struct mortise_diags *d, int code,
+                             struct mortise_err *err)
+{
+    const struct mortise_diag *f = &d->list[0];
+
+    if (d->n == 0)
+        return mortise_fail(err, code, "has errors");
+    return mortise_fail(err, code, "%s:%u:%u: %s%s%s", f->path, f->span.line,
+                        f->span.col, f->message, f->help != NULL ? "; " : "",
+                        f->help != NULL ? f->help : "");
+}
+
 /* ---- schemas ------------------------------------------------------------- */
 
 static void find_schema_secrets(struct mortise_manifest_reader *r,

@@ -40,6 +40,9 @@ void *mortise_manifest_reader_alloc(struct mortise_manifest_reader *r,
 const struct mortise_yaml *
 mortise_manifest_get_part(const struct mortise_manifest_reader *r,
                           const char *kind, const char *key);
+/* Fail with the first finding: "PATH:LINE:COL: MESSAGE; HELP". */
+int mortise_diags_fail_first(const struct mortise_diags *d, int code,
+                             struct mortise_err *err);
 /* Compile a schema.  NULL after a finding, or without memory.  `secrets` NULL:
  * secrets are not collected. */
 struct mortise_schema *

@@ -51,6 +51,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/nearest.h"
 #include "core/plugin/entry.h"
 #include "core/plugin/quarantine.h"
 #include "core/plugin/version.h"

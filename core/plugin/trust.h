@@ -21,13 +21,12 @@
 #ifndef MORTISE_PLUGIN_TRUST_H
 #define MORTISE_PLUGIN_TRUST_H
 
-#include <limits.h>
-
 #include "core/base/hash.h"
+#include "core/base/mem.h"
 #include "core/plugin/kind.h"
 #include "core/plugin/minisign.h"
-#include "lang/yaml/keys.h"
 
+struct mortise_diags; /* findings, for the reader of the files (reader.h) */
 struct mortise_trust;
 
 /* An entry of `keys`; lives as long as the trust. */
@@ -43,23 +42,49 @@ struct mortise_trusted_key {
 };
 
 /* Read all directories; a missing one counts as empty.  If a file has errors:
- * MORTISE_ECHECK with findings in diags, and no key is trusted. */
+ * MORTISE_ECHECK, and no key is trusted.  The findings are in diags; if diags is
+ * NULL, the first is in err. */
 int mortise_trust_open(struct mortise_trust **out,
                        const struct mortise_mem *mem, const char *const *dirs,
                        size_t n, struct mortise_diags *diags,
                        struct mortise_err *err);
 void mortise_trust_close(struct mortise_trust *t); /* NULL is fine */
 
-/* Check one file alone, for `mortise check`: MORTISE_ECHECK if a finding is an
- * error.  Its keys are not trusted by this. */
-int mortise_trust_check(const struct mortise_mem *mem, const char *path,
-                        struct mortise_diags *diags, struct mortise_err *err);
-
 size_t mortise_trust_count(const struct mortise_trust *t);
 const struct mortise_trusted_key *
 mortise_trust_at(const struct mortise_trust *t, size_t i);
 /* The highest seq of the n-th directory's files; 0: none. */
 uint64_t mortise_trust_seq(const struct mortise_trust *t, size_t dir);
+
+/* ---- for the reader of the files (reader.h) ------------------------------- */
+
+/* An entry of `revoked`; lives as long as the trust. */
+struct mortise_revoked {
+    struct mortise_revoked *next;
+    const char *path; /* path of the file that lists it */
+    enum {
+        MORTISE_REVOKED_KEY,
+        MORTISE_REVOKED_KEY_ID,
+        MORTISE_REVOKED_DIGEST,
+        MORTISE_REVOKED_VERSION
+    } what;
+    struct mortise_pubkey key; /* KEY; KEY_ID uses its id */
+    uint8_t digest[MORTISE_DIGEST];
+    const char *plugin, *range; /* VERSION */
+};
+
+/* A trust without entries; NULL: out of memory. */
+struct mortise_trust *mortise_trust_new(const struct mortise_mem *mem);
+/* For what its entries point to. */
+struct mortise_arena *mortise_trust_arena(struct mortise_trust *t);
+/* Add an entry for the reader to fill in; `path` is lent.  NULL: out of
+ * memory. */
+struct mortise_trusted_key *mortise_trust_add_key(struct mortise_trust *t,
+                                                  const char *path);
+struct mortise_revoked *mortise_trust_add_revoked(struct mortise_trust *t,
+                                                  const char *path);
+
+/* ---- verifying ----------------------------------------------------------- */
 
 /* The contents of a verified manifest signature. */
 struct mortise_signature_info {
@@ -95,33 +120,12 @@ int mortise_trust_check_digest(const struct mortise_trust *t,
                                const uint8_t digest[MORTISE_DIGEST],
                                struct mortise_err *err);
 
-/* Parse the trusted comment that sign.c writes: "name:NAME version:VERSION
+/* "2026-01-31T12:00:00Z" from seconds since 1970. */
+void mortise_trust_format_time(char out[32], uint64_t s);
+/* Parse the trusted comment of a manifest's signature: "name:NAME version:VERSION
  * seq:SEQ timestamp:UNIX". */
 int mortise_signature_parse_comment(struct mortise_signature_info *out,
                                     const char *comment, size_t n,
                                     struct mortise_err *err);
-
-/* ---- changes of a directory: each adds one file -------------------------- */
-
-/* Add NAME.yaml to DIR (created with 0755 if missing), with the next seq.
- * MORTISE_EEXISTS if the file exists; MORTISE_EINVAL if `by` names no plugins.
- * by->path and by->revoked are ignored. */
-int mortise_trust_add(const char *dir, const char *name,
-                      const struct mortise_trusted_key *by,
-                      const struct mortise_mem *mem, struct mortise_err *err);
-
-struct mortise_revocation { /* absent fields are NULL */
-    const char *key;    /* "RW..." or a key id */
-    const char *digest; /* 64 hex digits */
-    const char *plugin, *range;
-};
-
-/* Add revoked-SEQ.yaml to DIR; `path` (may be NULL) gets its path. */
-int mortise_trust_revoke(const char *dir, const struct mortise_revocation *what,
-                         char path[PATH_MAX], const struct mortise_mem *mem,
-                         struct mortise_err *err);
-
-/* The keys of a trust file. */
-extern const struct mortise_place mortise_trust_place;
 
 #endif

@@ -16,8 +16,8 @@
 #include "core/base/files.h"
 #include "core/plugin/elf.h"
 #include "core/plugin/entry.h"
-#include "core/plugin/manifest_read.h"
 #include "core/plugin/quarantine.h"
+#include "core/plugin/reader.h"
 #include "core/plugin/version.h"
 
 enum { SIG_MAX = 64 * 1024 };
@@ -54,19 +54,6 @@ static int record_problem(struct mortise_plugins *p, struct entry *e,
     e->code = why->code;
     e->problem = mortise_arena_strdup(&p->arena, why->msg);
     return e->problem != NULL ? MORTISE_OK : MORTISE_ENOMEM;
-}
-
-/* Fail with the first finding: "PATH:LINE:COL: MESSAGE". */
-static int fail_first_finding(const struct mortise_diags *d, int code,
-                              struct mortise_err *err)
-{
-    const struct mortise_diag *f = &d->list[0];
-
-    if (d->n == 0)
-        return mortise_fail(err, code, "has errors");
-    return mortise_fail(err, code, "%s:%u:%u: %s%s%s", f->path, f->span.line,
-                        f->span.col, f->message, f->help != NULL ? "; " : "",
-                        f->help != NULL ? f->help : "");
 }
 
 /* ---- names --------------------------------------------------------------- */
@@ -156,19 +143,9 @@ static int parse_entry_manifest(struct mortise_plugins *p, struct entry *e,
                                 const struct mortise_buf *text, bool is_signed,
                                 struct mortise_err *why)
 {
-    struct mortise_diags diags;
-    int rv;
-
     assert(e->manifest == NULL); /* once */
-    mortise_diags_init(&diags, p->mem);
-    rv = mortise_manifest_parse(&e->manifest, p->mem, e->pub.path, text->p,
-                                text->n, is_signed, &diags);
-    if (rv == MORTISE_ENOMEM)
-        mortise_nomem(why);
-    else if (rv != MORTISE_OK)
-        fail_first_finding(&diags, rv, why);
-    mortise_diags_finish(&diags);
-    return rv;
+    return mortise_plugin_reader.read_manifest(
+        &e->manifest, p->mem, e->pub.path, text->p, text->n, is_signed, why);
 }
 
 static int check_signed_comment(const struct entry *e, struct mortise_err *why)
@@ -543,18 +520,9 @@ int mortise_plugin_refresh_quarantine(struct mortise_plugins *p,
 int mortise_plugins_open_trust(struct mortise_plugins *p,
                                struct mortise_err *err)
 {
-    struct mortise_diags diags;
-    int rv;
+    int rv = mortise_trust_open(&p->trust, p->mem, p->config.trust_dirs,
+                                p->config.n_trust_dirs, NULL, err);
 
-    mortise_diags_init(&diags, p->mem);
-    rv = mortise_trust_open(&p->trust, p->mem, p->config.trust_dirs,
-                            p->config.n_trust_dirs, &diags, err);
-    if (rv == MORTISE_ECHECK) {
-        fail_first_finding(&diags, rv, err);
-        mortise_err_prefix(err, rv,
-                           "no key is trusted while a trust file has errors");
-    }
-    mortise_diags_finish(&diags);
     for (size_t i = 0; rv == MORTISE_OK && i < p->config.n_trust_dirs; i++)
         rv = mortise_releases_check_trust(p, i, err);
     for (size_t i = 0; rv == MORTISE_OK && i < mortise_trust_count(p->trust);

@@ -15,7 +15,7 @@
 
 #include "core/mortise.h"
 #include "core/plugin/sign.h"
-#include "core/plugin/trust.h"
+#include "core/plugin/trust_file.h"
 
 static char root[PATH_MAX / 2];
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/plugin/trust.h"
+#include "lang/yaml/diag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -23,7 +23,7 @@
 
 #include "lib/test.h"
 #include "core/plugin/sign.h"
-#include "core/plugin/trust.h"
+#include "core/plugin/trust_file.h"
 
 #define SHELF_FN static inline __attribute__((unused))
 

@@ -87,7 +87,7 @@ static const struct {
               {"docs/man/mortise-graph.5", "lang/config/limits.c", 8},
               {"docs/man/mortise-deployment.5", "lang/config/deploy.c", 8},
               {"docs/man/mortise-deployment.5", "lang/config/p[or]*.c", 2},
-              {"docs/man/mortise-deployment.5", "core/plugin/trust.c", 12},
+              {"docs/man/mortise-deployment.5", "core/plugin/trust_file.c", 12},
               {"docs/man/mortise-plugin.5", "core/plugin/manifest.c", 30},
               {"docs/man/mortise-test.5", "testkit/cases/case*.c", 30}};
 
