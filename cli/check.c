@@ -23,9 +23,9 @@
 #include "core/engine/common/plugin_catalog.h"
 #include "lang/graph/disk.h"
 #include "core/model/graph.h"
-#include "core/plugin/manifest_read.h"
+#include "lang/manifest/manifest.h"
 #include "core/plugin/registry.h"
-#include "core/plugin/trust_file.h"
+#include "lang/manifest/trust_file.h"
 #include "lang/yaml/header.h"
 
 struct check_session {

@@ -17,7 +17,7 @@
 #include "lang/config/guarded.h"
 #include "core/base/files.h"
 #include "core/plugin/registry.h"
-#include "core/plugin/trust_file.h"
+#include "lang/manifest/trust_file.h"
 
 /* Does the deployment need the user's permission for `trust` only? */
 static bool needs_only_trust(const struct mortise_deployment *d)

@@ -4,7 +4,7 @@
 #include "core/base/err.h"
 #include "cli/secret.h"
 #include "cli/plugin_set.h"
-#include "core/plugin/sign.h"
+#include "lang/manifest/sign.h"
 
 /* ---- list --------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/plugin/manifest_read.h"
+#include "lang/manifest/manifest.h"
 
 struct mortise_plugins_config
 mortise_plugin_set_config(const struct mortise_mem *mem,

@@ -12,8 +12,8 @@
 #include "cli/plugin_set.h"
 #include "lang/config/deploy.h"
 #include "lang/graph/load/loader.h"
-#include "core/plugin/manifest_read.h"
-#include "core/plugin/trust_file.h"
+#include "lang/manifest/manifest.h"
+#include "lang/manifest/trust_file.h"
 #include "lang/yaml/outline.h"
 
 static const struct {

@@ -3,7 +3,7 @@
 #define MORTISE_CLI_SECRET_H
 
 #include "cli/cli.h"
-#include "core/plugin/seckey.h"
+#include "lang/manifest/seckey.h"
 
 enum { MORTISE_PASSWORD_SIZE = 1024 }; /* bytes, including the NUL */
 

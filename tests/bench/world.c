@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "core/mortise.h"
-#include "core/plugin/sign.h"
-#include "core/plugin/trust_file.h"
+#include "lang/manifest/sign.h"
+#include "lang/manifest/trust_file.h"
 
 static char root[PATH_MAX / 2];
 

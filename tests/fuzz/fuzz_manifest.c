@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/name.h"
-#include "core/plugin/manifest_read.h"
+#include "lang/manifest/manifest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

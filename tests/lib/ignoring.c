@@ -9,7 +9,7 @@
 #include "testkit/cases/casefile.h"
 #include "lang/config/deploy.h"
 #include "lang/graph/load/loader.h"
-#include "core/plugin/manifest_read.h"
+#include "lang/manifest/manifest.h"
 
 /* ---- all keys ---------------------------------------------------------- */
 

@@ -22,8 +22,8 @@
 #include <unistd.h>
 
 #include "lib/test.h"
-#include "core/plugin/sign.h"
-#include "core/plugin/trust_file.h"
+#include "lang/manifest/sign.h"
+#include "lang/manifest/trust_file.h"
 
 #define SHELF_FN static inline __attribute__((unused))
 

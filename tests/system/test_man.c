@@ -87,8 +87,8 @@ static const struct {
               {"docs/man/mortise-graph.5", "lang/config/limits.c", 8},
               {"docs/man/mortise-deployment.5", "lang/config/deploy.c", 8},
               {"docs/man/mortise-deployment.5", "lang/config/p[or]*.c", 2},
-              {"docs/man/mortise-deployment.5", "core/plugin/trust_file.c", 12},
-              {"docs/man/mortise-plugin.5", "core/plugin/manifest.c", 30},
+              {"docs/man/mortise-deployment.5", "lang/manifest/trust_file.c", 12},
+              {"docs/man/mortise-plugin.5", "lang/manifest/manifest.c", 30},
               {"docs/man/mortise-test.5", "testkit/cases/case*.c", 30}};
 
 /* Every key that a file may have stands in the page about it. */

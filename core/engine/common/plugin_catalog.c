@@ -35,7 +35,7 @@ static enum mortise_effect parse_effect_name(const char *name)
         if (strcmp(names[i], name) == 0)
             return (enum mortise_effect)(MORTISE_PURE + (int)i);
     }
-    return MORTISE_EXTERNAL; /* manifest.c accepts no other word */
+    return MORTISE_EXTERNAL; /* the manifest has no other word */
 }
 
 static struct offer *find_offer(const struct mortise_table *ops,

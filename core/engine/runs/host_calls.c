@@ -913,7 +913,7 @@ void mortise_host_call_ask(void *ud, uint64_t call, uint64_t ask,
     a->id = ask;
     a->run_call = call; /* our id of the call, until the call is found */
     row = mortise_method_find(method, &service);
-    assert(row != NULL); /* manifest.c admits no other name */
+    assert(row != NULL); /* the manifest has no other name */
     a->method = row->performs;
     a->method_name = row->name;
     a->kept = &m->kept[service];

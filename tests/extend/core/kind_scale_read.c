@@ -1,5 +1,5 @@
 /* kind_scale_read.c -- the part of scales in manifests. */
-#include "core/plugin/reading.h"
+#include "lang/manifest/reading.h"
 
 static const struct mortise_word units[] = {{.word = "grams"}, {.word = NULL}};
 

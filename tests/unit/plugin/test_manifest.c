@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "core/plugin/manifest_read.h"
+#include "lang/manifest/manifest.h"
 #include "core/plugin/version.h"
 
 static struct mortise_diags diags;

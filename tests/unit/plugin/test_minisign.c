@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/test.h"
-#include "core/plugin/seckey.h"
+#include "lang/manifest/seckey.h"
 
 static char dir[4096];
 

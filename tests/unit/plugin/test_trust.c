@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "lib/shelf.h"
-#include "core/plugin/manifest_read.h"
+#include "lang/manifest/manifest.h"
 
 static char dir[4096];
 static struct mortise_trust *t;

@@ -2,7 +2,7 @@
  *
  * manifest.c parses the file, and each kind (kind_NAME.c) the part under its
  * name in `provides`.  Both use these helpers. */
-#include "core/plugin/reading.h"
+#include "lang/manifest/reading.h"
 
 #include "lang/yaml/schema.h"
 

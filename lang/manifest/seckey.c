@@ -9,7 +9,7 @@
  *
  *   (1) Secrets are only in memory that is wiped, and in new files of mode
  *       0600. */
-#include "core/plugin/seckey.h"
+#include "lang/manifest/seckey.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
  *   (4) The objects are written first and the signature last.  If signing is
  *       interrupted, the directory either verifies with the intended contents
  *       or does not verify. */
-#include "core/plugin/sign.h"
+#include "lang/manifest/sign.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include "core/base/dirs.h"
 #include "core/plugin/elf.h"
 #include "core/base/files.h"
-#include "core/plugin/manifest_read.h"
+#include "lang/manifest/manifest.h"
 
 enum { OBJECT_MAX = 1 << 28 };
 

@@ -4,8 +4,8 @@
 
 #include "core/base/name.h"
 #include "core/plugin/kind.h"
-#include "core/plugin/reading.h"
 #include "core/plugin/services.h"
+#include "lang/manifest/reading.h"
 
 /* ---- operations ---------------------------------------------------------- */
 

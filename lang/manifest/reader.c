@@ -1,8 +1,8 @@
 /* reader.c -- the table through which core/ reads manifests and trust files. */
 #include "core/plugin/reader.h"
 
-#include "core/plugin/manifest_read.h"
-#include "core/plugin/trust_file.h"
+#include "lang/manifest/manifest.h"
+#include "lang/manifest/trust_file.h"
 
 const struct mortise_plugin_reader mortise_plugin_reader = {
     .read_manifest = mortise_manifest_read,

@@ -10,7 +10,7 @@
  *   (2) Permissions other than `state` are kept for `plugin inspect`; only
  *       process isolation could enforce them.
  *   (3) `digest` is that of the parsed bytes, which are the signed ones. */
-#include "core/plugin/manifest_read.h"
+#include "lang/manifest/manifest.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -21,8 +21,8 @@
 #include "core/base/name.h"
 #include "core/json/path.h"
 #include "mortise/plugin.h"
-#include "core/plugin/reading.h"
 #include "core/plugin/services.h"
+#include "lang/manifest/reading.h"
 #include "core/plugin/version.h"
 #include "lang/yaml/header.h"
 #include "lang/yaml/schema.h"

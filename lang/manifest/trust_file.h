@@ -1,7 +1,7 @@
 /* trust_file.h -- the files of a trust directory (trust.h): reading, checking and
  * adding them. [any] */
-#ifndef MORTISE_PLUGIN_TRUST_FILE_H
-#define MORTISE_PLUGIN_TRUST_FILE_H
+#ifndef MORTISE_LANG_MANIFEST_TRUST_FILE_H
+#define MORTISE_LANG_MANIFEST_TRUST_FILE_H
 
 #include <limits.h>
 

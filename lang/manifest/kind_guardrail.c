@@ -1,5 +1,5 @@
 /* kind_guardrail.c -- the part of plugins that judge values. */
-#include "core/plugin/reading.h"
+#include "lang/manifest/reading.h"
 
 static const struct mortise_key guardrail_keys[] = {MORTISE_THREADS};
 

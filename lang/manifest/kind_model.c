@@ -1,5 +1,5 @@
 /* kind_model.c -- the part of plugins that call models. */
-#include "core/plugin/reading.h"
+#include "lang/manifest/reading.h"
 
 static const struct mortise_key model_keys[] = {
     MORTISE_THREADS,

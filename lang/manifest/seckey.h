@@ -1,8 +1,8 @@
 /* seckey.h -- secret keys in minisign's format, and signing with them.
  *
  * Stock minisign reads our keys, and we read its. [any] */
-#ifndef MORTISE_PLUGIN_SECKEY_H
-#define MORTISE_PLUGIN_SECKEY_H
+#ifndef MORTISE_LANG_MANIFEST_SECKEY_H
+#define MORTISE_LANG_MANIFEST_SECKEY_H
 
 #include "core/base/buf.h"
 #include "core/plugin/minisign.h"

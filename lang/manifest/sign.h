@@ -3,12 +3,12 @@
  * From a source manifest without `artifacts` and its shared objects it makes,
  * in one directory: NAME.plugin.yaml (the source text with the artifacts
  * appended), NAME.plugin.yaml.minisig, and copies of the objects. */
-#ifndef MORTISE_PLUGIN_SIGN_H
-#define MORTISE_PLUGIN_SIGN_H
+#ifndef MORTISE_LANG_MANIFEST_SIGN_H
+#define MORTISE_LANG_MANIFEST_SIGN_H
 
 #include <limits.h>
 
-#include "core/plugin/seckey.h"
+#include "lang/manifest/seckey.h"
 #include "lang/yaml/diag.h"
 
 struct mortise_sign_request {

@@ -1,7 +1,7 @@
 /* reading.h -- the state of parsing a manifest, for manifest.c and for the
  * kinds, each of which parses its own part. */
-#ifndef MORTISE_PLUGIN_READING_H
-#define MORTISE_PLUGIN_READING_H
+#ifndef MORTISE_LANG_MANIFEST_READING_H
+#define MORTISE_LANG_MANIFEST_READING_H
 
 #include "core/plugin/manifest.h"
 #include "lang/yaml/keys.h"

@@ -1,6 +1,6 @@
 /* manifest.h -- the text of NAME.plugin.yaml: reading and checking it. [any] */
-#ifndef MORTISE_PLUGIN_MANIFEST_READ_H
-#define MORTISE_PLUGIN_MANIFEST_READ_H
+#ifndef MORTISE_LANG_MANIFEST_MANIFEST_H
+#define MORTISE_LANG_MANIFEST_MANIFEST_H
 
 #include "core/plugin/manifest.h"
 #include "lang/yaml/keys.h"

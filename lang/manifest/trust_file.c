@@ -3,7 +3,7 @@
  *
  *   (1) A change adds a file and modifies none.
  *   (2) A new file has the directory's next seq. */
-#include "core/plugin/trust_file.h"
+#include "lang/manifest/trust_file.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "core/base/dirs.h"
 #include "core/base/files.h"
 #include "core/base/name.h"
-#include "core/plugin/reading.h"
+#include "lang/manifest/reading.h"
 #include "core/plugin/version.h"
 #include "lang/yaml/header.h"
 

@@ -1,5 +1,5 @@
 /* kind_memory.c -- the part of plugins that store traces. */
-#include "core/plugin/reading.h"
+#include "lang/manifest/reading.h"
 
 static const struct mortise_key memory_keys[] = {
     MORTISE_THREADS,
