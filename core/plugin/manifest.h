@@ -113,8 +113,8 @@ uint32_t mortise_manifest_kinds(const struct mortise_manifest *m);
  * first kind; 0: no limit. */
 uint64_t mortise_manifest_time_limit(const struct mortise_manifest *m);
 
-/* The key of a requirement that this host does not support ("abi", "requires" or
- * "isolation"), and the reason in why; NULL: it supports all. */
+/* The key of a requirement that this host does not support ("abi", "requires"
+ * or "isolation"), and the reason in why; NULL: it supports all. */
 const char *mortise_manifest_find_unsupported(const struct mortise_manifest *m,
                                               char *why, size_t size);
 

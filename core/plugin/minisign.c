@@ -1,4 +1,5 @@
-/* minisign.c -- public keys and signatures in minisign's formats, over libsodium.
+/* minisign.c -- public keys and signatures in minisign's formats, over
+ * libsodium.
  *
  * The formats, byte for byte (base64 has the standard alphabet and padding):
  *

@@ -42,8 +42,8 @@ struct mortise_trusted_key {
 };
 
 /* Read all directories; a missing one counts as empty.  If a file has errors:
- * MORTISE_ECHECK, and no key is trusted.  The findings are in diags; if diags is
- * NULL, the first is in err. */
+ * MORTISE_ECHECK, and no key is trusted.  diags gets all findings; if it is
+ * NULL, err has the first. */
 int mortise_trust_open(struct mortise_trust **out,
                        const struct mortise_mem *mem, const char *const *dirs,
                        size_t n, struct mortise_diags *diags,
@@ -56,7 +56,7 @@ mortise_trust_at(const struct mortise_trust *t, size_t i);
 /* The highest seq of the n-th directory's files; 0: none. */
 uint64_t mortise_trust_seq(const struct mortise_trust *t, size_t dir);
 
-/* ---- for the reader of the files (reader.h) ------------------------------- */
+/* ---- for the reader of the files (reader.h) ------------------------------ */
 
 /* An entry of `revoked`; lives as long as the trust. */
 struct mortise_revoked {
@@ -122,8 +122,8 @@ int mortise_trust_check_digest(const struct mortise_trust *t,
 
 /* "2026-01-31T12:00:00Z" from seconds since 1970. */
 void mortise_trust_format_time(char out[32], uint64_t s);
-/* Parse the trusted comment of a manifest's signature: "name:NAME version:VERSION
- * seq:SEQ timestamp:UNIX". */
+/* Parse the trusted comment of a manifest's signature: "name:NAME
+ * version:VERSION seq:SEQ timestamp:UNIX". */
 int mortise_signature_parse_comment(struct mortise_signature_info *out,
                                     const char *comment, size_t n,
                                     struct mortise_err *err);

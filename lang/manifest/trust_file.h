@@ -1,5 +1,5 @@
-/* trust_file.h -- the files of a trust directory (trust.h): reading, checking and
- * adding them. [any] */
+/* trust_file.h -- the files of a trust directory (trust.h): reading, checking
+ * and adding them. [any] */
 #ifndef MORTISE_LANG_MANIFEST_TRUST_FILE_H
 #define MORTISE_LANG_MANIFEST_TRUST_FILE_H
 
