@@ -11,7 +11,7 @@
 #include "core/json/secret.h"
 #include "core/json/usage.h"
 #include "core/plugin/kind.h"
-#include "lang/schema/schema.h"
+#include "core/json/schema.h"
 
 enum mortise_threading {
     MORTISE_THREAD_INLINE = 1,

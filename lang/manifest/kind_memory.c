@@ -1,5 +1,6 @@
 /* kind_memory.c -- the part of plugins that store traces. */
 #include "lang/manifest/reading.h"
+#include "lang/schema/schema.h"
 
 static const struct mortise_key memory_keys[] = {
     MORTISE_THREADS,
