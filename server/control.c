@@ -15,6 +15,8 @@
  *       own.  The store's directory may have been renamed, and another one may
  *       have taken its name.
  *   (5) The client checks the engine before it sends anything (peer.c).
+ *   (6) When STORE/control.sock appears, a process listens there: the socket is
+ *       bound under another name, and renamed once it is ready.
  *
  * libuv's own pipes are not used: they would raise SIGPIPE, and a library must
  * not depend on signal handlers; and they cut paths at 107 bytes.  The socket
@@ -47,6 +49,7 @@ enum {
 };
 
 static const char socket_name[] = "control.sock";
+static const char unready_name[] = "control.sock.new"; /* until it listens */
 
 struct mortise_control {
     struct mortise *m;
@@ -207,11 +210,11 @@ static void on_connection(uv_poll_t *h, int status, int events)
 
 /* ---- the socket --------------------------------------------------------- */
 
-static void fill_socket_address(struct sockaddr_un *a, int dir)
+static void fill_socket_address(struct sockaddr_un *a, int dir,
+                                const char *name)
 {
     *a = (struct sockaddr_un){.sun_family = AF_UNIX};
-    snprintf(a->sun_path, sizeof a->sun_path, "/proc/self/fd/%d/%s", dir,
-             socket_name);
+    snprintf(a->sun_path, sizeof a->sun_path, "/proc/self/fd/%d/%s", dir, name);
 }
 
 static int open_store_dir(int at, const char *store, struct mortise_err *err)
@@ -232,7 +235,7 @@ static int connect_store_socket(int fd, int dir)
         return errno;
     if (S_ISLNK(st.st_mode))
         return ECONNREFUSED;
-    fill_socket_address(&a, dir);
+    fill_socket_address(&a, dir, socket_name);
     return connect(fd, (struct sockaddr *)&a, sizeof a) == 0 ? 0 : errno;
 }
 
@@ -282,9 +285,9 @@ static int share_with_group(const struct mortise_control *k)
 
     if (group == NULL)
         return 0;
-    return fchownat(k->dir, socket_name, (uid_t)-1, *group,
+    return fchownat(k->dir, unready_name, (uid_t)-1, *group,
                     AT_SYMLINK_NOFOLLOW) == 0 &&
-                   fchmodat(k->dir, socket_name, 0660, 0) == 0
+                   fchmodat(k->dir, unready_name, 0660, 0) == 0
                ? 0
                : errno;
 }
@@ -294,13 +297,15 @@ static int bind_control_socket(struct mortise_control *k)
     struct sockaddr_un a;
     struct stat st;
 
-    fill_socket_address(&a, k->dir);
+    fill_socket_address(&a, k->dir, unready_name);
+    unlinkat(k->dir, unready_name, 0); /* a crash may have left it */
     /* The file's mode is the descriptor's mode without the umask. */
     if (fchmod(k->fd, 0600) != 0 ||
         bind(k->fd, (struct sockaddr *)&a, sizeof a) != 0 ||
-        fchmodat(k->dir, socket_name, 0600, 0) != 0 ||
-        fstatat(k->dir, socket_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        share_with_group(k) != 0 || listen(k->fd, BACKLOG) != 0)
+        fchmodat(k->dir, unready_name, 0600, 0) != 0 ||
+        fstatat(k->dir, unready_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        share_with_group(k) != 0 || listen(k->fd, BACKLOG) != 0 ||
+        renameat(k->dir, unready_name, k->dir, socket_name) != 0)
         return errno;
     k->dev = st.st_dev;
     k->ino = st.st_ino;
@@ -318,9 +323,11 @@ static int open_control_socket(struct mortise_control *k, const char *store,
     if (k->fd < 0)
         return mortise_syserr(err, errno, "make a socket");
     errnum = bind_control_socket(k);
-    if (errnum != 0)
+    if (errnum != 0) {
+        unlinkat(k->dir, unready_name, 0);
         return mortise_syserr(err, errnum, "listen at %s/%s", store,
                               socket_name);
+    }
     if (uv_poll_init(&k->m->loop, &k->poll, k->fd) != 0)
         return mortise_fail(err, MORTISE_EIO,
                             "cannot watch the control socket");

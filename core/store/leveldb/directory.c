@@ -133,7 +133,7 @@ static bool is_store_name(const char *name)
     static const char *const names[] = {
         "db",         "format",       "format.new", "mark",
         "mark.new",   "reserve",      "quarantine", "memory",
-        "doctor.tmp", "control.sock", "lost+found"};
+        "doctor.tmp", "control.sock", "control.sock.new", "lost+found"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0)

@@ -1184,6 +1184,42 @@ START_TEST(the_socket_file)
 }
 END_TEST
 
+/* In a child: try to connect, until the socket is there.  The first connection
+ * must succeed; the exit is a signal, as above. */
+static void connect_at_first_sight(void)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX, .sun_path = "control.sock"};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+    while (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) != 0)
+        if (errno != ENOENT)
+            kill(getpid(), SIGUSR1);
+    kill(getpid(), SIGKILL);
+}
+
+/* When the socket appears, the engine listens there. */
+START_TEST(the_socket_appears_ready)
+{
+    for (int i = 0; i < 20; i++) {
+        int status;
+        pid_t child;
+
+        close_engine();
+        child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child == 0) {
+            if (chdir(store) == 0)
+                connect_at_first_sight();
+            kill(getpid(), SIGUSR1);
+        }
+        open_engine();
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert(WIFSIGNALED(status));
+        ck_assert_int_eq(WTERMSIG(status), SIGKILL);
+    }
+}
+END_TEST
+
 /* A store may lie deeper than a socket's address is long. */
 START_TEST(long_paths)
 {
@@ -1259,6 +1295,7 @@ static Suite *suite(void)
     tcase_add_test(tc, readers_in_between);
     tcase_add_test(tc, slow_readers_are_told);
     tcase_add_test(tc, the_socket_file);
+    tcase_add_test(tc, the_socket_appears_ready);
     tcase_add_test(tc, no_socket_unless_asked);
     tcase_add_test(tc, long_paths);
     tcase_add_test(tc, too_many_connections);
