@@ -409,30 +409,39 @@ static void read_trust_file(struct trust_reader *r)
     r->nomem |= r->diags->failed || rv == MORTISE_ENOMEM;
 }
 
+static int read_with_findings(struct mortise_trust *t, const char *dir,
+                              const char *path, uint64_t *seq,
+                              struct mortise_diags *diags,
+                              struct mortise_err *err)
+{
+    struct trust_reader r = {
+        .t = t, .dir = dir, .path = path, .diags = diags, .seq = *seq};
+    size_t errors = diags->n_errors;
+
+    read_trust_file(&r);
+    *seq = r.seq;
+    if (r.nomem)
+        return mortise_nomem(err);
+    if (diags->short_of != NULL)
+        return mortise_fail(err, MORTISE_ELIMIT, "%s", diags->short_of);
+    return diags->n_errors > errors
+               ? mortise_diags_fail_first(diags, MORTISE_ECHECK, err)
+               : MORTISE_OK;
+}
+
 int mortise_trust_read_file(struct mortise_trust *t, const char *dir,
                             const char *path, uint64_t *seq,
                             struct mortise_diags *diags,
                             struct mortise_err *err)
 {
-    struct mortise_diags own, *d = diags != NULL ? diags : &own;
-    struct trust_reader r = {
-        .t = t, .dir = dir, .path = path, .diags = d, .seq = *seq};
-    size_t errors;
-    int rv = MORTISE_OK;
+    struct mortise_diags own;
+    int rv;
 
-    if (diags == NULL)
-        mortise_diags_init(&own, mortise_trust_arena(t)->mem);
-    errors = d->n_errors;
-    read_trust_file(&r);
-    *seq = r.seq;
-    if (r.nomem)
-        rv = mortise_nomem(err);
-    else if (d->short_of != NULL)
-        rv = mortise_fail(err, MORTISE_ELIMIT, "%s", d->short_of);
-    else if (d->n_errors > errors)
-        rv = mortise_diags_fail_first(d, MORTISE_ECHECK, err);
-    if (diags == NULL)
-        mortise_diags_finish(&own);
+    if (diags != NULL)
+        return read_with_findings(t, dir, path, seq, diags, err);
+    mortise_diags_init(&own, mortise_trust_arena(t)->mem);
+    rv = read_with_findings(t, dir, path, seq, &own, err);
+    mortise_diags_finish(&own);
     return rv;
 }
 
