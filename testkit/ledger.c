@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "core/base/infile.h"
 #include "core/json/value.h"
-#include "lang/yaml/text.h"
 
 static int read_ledger_lines(struct mortise_ledger *l,
                              const struct mortise_buf *b,
@@ -45,7 +45,7 @@ int mortise_ledger_open(struct mortise_ledger *l, const struct mortise_mem *mem,
     if (l->fd < 0)
         return mortise_syserr(err, errno, "open %s", path);
     mortise_buf_init(&b, mem);
-    errnum = mortise_text_read_file(path, &b);
+    errnum = mortise_infile_read(path, &b);
     if (errnum != 0)
         rv = mortise_syserr(err, errnum, "read %s", path);
     else if (b.n > 0)

@@ -19,10 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/base/infile.h"
 #include "core/base/tempdir.h"
 #include "cli/stop.h"
 #include "core/json/value.h"
-#include "lang/yaml/text.h"
 
 /* ---- the child ----------------------------------------------------------- */
 
@@ -113,7 +113,7 @@ static int read_outcome(const struct mortise_rehearsal *r, const char *path,
     int errnum, rv;
 
     mortise_buf_init(&b, r->mem);
-    errnum = mortise_text_read_file(path, &b);
+    errnum = mortise_infile_read(path, &b);
     rv = errnum != 0
              ? mortise_fail(err, MORTISE_ENOMEM,
                             "the process of the test reported no result")

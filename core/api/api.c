@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/infile.h"
 #include "core/base/utf8.h"
 #include "core/api/api.h"
 #include "core/query/query.h"
 #include "core/engine/runs/start.h"
 #include "core/engine/common/engine.h"
 #include "core/run/command/run_commands.h"
-#include "lang/yaml/text.h"
 
 enum { ACTOR_MAX = 255 }; /* bytes */
 
@@ -64,7 +64,7 @@ int mortise_timeout(struct mortise *m)
 static int read_graph_text(const char *path, struct mortise_buf *b,
                            struct mortise_err *err)
 {
-    int errnum = mortise_text_read_file(path, b);
+    int errnum = mortise_infile_read(path, b);
 
     if (errnum != 0)
         return mortise_syserr(err, errnum, "read %s", path);

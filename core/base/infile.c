@@ -44,3 +44,35 @@ int mortise_infile_open(int dir, const char *path, int flags)
     errno = why;
     return -1;
 }
+
+/* Read at most one byte more than the limit.  Returns errno's value, or 0. */
+static int read_up_to_limit(int fd, struct mortise_buf *b)
+{
+    char block[65536];
+    struct stat st;
+    ssize_t n;
+
+    if (fstat(fd, &st) != 0)
+        return errno;
+    if (S_ISDIR(st.st_mode))
+        return EISDIR;
+    while (b->n <= MORTISE_INFILE_MAX &&
+           (n = read(fd, block, sizeof block)) != 0) {
+        if (n < 0 && errno != EINTR)
+            return errno;
+        if (n > 0)
+            mortise_buf_put(b, block, (size_t)n);
+    }
+    return b->failed ? ENOMEM : 0;
+}
+
+int mortise_infile_read(const char *path, struct mortise_buf *b)
+{
+    int fd = mortise_infile_open(AT_FDCWD, path, 0), errnum;
+
+    if (fd < 0)
+        return errno;
+    errnum = read_up_to_limit(fd, b);
+    close(fd);
+    return errnum;
+}

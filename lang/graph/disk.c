@@ -14,8 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/base/err.h"
-#include "lang/yaml/text.h"
+#include "core/base/infile.h"
 
 /* The path relative to `cwd`; false: too long. */
 static bool make_disk_path(const char *cwd, const char *path,
@@ -39,7 +38,7 @@ static int disk_read(void *ud, const char *path, struct mortise_buf *text,
         return mortise_syserr(why, errno, "open");
     if (!S_ISREG(st.st_mode))
         return mortise_fail(why, MORTISE_EINVAL, "not a regular file");
-    errnum = mortise_text_read_file(at, text);
+    errnum = mortise_infile_read(at, text);
     if (errnum != 0)
         return mortise_syserr(why, errnum, "read");
     return text->failed ? mortise_nomem(why) : MORTISE_OK;

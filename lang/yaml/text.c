@@ -12,19 +12,12 @@
  */
 #include "lang/yaml/text.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/base/infile.h"
 #include "core/base/utf8.h"
 
-enum {
-    MAX_SIZE = 16 << 20, /* bytes of a file */
-    STRIDE = 256         /* characters between two known offsets */
-};
+enum { STRIDE = 256 }; /* characters between two known offsets */
 
 /* ---- positions ------------------------------------------------------- */
 
@@ -234,9 +227,10 @@ int mortise_text_open(struct mortise_text *out, struct mortise_arena *a,
 {
     int rv = mortise_text_set_path(out, a, path);
 
-    if (rv == MORTISE_OK && n > MAX_SIZE) {
+    if (rv == MORTISE_OK && n > MORTISE_INFILE_MAX) {
         mortise_diag_add(diags, "E0102", mortise_text_span(out, 0, 0),
-                         "the file is larger than %d MiB", MAX_SIZE >> 20);
+                         "the file is larger than %d MiB",
+                         MORTISE_INFILE_MAX >> 20);
         return MORTISE_ECHECK;
     }
     if (rv == MORTISE_OK)
@@ -246,37 +240,4 @@ int mortise_text_open(struct mortise_text *out, struct mortise_arena *a,
         return MORTISE_ENOMEM;
     rv = check_characters(out, diags);
     return rv == MORTISE_OK ? mortise_text_make_pairs(out, a) : rv;
-}
-
-/* ---- files on disk --------------------------------------------------- */
-
-/* Read at most one byte more than the limit.  Returns errno's value, or 0. */
-static int read_up_to_limit(int fd, struct mortise_buf *b)
-{
-    char block[65536];
-    struct stat st;
-    ssize_t n;
-
-    if (fstat(fd, &st) != 0)
-        return errno;
-    if (S_ISDIR(st.st_mode))
-        return EISDIR;
-    while (b->n <= MAX_SIZE && (n = read(fd, block, sizeof block)) != 0) {
-        if (n < 0 && errno != EINTR)
-            return errno;
-        if (n > 0)
-            mortise_buf_put(b, block, (size_t)n);
-    }
-    return b->failed ? ENOMEM : 0;
-}
-
-int mortise_text_read_file(const char *path, struct mortise_buf *b)
-{
-    int fd = mortise_infile_open(AT_FDCWD, path, 0), errnum;
-
-    if (fd < 0)
-        return errno;
-    errnum = read_up_to_limit(fd, b);
-    close(fd);
-    return errnum;
 }

@@ -29,9 +29,6 @@ size_t mortise_text_offset(const struct mortise_text *t, size_t index);
 /* The position of the bytes [from, to). */
 struct mortise_span mortise_text_span(const struct mortise_text *t, size_t from,
                                       size_t to);
-/* Append the bytes of a file on disk (at most one more than the limit).
- * Returns 0, or errno. */
-int mortise_text_read_file(const char *path, struct mortise_buf *b);
 
 /* ---- pairs.c --------------------------------------------------------- */
 

@@ -27,6 +27,7 @@
 #include <yaml.h>
 
 #include "core/base/escape.h"
+#include "core/base/infile.h"
 #include "lang/yaml/scalar.h"
 #include "lang/yaml/text.h"
 
@@ -711,7 +712,7 @@ int mortise_yaml_read(struct mortise_yaml **out, struct mortise_arena *a,
 
     *out = NULL;
     mortise_buf_init(&b, a->mem);
-    errnum = mortise_text_read_file(path, &b);
+    errnum = mortise_infile_read(path, &b);
     if (errnum == 0)
         rv = mortise_yaml_parse(out, a, path, b.n > 0 ? b.p : "", b.n, diags);
     else
