@@ -21,7 +21,7 @@
 #include "cli/plugin_set.h"
 #include "core/engine/common/configs.h"
 #include "core/engine/common/plugin_catalog.h"
-#include "lang/graph/disk.h"
+#include "core/model/disk.h"
 #include "core/model/graph.h"
 #include "lang/manifest/manifest.h"
 #include "core/plugin/registry.h"

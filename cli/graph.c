@@ -13,7 +13,7 @@
 #include "cli/plugin_set.h"
 #include "cli/overlay.h"
 #include "core/engine/common/plugin_catalog.h"
-#include "lang/graph/disk.h"
+#include "core/model/disk.h"
 #include "core/model/pinned.h"
 #include "lang/draw/picture.h"
 #include "core/json/value.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/owner.h"
-#include "lang/graph/disk.h"
+#include "core/model/disk.h"
 #include "core/model/former.h"
 #include "core/model/pinned.h"
 

@@ -12,7 +12,7 @@
 #include "core/base/clock.h"
 #include "core/base/utf8.h"
 #include "lang/config/deploy.h"
-#include "lang/graph/disk.h"
+#include "core/model/disk.h"
 #include "core/model/human.h"
 #include "core/model/graph.h"
 #include "lib/catalog.h"

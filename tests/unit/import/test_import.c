@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lang/graph/disk.h"
+#include "core/model/disk.h"
 #include "core/model/graph.h"
 #include "lang/cel/cel.h"
 #include "lang/yaml/tree.h"

@@ -3,7 +3,7 @@
  * A graph may come from an untrusted author, so this accepts only a regular
  * file of limited size.
  */
-#include "lang/graph/disk.h"
+#include "core/model/disk.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* disk.h -- loading the graph files that a graph refers to from disk. */
-#ifndef MORTISE_LANG_GRAPH_DISK_H
-#define MORTISE_LANG_GRAPH_DISK_H
+#ifndef MORTISE_MODEL_DISK_H
+#define MORTISE_MODEL_DISK_H
 
 #include "core/model/catalog.h"
 
