@@ -11,8 +11,4 @@ int mortise_deployment_digest(uint8_t out[MORTISE_DIGEST],
                               const struct mortise_deployment *d,
                               const struct mortise_mem *mem);
 
-/* The absolute path, with links resolved if the file exists.  A new reference;
- * NULL: memory ran out. */
-json_t *mortise_json_absolute_path(const char *path);
-
 #endif

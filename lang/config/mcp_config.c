@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "core/base/buf.h"
-#include "lang/config/deploy_digest.h"
+#include "core/json/absolute.h"
 #include "core/json/secret.h"
 
 struct composing {

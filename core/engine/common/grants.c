@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "lang/config/deploy_digest.h"
+#include "core/json/absolute.h"
 #include "core/json/path.h"
 #include "core/plugin/grant.h"
 #include "core/plugin/registry.h"
