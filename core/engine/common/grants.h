@@ -1,25 +1,20 @@
-/* grants.h -- which secrets and programs a plugin may use, and its config.
- *
- * Everything here is [loop] unless tagged otherwise.
- */
+/* grants.h -- which secrets and programs a plugin may use. [any] */
 #ifndef MORTISE_ENGINE_COMMON_GRANTS_H
 #define MORTISE_ENGINE_COMMON_GRANTS_H
 
 #include "lang/config/deploy.h"
-#include "core/engine/common/engine.h"
-#include "core/engine/common/secret_store.h"
 #include "lang/yaml/diag.h"
 
 struct mortise_manifest;
 
 /* May this plugin use this secret?  MORTISE_OK, or the reason against it.  `as`
- * is the guardrail id that the plugin works under, or "".  [any] */
+ * is the guardrail id that the plugin works under, or "". */
 int mortise_secret_check_grant(const struct mortise_deployment *d,
                                const struct mortise_manifest *m, const char *as,
                                const char *name, struct mortise_err *why);
 
 /* Does permissions.exec of this plugin include `name`, or `all` of its kind?
- * MORTISE_OK, or the reason against it.  [any] */
+ * MORTISE_OK, or the reason against it. */
 int mortise_program_check_grant(const struct mortise_deployment *d,
                                 const struct mortise_manifest *m,
                                 const char *as, const char *name,
@@ -27,16 +22,10 @@ int mortise_program_check_grant(const struct mortise_deployment *d,
 
 /* Check the secret references in a plugin's config (`json` is its raw form).
  * Adds findings for references at places that config_schema does not mark as
- * secret, and for unknown secrets.  *mentions counts the references.  [any] */
+ * secret, and for unknown secrets.  *mentions counts the references. */
 int mortise_secret_check_config(const struct mortise_deployment *d,
                                 const struct mortise_manifest *m,
                                 const struct mortise_yaml *config, json_t *json,
                                 struct mortise_diags *diags, size_t *mentions);
-/* The config of a plugin with references replaced by values, for create() only;
- * a new reference.  A config that the deployment composes keeps its references.
- * May wait for programs. */
-int mortise_secret_make_config(struct mortise *m, const char *plugin,
-                               const char *as, json_t **out,
-                               struct mortise_err *err);
 
 #endif

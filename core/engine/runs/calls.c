@@ -35,7 +35,8 @@
 #include "core/engine/runs/call.h"
 #include "core/engine/runs/script.h"
 #include "core/engine/runs/streams.h"
-#include "core/engine/common/grants.h"
+#include "core/engine/common/instance_config.h"
+#include "core/engine/common/secret_store.h"
 #include "core/engine/common/traces.h"
 
 #include <stdio.h>
