@@ -12,7 +12,7 @@
 #include "core/base/err.h"
 #include "cli/plugin_set.h"
 #include "cli/overlay.h"
-#include "core/engine/common/plugin_catalog.h"
+#include "lang/config/plugins/plugin_catalog.h"
 #include "core/model/disk.h"
 #include "core/model/pinned.h"
 #include "lang/draw/picture.h"

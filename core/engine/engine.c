@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/engine/common/configs.h"
+#include "lang/config/plugins/configs.h"
 #include "core/engine/common/secret_store.h"
 #include "core/plugin/services.h"
 

@@ -32,7 +32,7 @@ static const char *find_executor_gap(const void *interface,
 }
 
 /* The catalogue checks that the operation exists, with the lock that the graphs
- * were checked against (core/engine/common/plugin_catalog.c). */
+ * were checked against. */
 static bool is_lock_operation(const struct mortise_manifest *m,
                               const char *operation)
 {

@@ -20,7 +20,7 @@
 #include "core/base/hash.h"
 #include "core/base/owner.h"
 #include "lang/config/deploy.h"
-#include "core/engine/common/grants.h"
+#include "lang/config/plugins/grants.h"
 #include "core/engine/common/secret_store.h"
 #include "services/secrets/secret.h"
 #include "mortise/plugin.h"

@@ -5,7 +5,7 @@
 #define MORTISE_SERVICES_SECRETS_SECRET_H
 
 #include "core/engine/runs/host_calls.h"
-#include "core/engine/common/grants.h"
+#include "lang/config/plugins/grants.h"
 #include "core/engine/common/secret_store.h"
 #include "lang/config/deploy.h"
 

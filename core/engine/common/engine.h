@@ -42,7 +42,7 @@
 #include "core/engine/parts/task_queue.h"
 #include "core/engine/parts/pool.h"
 #include "lang/config/settings.h"
-#include "core/engine/common/plugin_catalog.h"
+#include "lang/config/plugins/plugin_catalog.h"
 #include "core/base/table.h"
 #include "core/engine/parts/timers.h"
 #include "core/model/graph.h"

@@ -8,14 +8,14 @@
  * through asks to the host, so the steps of a call are recorded instead of the
  * call.
  */
-#include "core/engine/common/plugin_catalog.h"
+#include "lang/config/plugins/plugin_catalog.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/nearest.h"
-#include "core/engine/common/configs.h"
-#include "core/engine/common/grants.h"
+#include "lang/config/plugins/configs.h"
+#include "lang/config/plugins/grants.h"
 
 struct offer {
     struct mortise_table_entry entry;

@@ -1,6 +1,6 @@
 /* tool_bypass.h -- find ways to a deployment's tools that bypass its policy. */
-#ifndef MORTISE_ENGINE_COMMON_TOOL_BYPASS_H
-#define MORTISE_ENGINE_COMMON_TOOL_BYPASS_H
+#ifndef MORTISE_LANG_CONFIG_PLUGINS_TOOL_BYPASS_H
+#define MORTISE_LANG_CONFIG_PLUGINS_TOOL_BYPASS_H
 
 #include "lang/config/deploy.h"
 #include "core/plugin/registry.h"

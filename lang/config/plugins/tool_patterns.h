@@ -1,6 +1,6 @@
 /* tool_patterns.h -- find tool patterns in a deployment that match nothing. */
-#ifndef MORTISE_ENGINE_COMMON_TOOL_PATTERNS_H
-#define MORTISE_ENGINE_COMMON_TOOL_PATTERNS_H
+#ifndef MORTISE_LANG_CONFIG_PLUGINS_TOOL_PATTERNS_H
+#define MORTISE_LANG_CONFIG_PLUGINS_TOOL_PATTERNS_H
 
 #include "lang/config/deploy.h"
 

@@ -1,7 +1,7 @@
 /* plugin_catalog.h -- the catalog that graphs are checked against, made from
  * the manifests of a plugin registry. */
-#ifndef MORTISE_ENGINE_COMMON_PLUGIN_CATALOG_H
-#define MORTISE_ENGINE_COMMON_PLUGIN_CATALOG_H
+#ifndef MORTISE_LANG_CONFIG_PLUGINS_PLUGIN_CATALOG_H
+#define MORTISE_LANG_CONFIG_PLUGINS_PLUGIN_CATALOG_H
 
 #include "core/base/table.h"
 #include "core/model/catalog.h"

@@ -1,6 +1,6 @@
 /* grants.h -- which secrets and programs a plugin may use. [any] */
-#ifndef MORTISE_ENGINE_COMMON_GRANTS_H
-#define MORTISE_ENGINE_COMMON_GRANTS_H
+#ifndef MORTISE_LANG_CONFIG_PLUGINS_GRANTS_H
+#define MORTISE_LANG_CONFIG_PLUGINS_GRANTS_H
 
 #include "lang/config/deploy.h"
 #include "lang/yaml/diag.h"

@@ -6,7 +6,7 @@
  * so the deployment gets a warning about each plugin that may connect to the
  * host of an MCP server.
  */
-#include "core/engine/common/tool_bypass.h"
+#include "lang/config/plugins/tool_bypass.h"
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
  * A config with references to secrets is checked as a whole only by create(),
  * which has the values (instantiate.c).
  */
-#include "core/engine/common/configs.h"
+#include "lang/config/plugins/configs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,9 +29,9 @@
 #include "core/base/infile.h"
 #include "core/base/mask.h"
 #include "core/plugin/egress.h"
-#include "core/engine/common/grants.h"
-#include "core/engine/common/tool_bypass.h"
-#include "core/engine/common/tool_patterns.h"
+#include "lang/config/plugins/grants.h"
+#include "lang/config/plugins/tool_bypass.h"
+#include "lang/config/plugins/tool_patterns.h"
 #include "core/plugin/registry.h"
 #include "lang/yaml/schema.h"
 

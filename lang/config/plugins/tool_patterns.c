@@ -11,7 +11,7 @@
  *       file lists the tools of each server that it pins.
  *   (3) The finding is a warning: the plugin may be installed later.
  */
-#include "core/engine/common/tool_patterns.h"
+#include "lang/config/plugins/tool_patterns.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * The service `secrets` has the promises and answers the requests.
  */
-#include "core/engine/common/grants.h"
+#include "lang/config/plugins/grants.h"
 
 #include <string.h>
 

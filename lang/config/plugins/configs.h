@@ -1,7 +1,7 @@
 /* configs.h -- check a deployment's plugin configs against the installed
  * plugins. */
-#ifndef MORTISE_ENGINE_COMMON_CONFIGS_H
-#define MORTISE_ENGINE_COMMON_CONFIGS_H
+#ifndef MORTISE_LANG_CONFIG_PLUGINS_CONFIGS_H
+#define MORTISE_LANG_CONFIG_PLUGINS_CONFIGS_H
 
 #include "lang/config/deploy.h"
 
