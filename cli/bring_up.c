@@ -531,11 +531,11 @@ int mortise_try_graph_plugins(struct mortise_cli *cli,
                               struct mortise_err *err)
 {
     int worst = MORTISE_OK, rv = MORTISE_OK;
-    const struct mortise_tool_pin *tool;
+    const char *digest;
     struct configured c;
 
     for (size_t i = 0; rv == MORTISE_OK && i < g->n_plugins; i++) {
-        if (mortise_deployment_is_tool(d, g->plugins[i], &tool))
+        if (mortise_deployment_is_tool(d, g->plugins[i], &digest))
             continue; /* a pinned tool; its plugin is in the list, too */
         rv = find_configured_instance(d, g->plugins[i], &c)
                  ? try_configured_instance(cli, c, diags, &worst, err)

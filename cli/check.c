@@ -20,7 +20,6 @@
 #include "cli/error_codes.h"
 #include "cli/plugin_set.h"
 #include "lang/config/plugins/configs.h"
-#include "lang/config/plugins/plugin_catalog.h"
 #include "core/model/disk.h"
 #include "core/model/graph.h"
 #include "lang/manifest/manifest.h"
@@ -42,14 +41,15 @@ struct check_session {
     char deployment[PATH_MAX]; /* "": none */
     struct mortise_settings settings;
     struct mortise_plugins *plugins;
-    struct mortise_plugin_catalog plugin_catalog;
+    struct mortise_catalogs *catalogs;
 };
 
 static void close_check_plugins(struct check_session *c)
 {
-    mortise_plugin_catalog_close(&c->plugin_catalog);
+    mortise_catalogs_close(c->catalogs);
     mortise_plugins_close(c->plugins);
     mortise_settings_close(&c->settings);
+    c->catalogs = NULL;
     c->plugins = NULL;
     c->open = false;
 }
@@ -63,8 +63,8 @@ static int open_plugin_set(struct check_session *c, struct mortise_err *err)
     config.user_remembers = false; /* do not write to the user's directory */
     rv = mortise_plugins_open(&c->plugins, &config, err);
     if (rv == MORTISE_OK)
-        mortise_plugin_catalog_open(&c->plugin_catalog, c->cli->mem, c->plugins,
-                                    c->settings.deployment);
+        rv = mortise_catalogs_open(&c->catalogs, c->cli->mem, c->plugins,
+                                   c->settings.deployment, err);
     return rv;
 }
 
@@ -134,9 +134,8 @@ static int load_checked_graph(struct check_session *c, const char *path,
 
     if (rv != MORTISE_OK)
         return rv;
-    c->plugin_catalog.is_idle = idle;
-    catalog =
-        mortise_disk_catalog_make(&c->plugin_catalog.strict, &files, NULL);
+    c->catalogs->is_idle = idle;
+    catalog = mortise_disk_catalog_make(&c->catalogs->strict, &files, NULL);
     catalog.error_codes = mortise_error_codes;
     catalog.n_error_codes = mortise_n_error_codes;
     catalog.advise = true;
@@ -264,7 +263,7 @@ static int check_manifest_file(struct check_session *c, const char *path,
 static void check_executor_operation(struct check_session *c, const char *name,
                                      const struct mortise_yaml *at)
 {
-    const struct mortise_catalog *catalog = &c->plugin_catalog.strict;
+    const struct mortise_catalog *catalog = &c->catalogs->strict;
     const char *slash = strchr(name, '/');
     struct mortise_err why = {0};
     char plugin[256];

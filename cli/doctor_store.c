@@ -32,12 +32,12 @@ enum {
 static void check_shared_store_mode(struct mortise_doctor *d,
                                     const struct mortise_settings *s, int dir)
 {
-    const char *group = s->deployment->access_group;
+    const char *group = s->access_group;
     struct stat st;
 
     if (fstat(dir, &st) != 0)
         return;
-    if (mortise_group_has_access(s->deployment->access, dir))
+    if (mortise_group_has_access(s->access, dir))
         mortise_doctor_report(
             d, MORTISE_DOCTOR_OK, "store", NULL,
             "%s, mode %04o: members of the group %s can use its "
@@ -63,7 +63,7 @@ static void check_store_mode(struct mortise_doctor *d,
 
     if (fstat(dir, &st) != 0)
         return;
-    if (st.st_uid == geteuid() && mortise_settings_is_shared(s)) {
+    if (st.st_uid == geteuid() && s->access != NULL) {
         check_shared_store_mode(d, s, dir);
         return;
     }
@@ -289,8 +289,7 @@ static void check_silent_store(struct mortise_doctor *d, int dir)
 static void check_store_engine(struct mortise_doctor *d,
                                const struct mortise_settings *s, int dir)
 {
-    const struct mortise_client_requirements anything = {
-        .group = mortise_settings_is_shared(s) ? s->deployment->access : NULL};
+    const struct mortise_client_requirements anything = {.group = s->access};
     struct mortise_client c;
     struct mortise_err err = {0};
     int rv = mortise_client_open(&c, d->cli->mem, s->store, &anything, &err);
@@ -401,15 +400,14 @@ static bool check_as_member(struct mortise_doctor *d,
     struct stat st;
     char owner[64];
 
-    if (!mortise_settings_is_shared(s) || stat(s->store, &st) != 0 ||
-        st.st_uid == geteuid())
+    if (s->access == NULL || stat(s->store, &st) != 0 || st.st_uid == geteuid())
         return false;
     mortise_owner_get_name(st.st_uid, owner);
     mortise_doctor_report(
         d, MORTISE_DOCTOR_OK, "store", NULL,
         "%s belongs to %s: members of the group %s can use its "
         "socket, but doctor cannot check its files",
-        s->store, owner, s->deployment->access_group);
+        s->store, owner, s->access_group);
     check_store_engine(d, s, -1);
     return true;
 }

@@ -12,7 +12,6 @@
 #include "core/base/err.h"
 #include "cli/plugin_set.h"
 #include "cli/overlay.h"
-#include "lang/config/plugins/plugin_catalog.h"
 #include "core/model/disk.h"
 #include "core/model/pinned.h"
 #include "lang/draw/picture.h"
@@ -37,20 +36,22 @@ static int load_graph_text(struct mortise_cli *cli,
     struct mortise_graph_files files;
     struct mortise_catalog catalog;
     struct mortise_plugins *plugins;
-    struct mortise_plugin_catalog plugin_catalog;
+    struct mortise_catalogs *catalogs;
     int rv = mortise_plugins_open(&plugins, &config, err);
 
     if (rv != MORTISE_OK)
         return rv;
-    mortise_plugin_catalog_open(&plugin_catalog, cli->mem, plugins,
-                                settings->deployment);
-    plugin_catalog.is_idle = true;
-    catalog = mortise_disk_catalog_make(&plugin_catalog.strict, &files, NULL);
-    if (from != NULL)
-        catalog.files = from;
-    rv = mortise_graph_load(out, cli->mem, file->path, file->text, file->size,
-                            &catalog, diags, err);
-    mortise_plugin_catalog_close(&plugin_catalog);
+    rv = mortise_catalogs_open(&catalogs, cli->mem, plugins,
+                               settings->deployment, err);
+    if (rv == MORTISE_OK) {
+        catalogs->is_idle = true;
+        catalog = mortise_disk_catalog_make(&catalogs->strict, &files, NULL);
+        if (from != NULL)
+            catalog.files = from;
+        rv = mortise_graph_load(out, cli->mem, file->path, file->text,
+                                file->size, &catalog, diags, err);
+    }
+    mortise_catalogs_close(catalogs);
     mortise_plugins_close(plugins);
     return rv;
 }

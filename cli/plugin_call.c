@@ -25,7 +25,7 @@ static int check_callable(struct mortise_cli *cli, const char *called,
                           struct mortise_err *err)
 {
     const struct mortise_catalog *catalog =
-        &mortise_session_engine(cli->session)->plugin_catalog.strict;
+        &mortise_session_engine(cli->session)->catalogs->strict;
     const struct mortise_operation *o;
     char plugin[MORTISE_NAME_MAX + 1];
     size_t n = (size_t)(op - 1 - called);

@@ -567,8 +567,8 @@ static void explain_plugin_problem(struct why *w, struct mortise_plugin_set *s,
     char is[MORTISE_DIGEST_HEX];
     const struct mortise_deployment *d = s->settings.deployment;
     const char *plugin = mortise_deployment_find_plugin(d, name, NULL);
-    const struct mortise_tool_pin *tool;
     struct mortise_pin here;
+    const char *digest;
     const struct mortise_manifest *m =
         mortise_pin_find(d, s->plugins, name, &here, &err);
 
@@ -586,13 +586,13 @@ static void explain_plugin_problem(struct why *w, struct mortise_plugin_set *s,
         mortise_cli_print_unquarantine(&w->way, plugin);
     } else if (m == NULL) {
         explain_missing_plugin(w, s, name, &err);
-    } else if (mortise_deployment_is_tool(d, name, &tool)) {
+    } else if (mortise_deployment_is_tool(d, name, &digest)) {
         put_explanation(
             w,
-            " It is blocked: it needs tool '%s/%s' with its old definition, "
-            "but mortise.lock has a new one.  Pin the old definition again, or "
+            " It is blocked: it needs tool '%s' with its old definition, but "
+            "mortise.lock has a new one.  Pin the old definition again, or "
             "accept the new one.",
-            plugin, tool->operation);
+            name + sizeof MORTISE_TOOL_PIN_PREFIX - 1);
         w->way.more = " --accept-plugins";
     } else {
         put_explanation(

@@ -139,9 +139,7 @@ static bool reject_with_spare(struct mortise_control *k)
 /* The group that may use the socket; NULL if only our user may. */
 static const gid_t *get_access_group(const struct mortise_control *k)
 {
-    return mortise_settings_is_shared(&k->m->settings)
-               ? k->m->settings.deployment->access
-               : NULL;
+    return k->m->settings.access;
 }
 
 static bool is_client_allowed(const struct mortise_control *k, int fd,

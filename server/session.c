@@ -31,6 +31,7 @@
 #include "server/peer.h"
 #include "server/requests.h"
 #include "lang/config/deploy_digest.h"
+#include "lang/config/settings.h"
 #include "core/store/store.h"
 
 enum {
@@ -77,8 +78,8 @@ static int load_session_settings(struct mortise_session *l,
     mortise_diags_finish(&diags);
     if (rv != MORTISE_OK)
         return rv;
-    if (mortise_settings_is_shared(&l->settings)) {
-        l->gid = *l->settings.deployment->access;
+    if (l->settings.access != NULL) {
+        l->gid = *l->settings.access;
         l->group = &l->gid;
     }
     l->store = mortise_strdup(l->mem, l->settings.store);

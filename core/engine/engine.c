@@ -20,7 +20,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lang/config/plugins/configs.h"
 #include "core/engine/common/secret_store.h"
 #include "core/plugin/services.h"
 
@@ -57,58 +56,17 @@ static void warn_plugins_forget(void *ud, const char *why)
     mortise_log(ud, MORTISE_LOG_WARN, MORTISE_PLUGINS_RECORD_FAILED "%s", why);
 }
 
-/* Turn the findings in the deployment file into an error message. */
-static int fail_with_findings(struct mortise *m, struct mortise_diags *diags,
-                              struct mortise_err *err)
-{
-    int rv = mortise_diags_result(diags);
-    struct mortise_buf text;
-
-    mortise_buf_init(&text, m->mem);
-    mortise_diags_format(diags, &text);
-    rv = mortise_buf_cstr(&text) != NULL
-             ? mortise_fail(err, rv == MORTISE_ECHECK ? MORTISE_ECONFIG : rv,
-                            "%s", text.p)
-             : mortise_nomem(err);
-    mortise_buf_finish(&text);
-    return rv;
-}
-
 /* Read the deployment file, and open the secret store. */
 static int open_deployment(struct mortise *m, const struct mortise_options *o,
                            struct mortise_err *err)
 {
-    struct mortise_diags diags;
     int rv = MORTISE_OK;
 
-    mortise_diags_init(&diags, m->mem);
     if (m->settings.deployment == NULL) /* the caller has not read it */
-        rv = mortise_settings_open(
-            &m->settings, m->mem, o->deployment, o->store,
-            mortise_settings_get_flags(o->flags), &diags, err);
-    if (rv == MORTISE_ECHECK)
-        rv = fail_with_findings(m, &diags, err);
-    mortise_diags_finish(&diags);
+        rv = mortise_deployment_open(&m->settings, m->mem, o, err);
     if (rv == MORTISE_OK)
-        rv = mortise_secret_store_open(&m->secret_store, m,
-                                       &m->settings.deployment->secrets, err);
-    return rv;
-}
-
-/* Check the deployment's configs, now that the plugins are known. */
-static int check_engine_configs(struct mortise *m, struct mortise_err *err)
-{
-    struct mortise_diags diags;
-    int rv;
-
-    mortise_diags_init(&diags, m->mem);
-    rv = mortise_configs_check(m->settings.deployment, m->plugins, false,
-                               &diags);
-    if (rv == MORTISE_ECHECK)
-        rv = fail_with_findings(m, &diags, err);
-    else if (rv != MORTISE_OK)
-        rv = mortise_nomem(err);
-    mortise_diags_finish(&diags);
+        rv = mortise_secret_store_open(&m->secret_store, m, m->settings.secrets,
+                                       err);
     return rv;
 }
 
@@ -173,8 +131,8 @@ static int open_engine_plugins(struct mortise *m,
     if (rv == MORTISE_OK && m->holding == MORTISE_MODE_SERVER)
         rv = mortise_plugins_load_all(m->plugins, err);
     if (rv == MORTISE_OK)
-        mortise_plugin_catalog_open(&m->plugin_catalog, m->mem, m->plugins,
-                                    m->settings.deployment);
+        rv = mortise_catalogs_open(&m->catalogs, m->mem, m->plugins,
+                                   m->settings.deployment, err);
     return rv;
 }
 
@@ -208,9 +166,7 @@ static int check_free_descriptors(struct mortise_err *err)
  * keep or revoke it. */
 static int open_group_access(struct mortise *m, struct mortise_err *err)
 {
-    const gid_t *group = mortise_settings_is_shared(&m->settings)
-                             ? m->settings.deployment->access
-                             : NULL;
+    const gid_t *group = m->settings.access;
     struct stat st;
     int rv;
 
@@ -225,7 +181,7 @@ static int open_group_access(struct mortise *m, struct mortise_err *err)
         mortise_log(
             m, MORTISE_LOG_INFO,
             "members of the group %s can now use the socket of the store %s",
-            m->settings.deployment->access_group, m->settings.store);
+            m->settings.access_group, m->settings.store);
     else
         mortise_log(m, MORTISE_LOG_INFO,
                     "no group (it was %lu) can use the store %s any longer",
@@ -281,8 +237,7 @@ static int open_engine_parts(struct mortise *m, const struct mortise_options *o,
     if (rv == MORTISE_OK)
         rv = open_engine_store(m, err);
     if (rv == MORTISE_OK)
-        mortise_store_set_cache_limit(m->store,
-                                      m->settings.deployment->cache_bytes);
+        mortise_store_set_cache_limit(m->store, m->settings.cache_bytes);
     if (rv == MORTISE_OK)
         rv = mortise_loop_open(m, err);
     if (rv == MORTISE_OK)
@@ -297,7 +252,7 @@ static int open_engine_parts(struct mortise *m, const struct mortise_options *o,
     if (rv == MORTISE_OK)
         rv = open_engine_plugins(m, o, err);
     if (rv == MORTISE_OK && !loads_plugins_later(m))
-        rv = check_engine_configs(m, err);
+        rv = mortise_deployment_check(m->settings.deployment, m->plugins, err);
     if (rv == MORTISE_OK && !m->looks)
         rv = mortise_retention_open(m, err);
     return rv;
@@ -451,7 +406,7 @@ void mortise_close(struct mortise *m)
         mortise_loop_turn(m, 0);
     mortise_loop_close(m);
     mortise_graphs_close(m);
-    mortise_plugin_catalog_close(&m->plugin_catalog);
+    mortise_catalogs_close(m->catalogs);
     mortise_store_close(m->store);
     mortise_calls_close(m);
     mortise_table_finish(&m->lives);

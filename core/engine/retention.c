@@ -88,7 +88,7 @@ static void add_used_graph(struct mortise_retention *r,
 
 static uint64_t get_finished_ms(const struct mortise_retention *r)
 {
-    return r->m->settings.deployment->finished_ms;
+    return r->m->settings.finished_ms;
 }
 
 static bool is_run_overdue(const struct mortise_retention *r,
@@ -406,7 +406,7 @@ int mortise_retention_open(struct mortise *m, struct mortise_err *err)
 {
     struct mortise_retention *r;
 
-    if (m->settings.deployment->finished_ms == 0)
+    if (m->settings.finished_ms == 0)
         return MORTISE_OK;
     r = m->retention = mortise_zalloc(m->mem, sizeof *r);
     if (r == NULL)

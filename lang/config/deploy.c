@@ -725,13 +725,14 @@ static const char *get_pinned_operation(const char *name)
 }
 
 bool mortise_deployment_is_tool(const struct mortise_deployment *d,
-                                const char *name,
-                                const struct mortise_tool_pin **tool)
+                                const char *name, const char **digest)
 {
     const char *operation = get_pinned_operation(name);
+    const struct mortise_tool_pin *pin =
+        operation != NULL ? mortise_tool_pin_find(&d->tool_pins, operation)
+                          : NULL;
 
-    *tool = operation != NULL ? mortise_tool_pin_find(&d->tool_pins, operation)
-                              : NULL;
+    *digest = pin != NULL ? pin->tool->digest : NULL;
     return operation != NULL;
 }
 
@@ -741,14 +742,14 @@ bool mortise_deployment_is_part_missing(const struct mortise_deployment *d,
 {
     const char *place = get_text_after_prefix(name, MORTISE_DISCOVERY_PREFIX),
                *id = get_text_after_prefix(name, "guardrail:");
-    const struct mortise_tool_pin *tool;
+    const char *digest;
     const struct mortise_yaml *config;
 
-    if (mortise_deployment_is_tool(d, name, &tool)) {
-        if (tool == NULL)
+    if (mortise_deployment_is_tool(d, name, &digest)) {
+        if (digest == NULL)
             mortise_tool_pin_report_missing(&d->tool_pins, &d->tools.mcp,
                                             get_pinned_operation(name), why);
-        return tool == NULL;
+        return digest == NULL;
     }
     if (find_instance_config(d, id != NULL ? id : name, &config) &&
         (strcmp(name, MORTISE_MEMORY_INSTANCE) != 0 ||

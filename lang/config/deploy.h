@@ -1,9 +1,12 @@
-/* deploy.h -- a Deployment file: plugins, trust, store, models and more. */
+/* deploy.h -- a Deployment file: plugins, trust, store, models and more.
+ *
+ * core/engine/deployment.h has more functions of a deployment. */
 #ifndef MORTISE_LANG_CONFIG_DEPLOY_H
 #define MORTISE_LANG_CONFIG_DEPLOY_H
 
 #include <sys/types.h>
 
+#include "core/engine/deployment.h"
 #include "lang/config/deploy_discovery.h"
 #include "lang/config/deploy_guards.h"
 #include "lang/config/deploy_memory.h"
@@ -13,14 +16,6 @@
 #include "lang/config/programs.h"
 #include "lang/config/tools.h"
 #include "lang/config/provider.h"
-
-/* When a step may be emitted (docs/runtime.md, section 3). */
-enum mortise_durability {
-    MORTISE_SYNC = 0, /* after it was synced to disk */
-    MORTISE_BATCH,    /* after it was stored; it is synced within max_ms */
-    MORTISE_EXIT      /* continue once the step is stored; sync it when
-                       * something waits for it */
-};
 
 /* PLUGIN/OPERATION for nodes of a type; NULL: the default. */
 struct mortise_executors {
@@ -97,34 +92,10 @@ int mortise_deployment_default(struct mortise_deployment **out,
 void mortise_deployment_free(struct mortise_deployment *d);
 /* The path of the store: the key's value, or ./.mortise. */
 const char *mortise_deployment_get_store(const struct mortise_deployment *d);
-/* The configuration of a plugin as JSON, a new reference; {} if there is none.
- * `as` is the id of the guardrail, or the instance of the model or the
- * discovery; "" for the plugin itself.  If mortise_deployment_is_config_made(), the
- * configuration is made by Mortise and is no part of the file.  Its references
- * to secrets are then for the plugin to ask with: do not replace them. */
-json_t *mortise_deployment_get_config(const struct mortise_deployment *d,
-                                      const char *plugin, const char *as);
-bool mortise_deployment_is_config_made(const struct mortise_deployment *d,
-                                       const char *plugin, const char *as);
-/* The plugin for a name in a graph's `plugins`: the name itself, or the plugin
- * that the deployment has for a guardrail, the memory, a discovery plugin or a
- * tool. *pin (or NULL) is the name under which a run pins it. */
-const char *mortise_deployment_find_plugin(const struct mortise_deployment *d,
-                                           const char *name, const char **pin);
-/* Is the plugin of such a name missing because the deployment no longer has the
- * part that the name refers to? *why then contains the remedy. */
-bool mortise_deployment_is_part_missing(const struct mortise_deployment *d,
-                                        const char *name,
-                                        struct mortise_err *why);
 /* PLUGIN/OPERATION that `executors` sets for nodes of this type; NULL: the
  * default, or the type has none. */
 const char *mortise_deployment_get_executor(const struct mortise_deployment *d,
                                             const char *type);
-/* Is it the name under which runs pin a tool's definition? *tool is the
- * definition in the lock file; NULL: none. */
-bool mortise_deployment_is_tool(const struct mortise_deployment *d,
-                                const char *name,
-                                const struct mortise_tool_pin **tool);
 /* The plugin's operation in the lock file, or NULL. */
 const struct mortise_tool_pin *
 mortise_deployment_find_tool_pin(const struct mortise_deployment *d,

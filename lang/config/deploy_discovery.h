@@ -3,7 +3,7 @@
 #ifndef MORTISE_LANG_CONFIG_DEPLOY_DISCOVERY_H
 #define MORTISE_LANG_CONFIG_DEPLOY_DISCOVERY_H
 
-#include "core/plugin/registry.h"
+#include "core/engine/deployment.h"
 #include "lang/config/reading.h"
 #include "lang/yaml/keys.h"
 
@@ -20,8 +20,6 @@ struct mortise_discoverers { /* in an arena, in order of precedence */
     const struct mortise_discoverer *list;
     size_t n;
 };
-
-enum { MORTISE_DISCOVERERS_MAX = 16 };
 
 /* The keys; reads into a struct mortise_discoverers. */
 extern const struct mortise_place mortise_discoverers_place;

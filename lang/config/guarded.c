@@ -51,7 +51,7 @@ static int check_store_faults(const struct mortise_settings *s,
     struct shared x = {.fault = fault, .ud = ud};
     struct stat st;
 
-    if (!mortise_settings_is_shared(s) || stat(s->store, &st) != 0)
+    if (s->access == NULL || stat(s->store, &st) != 0)
         return mortise_owner_check(s->store, fault, ud, err);
     x.owner = st.st_uid;
     return mortise_owner_check(s->store, is_allowed_owner, &x, err);

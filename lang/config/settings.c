@@ -98,15 +98,31 @@ static int read_deployment_or_default(struct mortise_settings *s,
                : mortise_deployment_read(&s->deployment, mem, path, diags);
 }
 
-/* Find the paths that depend on the deployment. */
-static int find_paths(struct mortise_settings *s, const char *store,
-                      struct mortise_err *err)
+static void copy_values(struct mortise_settings *s)
+{
+    const struct mortise_deployment *d = s->deployment;
+
+    s->file = d->path;
+    s->access = s->store_given ? NULL : d->access;
+    s->access_group = d->access_group;
+    s->durability = d->durability;
+    s->max_ms = d->max_ms;
+    s->cache_bytes = d->cache_bytes;
+    s->finished_ms = d->finished_ms;
+    s->secrets = &d->secrets;
+    s->memory = d->memory.plugin;
+}
+
+/* Get the paths and values of the deployment. */
+static int set_from_deployment(struct mortise_settings *s, const char *store,
+                               struct mortise_err *err)
 {
     int rv = find_directories(s, err);
 
     if (rv != MORTISE_OK)
         return rv;
     s->store_given = store != NULL;
+    copy_values(s);
     if (store == NULL)
         store = mortise_deployment_get_store(s->deployment);
     s->store = mortise_arena_strdup(&s->arena, store);
@@ -129,7 +145,7 @@ int mortise_settings_open(struct mortise_settings *s,
         rv = mortise_fail(err, MORTISE_ECHECK, "%s has errors",
                           path != NULL ? path : "the deployment");
     if (s->deployment != NULL)
-        found = find_paths(s, store, err);
+        found = set_from_deployment(s, store, err);
     if (rv == MORTISE_ECHECK && found == MORTISE_OK)
         return rv; /* the settings are open */
     if (found == MORTISE_ENOMEM)

@@ -24,6 +24,7 @@
 #include "services/secrets/body.h"
 #include "core/engine/runs/discover.h"
 #include "core/plugin/services.h"
+#include "lang/config/deploy.h"
 
 enum { DEFAULT_RESULTS = 8 }; /* default for `max` */
 

@@ -41,8 +41,7 @@
 #include "core/engine/parts/thread_state.h"
 #include "core/engine/parts/task_queue.h"
 #include "core/engine/parts/pool.h"
-#include "lang/config/settings.h"
-#include "lang/config/plugins/plugin_catalog.h"
+#include "core/engine/deployment.h"
 #include "core/base/table.h"
 #include "core/engine/parts/timers.h"
 #include "core/model/graph.h"
@@ -108,7 +107,7 @@ struct mortise {
 
     struct mortise_settings settings;
     struct mortise_plugins *plugins;
-    struct mortise_plugin_catalog plugin_catalog;
+    struct mortise_catalogs *catalogs; /* of `plugins` */
     struct mortise_secret_store *secret_store;
     struct mortise_store *store;
     struct mortise_writer *writer;

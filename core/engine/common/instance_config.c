@@ -94,7 +94,7 @@ static int resolve_granted_paths(const char *dir,
 static int resolve_config_paths(struct mortise *m, const char *plugin,
                                 json_t *config, struct mortise_err *err)
 {
-    const char *file = m->settings.deployment->path;
+    const char *file = m->settings.file;
     const struct mortise_manifest *man =
         mortise_plugins_find(m->plugins, plugin, err);
     struct mortise_arena a;

@@ -9,8 +9,8 @@ mortise_pin_find(const struct mortise_deployment *d,
                  struct mortise_plugins *plugins, const char *name,
                  struct mortise_pin *here, struct mortise_err *err)
 {
-    const struct mortise_tool_pin *tool;
-    const char *plugin = mortise_deployment_find_plugin(d, name, &here->plugin);
+    const char *digest,
+        *plugin = mortise_deployment_find_plugin(d, name, &here->plugin);
     const struct mortise_manifest *man =
         mortise_plugins_find(plugins, plugin, err);
     int rv;
@@ -19,15 +19,15 @@ mortise_pin_find(const struct mortise_deployment *d,
         return NULL;
     here->dev = man->dev;
     memcpy(here->digest, man->digest, MORTISE_DIGEST);
-    if (!mortise_deployment_is_tool(d, name, &tool))
+    if (!mortise_deployment_is_tool(d, name, &digest))
         return man;
-    if (tool == NULL) {
+    if (digest == NULL) {
         mortise_deployment_is_part_missing(d, name, err);
         return NULL;
     }
     here->dev = false; /* the plugin has a pin of its own */
-    rv = mortise_hex_decode(here->digest, MORTISE_DIGEST, tool->tool->digest,
-                            strlen(tool->tool->digest));
+    rv = mortise_hex_decode(here->digest, MORTISE_DIGEST, digest,
+                            strlen(digest));
     assert(rv == 0); /* valid since the lock file was parsed */
     (void)rv;
     return man;

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "core/base/mask.h"
-#include "lang/config/provider.h"
+#include "core/engine/deployment.h"
 
 struct mortise;
 struct mortise_secret_store;

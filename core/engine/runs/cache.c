@@ -139,7 +139,7 @@ void mortise_cache_look_up(struct mortise_plugin_call *c,
     struct lookup *l;
 
     c->has_cache_key = make_cache_key(c->cache_key, c->live, rc);
-    l = c->has_cache_key && m->settings.deployment->cache_bytes != 0
+    l = c->has_cache_key && m->settings.cache_bytes != 0
             ? mortise_zalloc(m->mem, sizeof *l)
             : NULL;
     if (l == NULL) {

@@ -643,38 +643,6 @@ static int lane_new(struct mortise *m, struct mortise_instance *i,
     return MORTISE_OK;
 }
 
-/* The plugin behind a name: the plugin's own name, or the deployment's name of
- * an instance, *as. */
-static const char *get_plugin_behind(const struct mortise *m, const char *name,
-                                     enum mortise_kind kind, const char **as)
-{
-    const struct mortise_deployment *d = m->settings.deployment;
-    const struct mortise_guard *g;
-    const struct mortise_model_alias *model;
-    const struct mortise_discoverer *finder;
-
-    *as = "";
-    switch (kind) {
-    case MORTISE_KIND_GUARDRAIL:
-        g = mortise_guard_find(&d->guards, name);
-        *as = g != NULL ? g->id : "";
-        return g != NULL ? g->plugin : name;
-    case MORTISE_KIND_MODEL:
-        model = mortise_model_find(&d->models, name);
-        *as = model != NULL ? model->instance : "";
-        return model != NULL ? model->provider : name;
-    case MORTISE_KIND_DISCOVERY:
-        finder = mortise_discoverer_find(&d->discovery, name);
-        *as = finder != NULL ? finder->instance : "";
-        return finder != NULL ? finder->plugin : name;
-    case MORTISE_KIND_MEMORY:
-        *as = MORTISE_MEMORY_INSTANCE;
-        return d->memory.plugin != NULL ? d->memory.plugin : name;
-    default: /* an executor has one instance */
-        return name;
-    }
-}
-
 struct start {
     struct mortise_lane *lane;
     uint64_t took_ms; /* 0: it was started already */
@@ -683,11 +651,12 @@ struct start {
 };
 
 /* Start the plugin if necessary, and find its lane; `name` as for
- * get_plugin_behind(). */
+ * mortise_deployment_find_instance(). */
 static int lane_get(struct mortise *m, const char *name, enum mortise_kind kind,
                     struct start *s, struct mortise_err *err)
 {
-    const char *as, *plugin = get_plugin_behind(m, name, kind, &as);
+    const char *as, *plugin = mortise_deployment_find_instance(
+                        m->settings.deployment, name, kind, &as);
     struct mortise_instance *i;
     uint64_t before;
     json_t *config;
@@ -716,32 +685,15 @@ static int lane_get(struct mortise *m, const char *name, enum mortise_kind kind,
 static int start_model_plugins(struct mortise *m, const char *alias,
                                struct mortise_err *err)
 {
-    const struct mortise_models *models = &m->settings.deployment->models;
-    const struct mortise_model_alias *model = mortise_model_find(models, alias);
-    const struct mortise_model_alias *behind[MORTISE_N_TIERS];
+    const char *behind[MORTISE_MODEL_TARGETS_MAX];
     struct start s;
-    int rv = MORTISE_OK;
     size_t n;
+    int rv = mortise_deployment_list_models(m->settings.deployment, alias,
+                                            behind, &n, err);
 
-    if (model == NULL)
-        return mortise_model_check(models, alias, err);
-    n = mortise_models_list_targets(models, model, behind);
     for (size_t i = 0; rv == MORTISE_OK && i < n; i++)
-        rv = lane_get(m, behind[i]->alias, MORTISE_KIND_MODEL, &s, err);
+        rv = lane_get(m, behind[i], MORTISE_KIND_MODEL, &s, err);
     return rv;
-}
-
-/* `name` is an instance, or the prefix and the name of a plugin. */
-static int start_discovery_plugin(struct mortise *m, const char *name,
-                                  struct mortise_err *err)
-{
-    const struct mortise_deployment *d = m->settings.deployment;
-    bool instance = mortise_discoverer_find(&d->discovery, name) != NULL;
-    struct start s;
-
-    return lane_get(
-        m, instance ? name : mortise_deployment_find_plugin(d, name, NULL),
-        MORTISE_KIND_DISCOVERY, &s, err);
 }
 
 int mortise_calls_start_plugin(struct mortise *m, const char *name,
@@ -758,7 +710,7 @@ int mortise_calls_start_plugin(struct mortise *m, const char *name,
     if (strcmp(name, MORTISE_MEMORY_INSTANCE) == 0)
         return lane_get(m, name, MORTISE_KIND_MEMORY, &s, err);
     if (strncmp(name, discovery, sizeof discovery - 1) == 0)
-        return start_discovery_plugin(m, name, err);
+        return lane_get(m, name, MORTISE_KIND_DISCOVERY, &s, err);
     return lane_get(m, id != NULL ? id : name,
                     id != NULL ? MORTISE_KIND_GUARDRAIL : MORTISE_KIND_EXECUTOR,
                     &s, err);
@@ -1103,7 +1055,8 @@ call_new_from_buf(struct mortise *m, struct mortise_live *live,
 static bool is_plugin_trusted(struct mortise *m, const char *name,
                               enum mortise_kind kind, struct mortise_err *why)
 {
-    const char *as, *plugin = get_plugin_behind(m, name, kind, &as);
+    const char *as, *plugin = mortise_deployment_find_instance(
+                        m->settings.deployment, name, kind, &as);
     struct mortise_err own;
     bool trusted =
         mortise_plugins_check_trusted(m->plugins, plugin, &own) == MORTISE_OK;
@@ -1168,7 +1121,9 @@ static int check_may_call(struct mortise_plugin_call *c, const char *name,
     if (c->live == NULL || c->live->checked)
         return MORTISE_OK;
     return mortise_live_check_call(
-        c->live, get_plugin_behind(c->m, name, kind, &as),
+        c->live,
+        mortise_deployment_find_instance(c->m->settings.deployment, name, kind,
+                                         &as),
         kind == MORTISE_KIND_EXECUTOR ? c->call.operation : NULL, why);
 }
 
@@ -1651,7 +1606,9 @@ static const struct mortise_manifest *find_stream_guardrail(struct mortise *m,
     const char *as;
 
     return mortise_plugins_find(
-        m->plugins, get_plugin_behind(m, id, MORTISE_KIND_GUARDRAIL, &as),
+        m->plugins,
+        mortise_deployment_find_instance(m->settings.deployment, id,
+                                         MORTISE_KIND_GUARDRAIL, &as),
         NULL);
 }
 

@@ -231,7 +231,7 @@ static bool copy_end_result(struct mortise_commit_flight *f)
 static bool is_commit_lazy(const struct mortise *m,
                            const struct mortise_run_commit *c)
 {
-    return m->settings.deployment->durability != MORTISE_SYNC && !c->sync &&
+    return m->settings.durability != MORTISE_SYNC && !c->sync &&
            c->n_spawns == 0;
 }
 
@@ -314,11 +314,9 @@ static bool has_batch_room(struct mortise *m)
 /* Arm the timer that syncs lazy commits. */
 static void arm_sync_timer(struct mortise *m)
 {
-    const struct mortise_deployment *d = m->settings.deployment;
-
-    if (d->durability == MORTISE_BATCH && !m->sync.armed)
+    if (m->settings.durability == MORTISE_BATCH && !m->sync.armed)
         mortise_timer_arm(&m->timers, &m->sync,
-                          mortise_mono_ns_after(d->max_ms));
+                          mortise_mono_ns_after(m->settings.max_ms));
 }
 
 int mortise_commits_take(struct mortise_live *live,
@@ -469,7 +467,7 @@ int mortise_commits_open(struct mortise *m, struct mortise_err *err)
     struct mortise_commit_flight *f;
 
     m->sync.fire = on_sync_timer;
-    if (m->settings.deployment->durability == MORTISE_SYNC)
+    if (m->settings.durability == MORTISE_SYNC)
         return MORTISE_OK;
     f = has_batch_room(m) ? mortise_zalloc(m->mem, sizeof *f) : NULL;
     if (f == NULL)

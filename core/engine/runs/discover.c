@@ -24,7 +24,7 @@ enum { LOOK_MS = 20000, NOBODY = 512 /* bytes of the message */ };
 struct asked_plugin { /* one plugin that is asked */
     struct mortise_result_receiver result_receiver;
     struct mortise_discovery_search *of;
-    const struct mortise_discoverer *who;
+    const char *plugin;
     json_t *list; /* its results; NULL: none yet, or it failed */
     json_t *failed;
 };
@@ -107,8 +107,8 @@ static void set_discovery_failed(struct asked_plugin *o, const char *code,
     snprintf(told, sizeof told, "%s", words);
     mortise_secret_store_mask_text(o->of->m->secret_store, told, sizeof told);
     mortise_log(o->of->m, MORTISE_LOG_WARN, "discovery by plugin '%s': %s",
-                o->who->plugin, told);
-    o->failed = json_pack("{s:s, s:s, s:o}", "plugin", o->who->plugin, "code",
+                o->plugin, told);
+    o->failed = json_pack("{s:s, s:s, s:o}", "plugin", o->plugin, "code",
                           code[0] != '\0' ? code : "failed", "message",
                           mortise_json_make_string(told, strlen(told)));
     o->of->nomem |= o->failed == NULL;
@@ -135,11 +135,11 @@ static void on_discovery_answer(struct mortise_result_receiver *h,
     end_discovery_if_over(l);
 }
 
+/* `name` is the plugin, or its instance. */
 static void ask_discovery_plugin(struct mortise_discovery_search *l,
-                                 struct asked_plugin *o,
+                                 struct asked_plugin *o, const char *name,
                                  struct mortise_plugin_call *by)
 {
-    const struct mortise_discoverer *d = o->who;
     struct mortise_buf text;
     struct mortise_err err;
     int rv;
@@ -147,10 +147,9 @@ static void ask_discovery_plugin(struct mortise_discovery_search *l,
     mortise_buf_init(&text, l->m->mem);
     rv = mortise_json_write(&text, l->request);
     if (rv == MORTISE_OK)
-        rv = mortise_calls_serve_part(
-            by, &o->result_receiver, &mortise_call_discover,
-            d->instance[0] != '\0' ? d->instance : d->plugin, &text, LOOK_MS,
-            &err);
+        rv = mortise_calls_serve_part(by, &o->result_receiver,
+                                      &mortise_call_discover, name, &text,
+                                      LOOK_MS, &err);
     mortise_buf_finish(&text);
     if (rv == MORTISE_OK)
         return;
@@ -158,14 +157,28 @@ static void ask_discovery_plugin(struct mortise_discovery_search *l,
     l->out--;
 }
 
+static size_t list_discoverers(const struct mortise_deployment *d,
+                               const char *names[MORTISE_DISCOVERERS_MAX],
+                               const char *plugins[MORTISE_DISCOVERERS_MAX])
+{
+    size_t n = 0;
+
+    while (n < MORTISE_DISCOVERERS_MAX &&
+           (names[n] = mortise_deployment_get_discoverer(d, n, &plugins[n])) !=
+               NULL)
+        n++;
+    return n;
+}
+
 struct mortise_discovery_search *
 mortise_discovery_start(struct mortise_plugin_call *by, json_t *request,
                         mortise_discovery_done_fn *done, void *ud)
 {
-    const struct mortise_discoverers *all =
-        &by->m->settings.deployment->discovery;
+    const char *names[MORTISE_DISCOVERERS_MAX],
+        *plugins[MORTISE_DISCOVERERS_MAX];
+    size_t n = list_discoverers(by->m->settings.deployment, names, plugins);
     struct mortise_discovery_search *l =
-        mortise_zalloc(by->m->mem, sizeof *l + all->n * sizeof l->of[0]);
+        mortise_zalloc(by->m->mem, sizeof *l + n * sizeof l->of[0]);
     bool over;
 
     if (l == NULL) {
@@ -176,14 +189,14 @@ mortise_discovery_start(struct mortise_plugin_call *by, json_t *request,
     l->request = json_incref(request);
     l->done = done;
     l->ud = ud;
-    l->n = l->out = all->n;
+    l->n = l->out = n;
     l->asking = true;
-    for (size_t i = 0; i < all->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         l->of[i] = (struct asked_plugin){
             .result_receiver = {.hear = on_discovery_answer},
             .of = l,
-            .who = &all->list[i]};
-        ask_discovery_plugin(l, &l->of[i], by);
+            .plugin = plugins[i]};
+        ask_discovery_plugin(l, &l->of[i], names[i], by);
     }
     l->asking = false;
     over = l->out == 0;

@@ -155,7 +155,7 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
 {
     struct mortise_graph_files files;
     struct mortise_catalog catalog =
-        mortise_disk_catalog_make(&m->plugin_catalog.strict, &files, cwd);
+        mortise_disk_catalog_make(&m->catalogs->strict, &files, cwd);
     int rv;
 
     if ((flags & MORTISE_GRAPH_ALONE) != 0) {
@@ -196,10 +196,9 @@ static int compile_pinned(struct mortise *m, const uint8_t *digest,
                           struct mortise_graph **out, struct mortise_err *err)
 {
     struct mortise_graph_files files = mortise_pinned_graph_get_files(&pinned);
-    struct mortise_catalog catalog = how == STRICT ? m->plugin_catalog.strict
-                                     : how == LENIENT
-                                         ? m->plugin_catalog.lenient
-                                         : m->plugin_catalog.names;
+    struct mortise_catalog catalog = how == STRICT    ? m->catalogs->strict
+                                     : how == LENIENT ? m->catalogs->lenient
+                                                      : m->catalogs->names;
     struct mortise_buf report;
     int rv;
 
@@ -337,7 +336,7 @@ int mortise_graphs_derive(struct mortise *m, const struct mortise_graph *from,
         mortise_graph_count_own_sources(from->sources, from->n_sources)};
     const struct mortise_graph_files files =
         mortise_pinned_graph_get_files(&pinned);
-    struct mortise_catalog catalog = m->plugin_catalog.strict;
+    struct mortise_catalog catalog = m->catalogs->strict;
     int rv;
 
     catalog.files = &files;

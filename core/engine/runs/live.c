@@ -726,17 +726,19 @@ static int fail_pin_changed(const struct mortise *m,
                             struct mortise_err *err)
 {
     char was[MORTISE_DIGEST_HEX], is[MORTISE_DIGEST_HEX];
-    const struct mortise_tool_pin *tool;
+    static const char prefix[] = MORTISE_TOOL_PIN_PREFIX;
+    const char *digest;
 
     mortise_hex_encode(was, pin->digest, MORTISE_DIGEST);
     mortise_hex_encode(is, here->digest, MORTISE_DIGEST);
-    if (mortise_deployment_is_tool(m->settings.deployment, pin->plugin, &tool))
+    if (mortise_deployment_is_tool(m->settings.deployment, pin->plugin,
+                                   &digest))
         return mortise_fail(
             err, MORTISE_EBLOCKED,
-            "run %s needs tool '%s/%s' with definition %s, but mortise.lock "
+            "run %s needs tool '%s' with definition %s, but mortise.lock "
             "now has definition %s. Pin the old definition again, or accept "
             "the new one: `mortise resume %s --accept-plugins`",
-            run, man->name, tool->operation, was, is, run);
+            run, pin->plugin + sizeof prefix - 1, was, is, run);
     return mortise_fail(
         err, MORTISE_EBLOCKED,
         "run %s needs plugin '%s' with digest %s, but the installed one (%s "
@@ -832,7 +834,7 @@ int mortise_live_check_call(struct mortise_live *live, const char *plugin,
                             const char *op, struct mortise_err *err)
 {
     struct mortise *m = live->m;
-    const struct mortise_catalog *catalog = &m->plugin_catalog.strict;
+    const struct mortise_catalog *catalog = &m->catalogs->strict;
     size_t n;
     const struct mortise_pin *pins = mortise_run_pins(live->run, &n);
     struct mortise_deaths d;

@@ -112,29 +112,26 @@ static void on_pinnable_answer(struct mortise_result_receiver *h,
         end_pinnable_ask(a, rv, &err);
 }
 
-/* The next instance of the plugin; NULL: there are no more. */
-static const struct mortise_discoverer *get_next_instance(struct asking *a)
+/* The name of the next instance of the plugin; NULL: there are no more. */
+static const char *get_next_instance(struct asking *a)
 {
-    const struct mortise_discoverers *all =
-        &a->m->settings.deployment->discovery;
+    const char *name, *plugin;
 
-    while (a->next < all->n) {
-        const struct mortise_discoverer *d = &all->list[a->next++];
-
-        if (strcmp(d->plugin, a->plugin) == 0)
-            return d;
-    }
-    return NULL;
+    do {
+        name = mortise_deployment_get_discoverer(a->m->settings.deployment,
+                                                 a->next++, &plugin);
+    } while (name != NULL && strcmp(plugin, a->plugin) != 0);
+    return name;
 }
 
 static void ask_next_instance(struct asking *a)
 {
-    const struct mortise_discoverer *d = get_next_instance(a);
+    const char *name = get_next_instance(a);
     struct mortise_err err = {.code = MORTISE_OK};
     struct mortise_buf body;
     int rv;
 
-    if (d == NULL) {
+    if (name == NULL) {
         end_pinnable_ask(a, MORTISE_OK, &err);
         return;
     }
@@ -142,9 +139,8 @@ static void ask_next_instance(struct asking *a)
     mortise_buf_puts(&body, "{}");
     rv = mortise_engine_check_ready(a->m, &err);
     if (rv == MORTISE_OK)
-        rv = mortise_calls_serve_runless(
-            a->m, &a->result_receiver, &mortise_call_list,
-            d->instance[0] != '\0' ? d->instance : d->plugin, &body, &err);
+        rv = mortise_calls_serve_runless(a->m, &a->result_receiver,
+                                         &mortise_call_list, name, &body, &err);
     mortise_buf_finish(&body);
     if (rv != MORTISE_OK)
         end_pinnable_ask(a, rv, &err);
@@ -155,15 +151,17 @@ static const char *find_discovery_plugin(const struct mortise *m,
                                          const char *plugin,
                                          struct mortise_err *err)
 {
-    const struct mortise_discoverers *all = &m->settings.deployment->discovery;
     const char *names[MORTISE_DISCOVERERS_MAX], *near;
+    size_t n = 0;
 
-    for (size_t i = 0; i < all->n; i++) {
-        names[i] = all->list[i].plugin;
-        if (strcmp(names[i], plugin) == 0)
-            return names[i];
+    while (n < MORTISE_DISCOVERERS_MAX &&
+           mortise_deployment_get_discoverer(m->settings.deployment, n,
+                                             &names[n]) != NULL) {
+        if (strcmp(names[n], plugin) == 0)
+            return names[n];
+        n++;
     }
-    near = mortise_nearest_find(plugin, names, all->n);
+    near = mortise_nearest_find(plugin, names, n);
     mortise_fail(
         err, MORTISE_ENOTFOUND,
         "discovery.plugins of the deployment has no plugin '%.64s'%s%s%s",

@@ -69,7 +69,7 @@ static int check_memory_request(struct mortise *m,
                                 const struct mortise_call_kind *kind,
                                 const json_t *body, struct mortise_err *err)
 {
-    const char *plugin = m->settings.deployment->memory.plugin;
+    const char *plugin = m->settings.memory;
     const struct mortise_manifest *its;
 
     if (plugin == NULL)

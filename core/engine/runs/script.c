@@ -41,7 +41,7 @@ void mortise_script(struct mortise *m, const struct mortise_script *s)
 {
     assert(m->lives.n == 0);
     m->script = s;
-    m->plugin_catalog.is_idle = true;
+    m->catalogs->is_idle = true;
     mortise_pool_set_sequential(m->pool); /* (6) */
 }
 

@@ -124,7 +124,7 @@ static int load_stored_text(struct making *k,
         mortise_arena_alloc(&k->a, (n + 1) * sizeof *files);
     struct mortise_pinned_graph pinned;
     struct mortise_graph_files from = mortise_pinned_graph_get_files(&pinned);
-    struct mortise_catalog catalog = k->m->plugin_catalog.strict;
+    struct mortise_catalog catalog = k->m->catalogs->strict;
 
     if (was != NULL || now != NULL)
         k->matches = merge_tool_matches(k->m->mem, was, now);
@@ -155,7 +155,7 @@ static int check_steered_tree(struct making *k, const struct mortise_yaml *tree,
         g->sources, mortise_graph_count_own_sources(g->sources, g->n_sources)};
     const struct mortise_graph_files files =
         mortise_pinned_graph_get_files(&pinned);
-    struct mortise_catalog catalog = k->m->plugin_catalog.strict;
+    struct mortise_catalog catalog = k->m->catalogs->strict;
 
     catalog.files = &files;
     return mortise_graph_load_tree(out, k->m->mem, tree, &catalog, &k->diags,

@@ -273,7 +273,7 @@ static void replay_stored_run(struct mortise_stored_read *s)
     assert(s->graph != NULL && s->run == NULL);
     s->done = s->rest;
     s->applied = MORTISE_OK;
-    s->guesses = s->m->plugin_catalog.guesses;
+    s->guesses = s->m->catalogs->guesses;
     rv = mortise_run_replay(&s->run, s->m->mem, s->graph, s->tenant, s->id,
                             NULL, NULL, &err);
     if (rv != MORTISE_OK) {
@@ -308,7 +308,7 @@ void mortise_stored_read_run(struct mortise_stored_read *s,
 
 bool mortise_stored_has_used_guess(const struct mortise_stored_read *s)
 {
-    return s->names && s->m->plugin_catalog.guesses != s->guesses;
+    return s->names && s->m->catalogs->guesses != s->guesses;
 }
 
 void mortise_stored_read_again(struct mortise_stored_read *s,

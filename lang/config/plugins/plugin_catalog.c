@@ -8,14 +8,26 @@
  * through asks to the host, so the steps of a call are recorded instead of the
  * call.
  */
-#include "lang/config/plugins/plugin_catalog.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/nearest.h"
+#include "core/base/table.h"
+#include "core/engine/deployment.h"
 #include "lang/config/plugins/configs.h"
 #include "lang/config/plugins/grants.h"
+
+struct plugin_catalog {
+    struct mortise_catalogs catalogs;
+    struct mortise_arena arena;
+    struct mortise_plugins *plugins;             /* lent */
+    const struct mortise_deployment *deployment; /* lent */
+    /* the operations looked up so far */
+    struct mortise_table ops;
+    struct offer *pinned;       /* those that come from the lock file */
+    struct mortise_table named; /* the operations looked up in `names` */
+};
 
 struct offer {
     struct mortise_table_entry entry;
@@ -54,9 +66,8 @@ static struct offer *find_offer(const struct mortise_table *ops,
 }
 
 /* A new operation with these names, `external` until set otherwise. */
-static struct offer *offer_new(struct mortise_plugin_catalog *s,
-                               const char *plugin, const char *op,
-                               struct mortise_err *why)
+static struct offer *offer_new(struct plugin_catalog *s, const char *plugin,
+                               const char *op, struct mortise_err *why)
 {
     struct offer *o = mortise_arena_alloc(&s->arena, sizeof *o);
 
@@ -82,7 +93,7 @@ static bool has_model_methods(const struct mortise_manifest *m)
     return false;
 }
 
-static struct offer *add_manifest_offer(struct mortise_plugin_catalog *s,
+static struct offer *add_manifest_offer(struct plugin_catalog *s,
                                         const struct mortise_manifest *m,
                                         const struct mortise_manifest_op *from,
                                         bool ask, struct mortise_err *why)
@@ -111,7 +122,7 @@ static struct offer *add_manifest_offer(struct mortise_plugin_catalog *s,
     return o;
 }
 
-static struct offer *add_pinned_offer(struct mortise_plugin_catalog *s,
+static struct offer *add_pinned_offer(struct plugin_catalog *s,
                                       const struct mortise_manifest *m,
                                       const struct mortise_tool_pin *from,
                                       bool ask, struct mortise_err *why)
@@ -149,15 +160,15 @@ static bool has_lock_operations(const struct mortise_manifest *m)
 
 /* The lock file's operation of a plugin that accepts them, or NULL. */
 static const struct mortise_tool_pin *
-find_tool_pin(const struct mortise_plugin_catalog *s,
-              const struct mortise_manifest *m, const char *op)
+find_tool_pin(const struct plugin_catalog *s, const struct mortise_manifest *m,
+              const char *op)
 {
     return has_lock_operations(m)
                ? mortise_deployment_find_tool_pin(s->deployment, m->name, op)
                : NULL;
 }
 
-static void fail_unknown_operation(const struct mortise_plugin_catalog *s,
+static void fail_unknown_operation(const struct plugin_catalog *s,
                                    const struct mortise_manifest *m,
                                    const char *op, struct mortise_err *why)
 {
@@ -201,7 +212,7 @@ static void fail_denied_operation(const struct mortise_span *by,
 
 /* Look up an operation in the manifest *m of its plugin, or in the lock file,
  * subject to the deployment's policy.  The plugin's config does not matter. */
-static struct offer *find_or_add_offer(struct mortise_plugin_catalog *s,
+static struct offer *find_or_add_offer(struct plugin_catalog *s,
                                        const char *plugin, const char *op,
                                        const struct mortise_manifest **m,
                                        struct mortise_err *why)
@@ -237,19 +248,19 @@ static struct offer *find_or_add_offer(struct mortise_plugin_catalog *s,
 }
 
 /* Does the deployment have the config that the plugin requires? */
-static int check_required_config(const struct mortise_plugin_catalog *s,
+static int check_required_config(const struct plugin_catalog *s,
                                  const struct mortise_manifest *m,
                                  struct mortise_err *why)
 {
-    return s->is_idle ? MORTISE_OK
-                      : mortise_configs_require(s->deployment, m, why);
+    return s->catalogs.is_idle ? MORTISE_OK
+                               : mortise_configs_require(s->deployment, m, why);
 }
 
 static const struct mortise_operation *
 get_strict_operation(void *ud, const char *plugin, const char *op,
                      struct mortise_err *why)
 {
-    struct mortise_plugin_catalog *s = ud;
+    struct plugin_catalog *s = ud;
     const struct mortise_manifest *m;
     struct offer *found = find_or_add_offer(s, plugin, op, &m, why);
     int rv;
@@ -258,7 +269,7 @@ get_strict_operation(void *ud, const char *plugin, const char *op,
         return NULL;
     rv = found->comes_up ? MORTISE_OK : check_required_config(s, m, why);
     /* the config was checked */
-    found->comes_up = rv == MORTISE_OK && !s->is_idle;
+    found->comes_up = rv == MORTISE_OK && !s->catalogs.is_idle;
     return rv != MORTISE_ENOMEM ? &found->op : NULL;
 }
 
@@ -273,7 +284,7 @@ static const char *get_earlier_name(const char *next, const char *name,
 
 /* Visit the operations of one plugin in the order of their names. */
 static int visit_plugin_operations(
-    const struct mortise_plugin_catalog *s, const struct mortise_manifest *m,
+    const struct plugin_catalog *s, const struct mortise_manifest *m,
     int (*fn)(void *into, const char *plugin, const char *op), void *into)
 {
     const struct mortise_tool_pin *pins;
@@ -303,7 +314,7 @@ static int visit_operations(void *ud,
                                       const char *op),
                             void *into, struct mortise_err *why)
 {
-    struct mortise_plugin_catalog *s = ud;
+    struct plugin_catalog *s = ud;
     const char *last = "", *next;
     int rv = MORTISE_OK;
 
@@ -329,7 +340,7 @@ static int visit_operations(void *ud,
 }
 
 /* `id` is neither a plugin nor a guardrail id: suggest a similar id. */
-static void suggest_id(const struct mortise_plugin_catalog *s, const char *id,
+static void suggest_id(const struct plugin_catalog *s, const char *id,
                        struct mortise_err *why)
 {
     const struct mortise_guards *g = &s->deployment->guards;
@@ -348,7 +359,7 @@ static void suggest_id(const struct mortise_plugin_catalog *s, const char *id,
 
 static int check_guardrail_id(void *ud, const char *id, struct mortise_err *why)
 {
-    struct mortise_plugin_catalog *s = ud;
+    struct plugin_catalog *s = ud;
     const struct mortise_guard *g =
         mortise_guard_find(&s->deployment->guards, id);
     const char *plugin = g != NULL ? g->plugin : id;
@@ -367,7 +378,7 @@ static int check_guardrail_id(void *ud, const char *id, struct mortise_err *why)
                      : MORTISE_OK; /* the config of the id was checked */
 }
 
-static int check_model_provider(const struct mortise_plugin_catalog *s,
+static int check_model_provider(const struct plugin_catalog *s,
                                 const struct mortise_model_alias *model,
                                 struct mortise_err *why)
 {
@@ -394,7 +405,7 @@ static bool is_model_priced(const struct mortise_model_alias *m)
 static int check_catalog_model(void *ud, const char *alias, bool *priced,
                                struct mortise_err *why)
 {
-    const struct mortise_plugin_catalog *s = ud;
+    const struct plugin_catalog *s = ud;
     const struct mortise_models *models = &s->deployment->models;
     const struct mortise_model_alias *behind[MORTISE_N_TIERS];
     int rv = mortise_model_check(models, alias, why);
@@ -413,8 +424,8 @@ static int check_catalog_model(void *ud, const char *alias, bool *priced,
 }
 
 /* The plugin that the deployment names must be of this kind. */
-static int check_plugin_kind(const struct mortise_plugin_catalog *s,
-                             const char *plugin, enum mortise_kind kind,
+static int check_plugin_kind(const struct plugin_catalog *s, const char *plugin,
+                             enum mortise_kind kind,
                              const struct mortise_manifest **out,
                              struct mortise_err *why)
 {
@@ -433,7 +444,7 @@ static int check_plugin_kind(const struct mortise_plugin_catalog *s,
 
 static int check_catalog_memory(void *ud, bool *as_of, struct mortise_err *why)
 {
-    const struct mortise_plugin_catalog *s = ud;
+    const struct plugin_catalog *s = ud;
     const char *plugin = s->deployment->memory.plugin;
     const struct mortise_manifest *m = NULL;
     int rv =
@@ -451,7 +462,7 @@ static int list_discovery_names(void *ud,
                                 void (*fn)(void *into, const char *name),
                                 void *into, struct mortise_err *why)
 {
-    const struct mortise_plugin_catalog *s = ud;
+    const struct plugin_catalog *s = ud;
     const struct mortise_discoverers *all = &s->deployment->discovery;
     const struct mortise_manifest *m;
     char name[512]; /* manifest names are shorter */
@@ -475,7 +486,7 @@ static int list_discovery_names(void *ud,
 
 static const char *get_type_executor(void *ud, const char *type)
 {
-    const struct mortise_plugin_catalog *s = ud;
+    const struct plugin_catalog *s = ud;
 
     return mortise_deployment_get_executor(s->deployment, type);
 }
@@ -483,7 +494,7 @@ static const char *get_type_executor(void *ud, const char *type)
 static int check_catalog_secret(void *ud, const char *plugin, const char *name,
                                 struct mortise_err *why)
 {
-    struct mortise_plugin_catalog *s = ud;
+    struct plugin_catalog *s = ud;
     const struct mortise_manifest *m =
         mortise_plugins_find(s->plugins, plugin, why);
 
@@ -495,9 +506,10 @@ static int check_catalog_secret(void *ud, const char *plugin, const char *name,
 static int check_catalog_program(void *ud, const struct mortise_operation *op,
                                  const char *name, struct mortise_err *why)
 {
-    struct mortise_plugin_catalog *s = ud;
+    struct plugin_catalog *s = ud;
     const struct mortise_manifest *m =
-        s->is_idle ? NULL : mortise_plugins_find(s->plugins, op->plugin, why);
+        s->catalogs.is_idle ? NULL
+                            : mortise_plugins_find(s->plugins, op->plugin, why);
     const struct mortise_program *p;
     int rv;
 
@@ -530,7 +542,7 @@ static const struct mortise_operation *
 get_named_operation(void *ud, const char *plugin, const char *op,
                     struct mortise_err *why)
 {
-    struct mortise_plugin_catalog *s = ud;
+    struct plugin_catalog *s = ud;
     struct offer *o = find_offer(&s->named, plugin, op);
 
     if (o != NULL)
@@ -538,7 +550,7 @@ get_named_operation(void *ud, const char *plugin, const char *op,
     o = offer_new(s, plugin, op, why);
     if (o == NULL)
         return NULL;
-    o->op.guesses = &s->guesses;
+    o->op.guesses = &s->catalogs.guesses;
     mortise_table_add(&s->named, &o->entry, mortise_hash_strs(plugin, op));
     return &o->op;
 }
@@ -552,50 +564,63 @@ static int accept_any_guardrail(void *ud, const char *id,
     return MORTISE_OK;
 }
 
-void mortise_plugin_catalog_open(struct mortise_plugin_catalog *s,
-                                 const struct mortise_mem *mem,
-                                 struct mortise_plugins *plugins,
-                                 const struct mortise_deployment *deployment)
+int mortise_catalogs_open(struct mortise_catalogs **out,
+                          const struct mortise_mem *mem,
+                          struct mortise_plugins *plugins,
+                          const struct mortise_deployment *d,
+                          struct mortise_err *err)
 {
+    struct plugin_catalog *s = mortise_zalloc(mem, sizeof *s);
+
+    *out = NULL;
+    if (s == NULL)
+        return mortise_nomem(err);
     mortise_arena_init(&s->arena, mem);
     mortise_table_init(&s->ops, mem);
     mortise_table_init(&s->named, mem);
     s->plugins = plugins;
-    s->deployment = deployment;
-    s->is_idle = false;
-    s->pinned = NULL;
-    s->guesses = 0;
-    s->strict = (struct mortise_catalog){.ud = s,
-                                         .operation = get_strict_operation,
-                                         .operations = visit_operations,
-                                         .guardrail = check_guardrail_id,
-                                         .secret = check_catalog_secret,
-                                         .program = check_catalog_program,
-                                         .model = check_catalog_model,
-                                         .memory = check_catalog_memory,
-                                         .discovery = list_discovery_names,
-                                         .executor = get_type_executor,
-                                         .limits = &deployment->limits};
-    s->lenient = (struct mortise_catalog){.ud = s,
-                                          .operation = get_lenient_operation,
-                                          .guardrail = accept_any_guardrail};
-    s->names = (struct mortise_catalog){.ud = s,
-                                        .operation = get_named_operation,
-                                        .guardrail = accept_any_guardrail,
-                                        .executor = get_type_executor,
-                                        .limits = &deployment->limits};
+    s->deployment = d;
+    s->catalogs.strict =
+        (struct mortise_catalog){.ud = s,
+                                 .operation = get_strict_operation,
+                                 .operations = visit_operations,
+                                 .guardrail = check_guardrail_id,
+                                 .secret = check_catalog_secret,
+                                 .program = check_catalog_program,
+                                 .model = check_catalog_model,
+                                 .memory = check_catalog_memory,
+                                 .discovery = list_discovery_names,
+                                 .executor = get_type_executor,
+                                 .limits = &d->limits};
+    s->catalogs.lenient =
+        (struct mortise_catalog){.ud = s,
+                                 .operation = get_lenient_operation,
+                                 .guardrail = accept_any_guardrail};
+    s->catalogs.names =
+        (struct mortise_catalog){.ud = s,
+                                 .operation = get_named_operation,
+                                 .guardrail = accept_any_guardrail,
+                                 .executor = get_type_executor,
+                                 .limits = &d->limits};
+    *out = &s->catalogs;
+    return MORTISE_OK;
 }
 
-void mortise_plugin_catalog_close(struct mortise_plugin_catalog *s)
+void mortise_catalogs_close(struct mortise_catalogs *c)
 {
-    if (s->plugins == NULL)
+    struct plugin_catalog *s;
+    struct mortise_arena arena;
+
+    if (c == NULL)
         return;
+    s = MORTISE_CONTAINER_OF(c, struct plugin_catalog, catalogs);
     for (const struct offer *o = s->pinned; o != NULL; o = o->next_pinned) {
         mortise_schema_finish(o->schemas.input);
         mortise_schema_finish(o->schemas.output);
     }
     mortise_table_finish(&s->ops);
     mortise_table_finish(&s->named);
-    mortise_arena_finish(&s->arena);
-    s->plugins = NULL;
+    arena = s->arena;
+    mortise_release(arena.mem, s, sizeof *s);
+    mortise_arena_finish(&arena);
 }
