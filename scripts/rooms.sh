@@ -5,7 +5,8 @@
 #
 # TREE/ROOMS says what the rooms are, in which order they lie, and how names
 # begin that files share: who links the library has names, too.  Includes are read
-# from the sources, calls (and data that is named) from the objects.
+# from the sources, calls (and data that is named) from the objects, and what a port
+# declares from the header.
 set -eu
 export LC_ALL=C
 
@@ -13,17 +14,26 @@ tree=$1
 objects=$2
 # The directories that the rooms are in.
 tops=$(awk '/^#/ || NF == 0 { next }
-    $1 != "table" && $1 != "port" && $1 != "prefix" { sub("/.*", "", $1); print $1 }' \
+    $1 !~ /^(table|prefix|port)$/ { sub("/.*", "", $1); print $1 }' \
     "$tree/ROOMS" | sort -u)
+
+# declared FILE: the names before a ( or a [ outside comments.
+declared() {
+    awk -v file="$1" '{ text = text $0 "\n" }
+        END {
+            gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, " ", text)
+            while (match(text, /[A-Za-z_][A-Za-z0-9_]*[[(]/)) {
+                print "P", file, substr(text, RSTART, RLENGTH - 1)
+                text = substr(text, RSTART + RLENGTH)
+            }
+        }' "$tree/$1"
+}
 
 # shellcheck disable=SC2086
 {
     sed 's/^/R /' "$tree/ROOMS"
-    # The names that a port declares.
-    (cd "$tree" && sed -n 's/^port  *//p' ROOMS | while read -r port; do
-        sed 's|/\*.*\*/||; s|^ \*.*||; s|/\*.*||' "$port" | grep -ow '[a-z_0-9]*' |
-            sort -u | sed "s|^|P $port |"
-    done)
+    awk '$1 == "port" { print $2 }' "$tree/ROOMS" |
+        while read -r port; do declared "$port"; done
     (cd "$tree" && grep -rn --include='*.[ch]' '^#include "' $tops |
         sed -n 's|^\([^:]*\):[0-9]*:#include "\([^"]*\)".*|I \1 \2|p')
     # An object whose source is gone is nobody's.
@@ -48,11 +58,18 @@ function complain(text) {
     bad = 1
 }
 
+# Does the second file lie above the first?
+function above(from, to, a, b) {
+    a = room_of(from)
+    b = room_of(to)
+    return a != "" && b != "" && place[b] > place[a]
+}
+
 # An arrow from a file to another: may it be?
 function arrow(from, to, what, a, b) {
     a = room_of(from)
     b = room_of(to)
-    if (a != "" && b != "" && place[b] > place[a])
+    if (above(from, to))
         complain(from " (" a ") " what " of " to " (" b "), which lies above it")
 }
 
@@ -87,9 +104,9 @@ function visit(v, list, n, i, w, size, names) {
 
 $1 == "R" && ($2 == "" || $2 ~ /^#/) { next }
 $1 == "R" && $2 == "table" { table[$3] = 1; next }
-$1 == "R" && $2 == "port" { next }
-$1 == "P" { ported[$3] = $2; next }
 $1 == "R" && $2 == "prefix" { prefix = $3; next }
+$1 == "R" && $2 == "port" { ports[$3] = 0; next }
+$1 == "P" { port[$3] = $2; next }
 $1 == "R" {
     rooms[++n_rooms] = $2
     place[$2] = n_rooms
@@ -120,9 +137,12 @@ END {
         to = home[a[2]]
         if (to == "" || to == a[1] || a[1] in table)
             continue
-        if (a[2] in ported && place[room_of(to)] > place[room_of(a[1])]) {
-            through[ported[a[2]]] = 1
-            continue
+        if (a[2] in port && above(port[a[2]], to)) {
+            ports[port[a[2]]]++
+            if (above(a[1], to)) {
+                arrow(a[1], port[a[2]], "uses " a[2])
+                continue
+            }
         }
         arrow(a[1], to, "uses " a[2])
         if (room_of(to) == room_of(a[1]) && !((a[1], to) in known)) {
@@ -131,12 +151,10 @@ END {
             all[a[1]] = 1
         }
     }
-    for (name in ported)
-        if (!(ported[name] in through)) {
-            through[ported[name]] = 1
-            complain("ROOMS names the port " ported[name] \
-                     "; nothing is called through it: say so")
-        }
+    for (v in ports)
+        if (ports[v] == 0)
+            complain("ROOMS says that " v " is a port, but nothing that it " \
+                     "declares is defined above it and used")
     for (v in all)
         if (!(v in order))
             visit(v)

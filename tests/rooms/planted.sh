@@ -66,18 +66,6 @@ echo 'int high(int); int up(int); int up(int i) { return high(i); }' \
     >>"$tmp/house/low/low.c"
 wants 'low/low.c (low) uses high of high/high.c (high), which lies above it'
 
-build # ... which is fine through a port
-echo 'int high(int);' >"$tmp/house/low/port.h"
-echo 'port low/port.h' >>"$tmp/house/ROOMS"
-echo '#include "low/port.h"
-int up(int); int up(int i) { return high(i); }' >>"$tmp/house/low/low.c"
-look || { cat "$tmp/said" >&2; exit 1; }
-
-build # a port that nothing is called through
-echo 'int high(int);' >"$tmp/house/low/port.h"
-echo 'port low/port.h' >>"$tmp/house/ROOMS"
-wants 'ROOMS names the port low/port.h; nothing is called through it'
-
 build # an include that does, and nothing is called
 echo '#include "high/high.h"' >>"$tmp/house/low/other.c"
 wants 'low/other.c (low) includes something of high/high.h (high)'
@@ -92,6 +80,37 @@ wants 'low has 3 files that call each other in a circle, and may have 2'
 build # a circle that is smaller than it may be, where it may be large
 sed -i 's/^low 2/low 7/' "$tmp/house/ROOMS"
 wants 'ROOMS allows low a circle of 7; it has one of 2'
+
+port() { # what low/ asks for in low/port.h, high/ defines
+    build
+    echo 'port low/port.h' >>"$tmp/house/ROOMS"
+    echo 'int up(int); /* no port is high(int) */' >"$tmp/house/low/port.h"
+    echo '#include "low/port.h"' | tee -a "$tmp/house/low/low.c" \
+        >>"$tmp/house/high/high.c"
+    echo 'int up(int i) { return i; }' >>"$tmp/house/high/high.c"
+    echo 'int ask(int); int ask(int i) { return up(i); }' \
+        >>"$tmp/house/low/low.c"
+}
+
+port # a call through it
+look || { cat "$tmp/said" >&2; exit 1; }
+
+port # a call that goes up beside it
+echo 'int high(int); int more(int); int more(int i) { return high(i); }' \
+    >>"$tmp/house/low/low.c"
+wants 'low/low.c (low) uses high of high/high.c (high), which lies above it'
+
+port # a call from below it
+sed -i '1i base' "$tmp/house/ROOMS"
+mkdir -p "$tmp/house/base"
+echo 'int up(int); int base(int); int base(int i) { return up(i); }' \
+    >"$tmp/house/base/base.c"
+wants 'base/base.c (base) uses up of low/port.h (low), which lies above it'
+rm -r "$tmp/house/base"
+
+port # a port of which nothing is above it
+sed -i 's/return up(i)/return low(i)/' "$tmp/house/low/low.c"
+wants 'ROOMS says that low/port.h is a port, but nothing'
 
 build # a name that might be anybody's
 sed -i '1i prefix lo' "$tmp/house/ROOMS"
