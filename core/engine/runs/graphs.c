@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/owner.h"
+#include "core/engine/language.h"
 #include "core/model/disk.h"
 #include "core/model/former.h"
 #include "core/model/pinned.h"
@@ -76,37 +77,6 @@ find_kept_graph(struct mortise *m, const uint8_t *digest, enum knowing least)
     return NULL;
 }
 
-static int compile_graph(struct mortise *m,
-                         const struct mortise_catalog *catalog,
-                         const struct mortise_source *file,
-                         struct mortise_graph **out, struct mortise_buf *report,
-                         struct mortise_buf *findings, struct mortise_err *err)
-{
-    struct mortise_diags diags;
-    int rv;
-
-    mortise_diags_init(&diags, m->mem);
-    rv = mortise_graph_load(out, m->mem, file->path, file->text, file->size,
-                            catalog, &diags, err);
-    if (rv == MORTISE_OK || rv == MORTISE_ECHECK)
-        mortise_diags_format(&diags, report);
-    if (findings != NULL && report->n > 0)
-        mortise_diags_json(&diags, findings);
-    if (rv == MORTISE_ECHECK && diags.short_of != NULL)
-        rv = mortise_fail(err, MORTISE_ELIMIT, "%s cannot be checked now: %s",
-                          file->path, diags.short_of);
-    else if (rv == MORTISE_ECHECK)
-        rv = mortise_fail(err, mortise_diags_result(&diags),
-                          "%s has %zu error%s", file->path, diags.n_errors,
-                          diags.n_errors == 1 ? "" : "s");
-    mortise_diags_finish(&diags);
-    if (rv == MORTISE_OK && report->failed) {
-        mortise_graph_unref(*out);
-        *out = NULL;
-    }
-    return report->failed ? mortise_nomem(err) : rv;
-}
-
 /* For users who may not make this process open files: findings would show the
  * contents. */
 static int deny_file_read(void *ud, const char *path, struct mortise_buf *text,
@@ -164,7 +134,8 @@ int mortise_graphs_compile(struct mortise *m, const struct mortise_source *file,
     }
     if ((flags & MORTISE_GRAPH_KEYLESS) != 0)
         catalog.secret = deny_graph_secret;
-    rv = compile_graph(m, &catalog, file, out, report, findings, err);
+    rv = mortise_graph_compile(out, m->mem, file, &catalog, report, findings,
+                               err);
     if (rv == MORTISE_OK && find_kept_graph(m, (*out)->digest, STRICT) == NULL)
         keep_compiled_graph(m, *out, STRICT);
     return rv;
@@ -205,7 +176,8 @@ static int compile_pinned(struct mortise *m, const uint8_t *digest,
     files.pinned = true;
     catalog.files = &files;
     mortise_buf_init(&report, m->mem);
-    rv = compile_graph(m, &catalog, &pinned.files[0], out, &report, NULL, err);
+    rv = mortise_graph_compile(out, m->mem, &pinned.files[0], &catalog, &report,
+                               NULL, err);
     if (rv == MORTISE_ECHECK || rv == MORTISE_EDENIED)
         rv = fail_pinned_graph(
             &pinned.files[0], digest,
@@ -340,7 +312,7 @@ int mortise_graphs_derive(struct mortise *m, const struct mortise_graph *from,
     int rv;
 
     catalog.files = &files;
-    rv = compile_graph(m, &catalog, file, out, report, NULL, err);
+    rv = mortise_graph_compile(out, m->mem, file, &catalog, report, NULL, err);
     if (rv == MORTISE_OK && find_kept_graph(m, (*out)->digest, STRICT) == NULL)
         keep_compiled_graph(m, *out, STRICT);
     return rv;
