@@ -4,8 +4,9 @@
  * nothing of their files.  This is a port: core/ declares these functions, and
  * lang/graph/ defines them.
  *
- * Findings are appended to `report` as text, and to `findings` (if not NULL) in
- * the form {"findings": [...]}.  Everything is [loop]. */
+ * Findings are appended to `report` as text, and to `findings` (if not NULL) as
+ * JSON: {"findings": [{path, line, col, end_line, end_col, severity, code,
+ * message, help}], left_out?}.  Everything is [loop]. */
 #ifndef MORTISE_ENGINE_LANGUAGE_H
 #define MORTISE_ENGINE_LANGUAGE_H
 

@@ -1,11 +1,10 @@
 /* find.c -- find a run by its id or the beginning of its id.
  *
- * The caller decides how to use the answer (cli/name.c): a command that changes
- * a run needs the whole id, a command that only reads may accept a prefix.  The
- * answer distinguishes three cases: the run exists; it existed and
- * store.retention removed it (its tombstone answers for this id only); or it
- * never existed.  In each case the answer also lists other ids that start with
- * the word. */
+ * The caller decides how to use the answer: a command that changes a run needs
+ * the whole id, a command that only reads may accept a prefix.  The answer
+ * distinguishes three cases: the run exists; it existed and store.retention
+ * removed it (its tombstone answers for this id only); or it never existed.  In
+ * each case the answer also lists other ids that start with the word. */
 #include <string.h>
 
 #include "core/query/query.h"

@@ -4,14 +4,15 @@
  * The rooms, from the ground up (ROOMS):
  *   parts/    timers, the task queue between threads, workers, the
  *             embedder's thread: they know nothing of an engine
- *   common/   this struct, its log, secrets, the catalog of operations
+ *   common/   this struct, its log, secrets
  *   runs/     a run in memory: started, loaded, stepped, dropped, lost
  *             (live.c); its commits to the store, its plugin calls, its
  *             watches, and the calls of plugins to their host (host_calls.c)
  *   .         open and close, one turn (loop.c), deadlines, recovery, retention
  *
- * services/ and server/ lie above: what plugins can ask of the host; requests,
- * the control socket and its client, sessions.
+ * deployment.h and language.h are ports: they declare what the engine asks of its
+ * deployment and of the language of graph files, which lie above it.  So do the
+ * services that plugins can ask, and the server with the control socket.
  *
  * Threads:
  *   [loop]    the thread that opened the engine: everything without a tag
@@ -311,8 +312,8 @@ int mortise_graphs_derive(struct mortise *m, const struct mortise_graph *from,
 void mortise_graphs_close(struct mortise *m);
 /* Compile a file relative to the directory `cwd` (NULL: ours), with the files
  * that it names, and keep the graph so that runs with its digest share it.
- * Findings are appended to `report` as text, and to `findings` (if not NULL) in
- * the form of mortise_diags_json(). */
+ * Findings are appended to `report` as text, and to `findings` (if not NULL) as
+ * JSON (language.h). */
 enum {
     MORTISE_GRAPH_ALONE = 1,  /* do not open the files that it names */
     MORTISE_GRAPH_KEYLESS = 2 /* ... and no secret is available */
