@@ -25,6 +25,7 @@
 #include "lang/manifest/manifest.h"
 #include "core/plugin/registry.h"
 #include "lang/manifest/trust_file.h"
+#include "lang/graph/load.h"
 #include "lang/yaml/header.h"
 
 struct check_session {

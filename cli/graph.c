@@ -15,6 +15,7 @@
 #include "core/model/disk.h"
 #include "core/model/pinned.h"
 #include "lang/draw/picture.h"
+#include "lang/graph/load.h"
 #include "core/json/value.h"
 #include "core/plugin/registry.h"
 

@@ -613,21 +613,6 @@ struct mortise_graph {
     const struct mortise_yaml *nodes_map; /* as written */
 };
 
-/* Load and check a graph.  Findings go to `diags`; *out is a reference, or NULL
- * if a finding is an error (MORTISE_ECHECK).  `path` is for messages. */
-int mortise_graph_load(struct mortise_graph **out,
-                       const struct mortise_mem *mem, const char *path,
-                       const char *text, size_t n,
-                       const struct mortise_catalog *catalog,
-                       struct mortise_diags *diags, struct mortise_err *err);
-/* The same for a tree, which may combine several files.  The tree must live as
- * long as the graph; the graph's sources are those of its root's file. */
-int mortise_graph_load_tree(struct mortise_graph **out,
-                            const struct mortise_mem *mem,
-                            const struct mortise_yaml *tree,
-                            const struct mortise_catalog *catalog,
-                            struct mortise_diags *diags,
-                            struct mortise_err *err);
 struct mortise_graph *mortise_graph_ref(struct mortise_graph *g);
 void mortise_graph_unref(struct mortise_graph *g); /* NULL is fine */
 

@@ -1,6 +1,6 @@
 /* compile.c -- load a graph, with its findings as text and as JSON. */
 #include "core/engine/language.h"
-#include "lang/yaml/diag.h"
+#include "lang/graph/load.h"
 
 int mortise_graph_compile(struct mortise_graph **out,
                           const struct mortise_mem *mem,

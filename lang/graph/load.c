@@ -17,13 +17,14 @@
  *   (6) A graph that a person approves as a plan has its YAML and its picture
  *       ready: the step function puts them into the request.
  */
-#include "lang/graph/load/files.h"
-#include "lang/graph/load/node.h"
+#include "lang/graph/load.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lang/draw/picture.h"
+#include "lang/graph/load/files.h"
+#include "lang/graph/load/node.h"
 #include "lang/yaml/write.h"
 
 static int compare_name_strings(const void *a, const void *b)

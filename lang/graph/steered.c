@@ -15,6 +15,7 @@
 
 #include "core/model/former.h"
 #include "core/model/pinned.h"
+#include "lang/graph/load.h"
 #include "lang/graph/steer.h"
 #include "lang/yaml/write.h"
 

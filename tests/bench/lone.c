@@ -11,6 +11,7 @@
 #include "core/model/graph.h"
 #include "core/run/run.h"
 #include "lang/yaml/diag.h"
+#include "lang/graph/load.h"
 
 enum { SYNC_EVERY = 64 };
 

@@ -8,6 +8,7 @@
 
 #include "any_graph.h"
 #include "lang/yaml/diag.h"
+#include "lang/graph/load.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

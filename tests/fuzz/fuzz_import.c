@@ -7,6 +7,7 @@
 
 #include "any_graph.h"
 #include "tools/import/import.h"
+#include "lang/graph/load.h"
 #include "lang/yaml/tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

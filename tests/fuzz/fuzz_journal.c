@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/run/run.h"
+#include "lang/graph/load.h"
 #include "lang/yaml/diag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

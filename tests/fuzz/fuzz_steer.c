@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "any_graph.h"
+#include "lang/graph/load.h"
 #include "lang/graph/steer.h"
 #include "lang/yaml/write.h"
 

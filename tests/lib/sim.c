@@ -10,6 +10,7 @@
 #include "lang/yaml/diag.h"
 #include "core/run/command/run_commands.h"
 #include "core/run/record/journal.h"
+#include "lang/graph/load.h"
 
 uint32_t sim_random(uint32_t *seed)
 {

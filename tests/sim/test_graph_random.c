@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lang/graph/load/loader.h"
+#include "lang/graph/load.h"
 #include "lib/randgraph.h"
 #include "lib/sim.h"
 #include "lib/test.h"

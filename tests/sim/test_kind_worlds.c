@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "core/model/former.h"
+#include "lang/graph/load.h"
 #include "lib/drive.h"
 #include "lib/matrix.h"
 #include "lang/yaml/diag.h"

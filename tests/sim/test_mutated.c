@@ -27,6 +27,7 @@
 #include "lib/drive.h"
 #include "lib/json.h"
 #include "lib/randgraph.h"
+#include "lang/graph/load.h"
 #include "lang/yaml/codes.h"
 #include "lang/yaml/write.h"
 #include "lang/yaml/tree.h"

@@ -34,6 +34,7 @@
 #include "lib/sim.h"
 #include "lib/test.h"
 #include "lang/yaml/diag.h"
+#include "lang/graph/load.h"
 
 #define N_ITEMS(array) (sizeof(array) / sizeof(array)[0])
 

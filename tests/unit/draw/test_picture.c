@@ -7,6 +7,7 @@
 
 #include "lang/draw/picture.h"
 #include "lang/yaml/diag.h"
+#include "lang/graph/load.h"
 #include "lib/catalog.h"
 #include "lib/randgraph.h"
 #include "lib/sim.h"

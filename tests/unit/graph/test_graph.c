@@ -18,6 +18,7 @@
 #include "lib/catalog.h"
 #include "lib/json.h"
 #include "lib/test.h"
+#include "lang/graph/load.h"
 #include "lang/yaml/codes.h"
 
 static struct mortise_diags diags;

@@ -6,6 +6,7 @@
 
 #include "core/model/graph.h"
 #include "lang/yaml/diag.h"
+#include "lang/graph/load.h"
 #include "lib/catalog.h"
 #include "lib/json.h"
 #include "lib/test.h"

@@ -10,6 +10,7 @@
 #include "core/model/graph.h"
 #include "lang/cel/cel.h"
 #include "lang/yaml/tree.h"
+#include "lang/graph/load.h"
 #include "tools/import/foreign_cond.h"
 #include "tools/import/import.h"
 #include "lib/catalog.h"

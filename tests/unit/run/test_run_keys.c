@@ -4,6 +4,7 @@
  * tests/graph_keys.md lists all keys and their tests, here and elsewhere. */
 #include "core/model/graph.h"
 #include "lang/yaml/diag.h"
+#include "lang/graph/load.h"
 #include "lib/drive.h"
 
 /* ---- defaults that are said --------------------------------------------- */

@@ -2,6 +2,7 @@
  * core/run/spend/budget.c. */
 #include "core/model/graph.h"
 #include "lang/yaml/diag.h"
+#include "lang/graph/load.h"
 #include "lib/drive.h"
 
 static int raise(const char *json)
