@@ -6,8 +6,10 @@
  * the functions, and lang/config/ defines them, because the deployment is
  * written in a language that core/ does not know.
  *
- * A deployment is constant while it is open.  Results are lent: they live as
- * long as the deployment.  Functions without a tag are [any]. */
+ * The settings own the deployment, and the engine closes both with
+ * mortise_settings_close() after its plugins.  A deployment is constant while it
+ * is open.  Results are lent: they live as long as the deployment.  Functions
+ * without a tag are [any]. */
 #ifndef MORTISE_ENGINE_DEPLOYMENT_H
 #define MORTISE_ENGINE_DEPLOYMENT_H
 
@@ -42,7 +44,6 @@ struct mortise_provider { /* the source of a secret */
     enum mortise_provider_kind kind;
     const char *text;        /* the variable, path, program, credential */
     const char *const *argv; /* EXEC: ends with NULL */
-    unsigned n_kinds;        /* number of sources that are set; must be one */
 };
 
 struct mortise_providers {
@@ -76,16 +77,17 @@ struct mortise_settings {
     const char *memory; /* the plugin that stores traces; NULL: none */
 };
 
-/* Read the deployment that the options name.  MORTISE_ECONFIG: it has errors;
- * the message has the findings.  MORTISE_EDENIED: the deployment, or a file that
- * it names, cannot be trusted.  Other errors are those of the system. */
+/* Read the deployment that the options name; after an error, the settings are
+ * closed.  MORTISE_ECONFIG: it has errors; the message has the findings.
+ * MORTISE_EDENIED: the deployment, or a file that it names, cannot be trusted.
+ * Other errors are those of the system.  [loop] */
 int mortise_deployment_open(struct mortise_settings *s,
                             const struct mortise_mem *mem,
                             const struct mortise_options *options,
                             struct mortise_err *err);
 void mortise_settings_close(struct mortise_settings *s); /* zeroed is fine */
 /* Check the configs of the installed plugins.  MORTISE_ECONFIG: a plugin
- * rejects its config; the message has the findings. */
+ * rejects its config; the message has the findings.  [loop] */
 int mortise_deployment_check(const struct mortise_deployment *d,
                              struct mortise_plugins *plugins,
                              struct mortise_err *err);

@@ -10,14 +10,20 @@
 #include "core/json/secret.h"
 #include "lang/yaml/keys.h"
 
+/* What the keys of an entry are read into. */
+struct entry {
+    struct mortise_provider *provider;
+    unsigned n_kinds; /* number of sources that are set; must be one */
+};
+
 static void set_provider(void *into, enum mortise_provider_kind kind,
                          const char *text)
 {
-    struct mortise_provider *p = into;
+    struct entry *e = into;
 
-    p->n_kinds++;
-    p->kind = kind;
-    p->text = text;
+    e->n_kinds++;
+    e->provider->kind = kind;
+    e->provider->text = text;
 }
 
 static void read_env_provider(void *ctx, void *into,
@@ -45,7 +51,7 @@ static void read_exec_provider(void *ctx, void *into,
                                const struct mortise_slot *slot)
 {
     struct mortise_config_reader *r = ctx;
-    struct mortise_provider *p = into;
+    struct entry *e = into;
     const struct mortise_yaml *list = slot->value;
     const char **argv = mortise_config_alloc(r, (list->n + 1) * sizeof *argv);
 
@@ -55,8 +61,8 @@ static void read_exec_provider(void *ctx, void *into,
         argv[i] = list->items[i]->str;
     if (strchr(argv[0], '/') != NULL)
         argv[0] = mortise_config_path(r, list->items[0]);
-    p->argv = argv;
-    set_provider(p, MORTISE_PROVIDER_EXEC, argv[0]);
+    e->provider->argv = argv;
+    set_provider(e, MORTISE_PROVIDER_EXEC, argv[0]);
 }
 
 static void read_creds_provider(void *ctx, void *into,
@@ -99,18 +105,19 @@ static void read_secret_entry(struct mortise_config_reader *r,
                               const struct mortise_yaml *value)
 {
     size_t errors = r->diags->n_errors;
+    struct entry e = {.provider = p};
 
     p->name = key->str;
     if (!mortise_secret_is_name(key->str))
         mortise_diag_add(r->diags, "E0606", key->span,
                          "'%s' is not a valid name of a secret", key->str);
-    mortise_keys_read(&mortise_provider_place, value, key->span, r, p,
+    mortise_keys_read(&mortise_provider_place, value, key->span, r, &e,
                       r->diags);
-    if (p->n_kinds != 1 && r->diags->n_errors == errors)
+    if (e.n_kinds != 1 && r->diags->n_errors == errors)
         mortise_diag_add(r->diags, "E0606", key->span,
                          "a secret needs one of env, file, exec and "
                          "systemd-creds, but '%s' has %s",
-                         key->str, p->n_kinds == 0 ? "none" : "several");
+                         key->str, e.n_kinds == 0 ? "none" : "several");
 }
 
 void mortise_providers_read(struct mortise_providers *out,
