@@ -17,12 +17,13 @@ tops=$(awk '/^#/ || NF == 0 { next }
     $1 !~ /^(table|prefix|port)$/ { sub("/.*", "", $1); print $1 }' \
     "$tree/ROOMS" | sort -u)
 
-# declared FILE: the names before a ( or a [ outside comments.
+# declared FILE: the names of functions and data, before a (, [ or ;, outside
+# comments.
 declared() {
     awk -v file="$1" '{ text = text $0 "\n" }
         END {
             gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, " ", text)
-            while (match(text, /[A-Za-z_][A-Za-z0-9_]*[[(]/)) {
+            while (match(text, /[A-Za-z_][A-Za-z0-9_]*[[(;]/)) {
                 print "P", file, substr(text, RSTART, RLENGTH - 1)
                 text = substr(text, RSTART + RLENGTH)
             }

@@ -25,6 +25,7 @@
 #include "services/check/methods.h"
 #include "services/secrets/body.h"
 #include "mortise/plugin.h"
+#include "lang/yaml/tree.h"
 #include "lang/yaml/write.h"
 
 enum { GRAPH_PICTURE_COLUMNS = 100 }; /* width of the picture */
