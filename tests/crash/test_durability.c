@@ -37,7 +37,7 @@ static const char *const words[N_TOLD] = {
     [ANSWER] = "that a command was applied",
     [END] = "that the run ended or stopped"};
 
-static const char *const modes[] = {"sync", "{batch: {max_ms: 50}}", "exit"};
+static const char *const modes[] = {"sync", "{batch: {max_ms: 1000}}", "exit"};
 
 enum { N_MODES = 3, N_DEATHS = 2 }; /* the process's, and the power's too */
 
@@ -287,6 +287,8 @@ static void run_reader(void)
 
 /* ---- the table ---------------------------------------------------------- */
 
+/* `f` takes long, so that the end of `e` has been heard when the store is called
+ * next, and is not synced by then if the mode allows that. */
 static const char nodes[] =
     "start: a\n"
     "nodes:\n"
@@ -297,7 +299,7 @@ static const char nodes[] =
     "  d: {type: tool, tool: ok_async/sleep, args: {ms: 1}, next: q}\n"
     "  q: {type: human, prompt: Well?, next: e}\n"
     "  e: {type: tool, tool: ok_async/sleep, args: {ms: 1}, next: f}\n"
-    "  f: {type: tool, tool: ok_async/sleep, args: {ms: 1}, next: END}\n";
+    "  f: {type: tool, tool: ok_async/sleep, args: {ms: 150}, next: END}\n";
 
 /* Is it gone, though it was told? */
 static bool is_lost(enum told what)
