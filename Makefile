@@ -1,6 +1,8 @@
 # Mortise.  What one would type:
 #
 #   make            build/mortise, the bundled plugins (signed) and their key
+#   make core       build/libmortise-core.a: core/ alone, which needs sdk/ and no other
+#                   directory
 #   make demo       the triage graph: run, kill -9, approve, resume
 #   make check      everything that must hold, as CI runs it
 #   make check-peers ... with programs of others: npm's, rustc; PEER="http" some
@@ -129,7 +131,7 @@ PKGS := yaml-0.1 libsodium libuv jansson libpcre2-8
 # (`make deps` looks again, once: make reads this anew when one of them has changed.)
 GOALS    := $(or $(MAKECMDGOALS),all)
 BUILDS   := $(filter-out clean format dist deb words,$(GOALS))
-TESTS_TOO := $(filter-out all install uninstall demo abi $(B)/mortise,$(BUILDS))
+TESTS_TOO := $(filter-out all core install uninstall demo abi $(B)/mortise,$(BUILDS))
 INSTALLS := $(if $(NO_DEPS),,$(filter deps demo check,$(GOALS)))
 ifneq ($(BUILDS),)
 include $(B)/deps.mk $(if $(TESTS_TOO),$(B)/test-deps.mk)
@@ -222,7 +224,7 @@ step = $(eval DONE += x)$(words $(DONE))
 say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh scripts/progress.sh \
     $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
-.PHONY: all runs check check-peers keys rooms writers entries commands patches extend slow extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross without dist deb \
+.PHONY: all core runs check check-peers keys rooms writers entries commands patches extend slow extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross without dist deb \
         format lint analyze words docs messages install uninstall abi abi-accept clean deps again syntax
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -274,6 +276,13 @@ $(B)/tests/bench/%.o: LATER =
 $(B)/libmortise.a: $(CORE_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# core/ alone.  Who links it defines the functions of its ports (ROOMS).
+$(B)/libmortise-core.a: $(filter $(B)/core/%,$(CORE_OBJ))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+core: $(B)/libmortise-core.a
+	@size -t $< | awk 'END { print "  " $$1 " bytes of code and constants" }'
 
 # ---- what others link --------------------------------------------------
 #

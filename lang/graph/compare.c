@@ -1,5 +1,5 @@
 /* compare.c -- are nodes of two graphs written equally? */
-#include "core/model/language.h"
+#include "core/model/compare.h"
 #include "lang/yaml/tree.h"
 
 static json_t *make_node_json(const struct mortise_graph *g,

@@ -25,7 +25,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "core/model/language.h"
+#include "core/model/compare.h"
 #include "core/run/flow/flow.h"
 
 #define NO_OLD_INDEX 0xFFFFFFFCu /* no node, no edge */

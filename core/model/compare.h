@@ -1,8 +1,8 @@
-/* language.h -- questions of the core about the text of graphs.
+/* compare.h -- comparing the nodes of two graphs.
  *
- * The core declares these functions, and lang/graph/ defines them. */
-#ifndef MORTISE_MODEL_LANGUAGE_H
-#define MORTISE_MODEL_LANGUAGE_H
+ * The core declares this function, and lang/graph/ defines it. */
+#ifndef MORTISE_MODEL_COMPARE_H
+#define MORTISE_MODEL_COMPARE_H
 
 #include "core/model/graph.h"
 
