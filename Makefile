@@ -3,6 +3,8 @@
 #   make            build/mortise, the bundled plugins (signed) and their key
 #   make core       build/libmortise-core.a: core/ alone, which needs sdk/ and no other
 #                   directory
+#   make check-core     ... tested: with a language of its own, and the suites that need
+#                   nothing else of ours
 #   make demo       the triage graph: run, kill -9, approve, resume
 #   make check      everything that must hold, as CI runs it
 #   make check-peers ... with programs of others: npm's, rustc; PEER="http" some
@@ -224,7 +226,7 @@ step = $(eval DONE += x)$(words $(DONE))
 say = $(if $(V),,@$(if $(filter-out 0,$(STEPS)),sh scripts/progress.sh \
     $(step) $(STEPS) $(STARTED),printf '  %-5s %s\n') $(1) $(2))
 
-.PHONY: all core runs check check-peers keys rooms writers entries commands patches extend slow extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross without dist deb \
+.PHONY: all core check-core test-core runs check check-peers keys rooms writers entries commands patches extend slow extended wire unit programs demo bench asan asan-all stress nightly tsan valgrind spawns whole mutants fuzz headers reproducible cross without dist deb \
         format lint analyze words docs messages install uninstall abi abi-accept clean deps again syntax
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -669,7 +671,29 @@ stages = failed=; for s in $(1); do \
 	    echo "make $@: failed:$$failed (the reasons are above)" >&2; exit 1; \
 	fi; \
 	echo "make $@: all passed: $(1)"
-CHECKS := unit headers keys rooms writers entries commands patches extend wire
+# ---- the core alone -------------------------------------------------------
+
+# test_core runs the core with a language of its own (tests/core/).  The other suites
+# are those that need nothing else of ours; `make unit` runs them, too.
+CORE_SUITES := base json json_diff mask memfd nearest parse real secret_refs \
+    spawn_rules store store_aside store_cache store_remove tempdir thread_state usage \
+    utf8 zone
+CORE_PROGRAMS := $(patsubst %,$(B)/tests/core/test_%,core $(CORE_SUITES))
+CORE_HELP := $(patsubst %,$(B)/tests/lib/%.o,barehost commits corpus finding json \
+    powercut store_now store_reader test warm)
+$(B)/tests/core/test_core: $(B)/tests/core/test_core.o
+$(foreach t,$(CORE_SUITES),$(eval $(B)/tests/core/test_$t: \
+    $(patsubst %.c,$(B)/%.o,$(wildcard tests/unit/*/test_$t.c))))
+$(CORE_PROGRAMS): $(B)/tests/core/language.o $(CORE_HELP) $(B)/libmortise-core.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(OURS) $(CFLAGS) $(LDFLAGS) $(FAST_LD) -o $@ $(filter %.o,$^) \
+	    $(B)/libmortise-core.a $(DEP_LIBS) $(CHECK_WRAP) $(CHECK_LIBS)
+check-core: $(CORE_PROGRAMS)
+	$(Q)MORTISE_BUILD=$(B) sh scripts/test.sh $^
+test-core: $(B)/tests/core/test_core
+	$(Q)MORTISE_BUILD=$(B) sh scripts/test.sh $^
+
+CHECKS := unit test-core headers keys rooms writers entries commands patches extend wire
 check: programs
 	+$(Q)$(call stages,$(CHECKS))
 
