@@ -71,8 +71,10 @@ enum mortise_node_gives {
     MORTISE_GIVES_ROUTE /* a choice among its own routes, and nothing else */
 };
 
-#define MORTISE_START 0xFFFFFFFEu
-#define MORTISE_END   0xFFFFFFFFu
+/* No node; while a graph is loaded: a target that was already reported. */
+#define MORTISE_NOWHERE 0xFFFFFFFDu
+#define MORTISE_START   0xFFFFFFFEu
+#define MORTISE_END     0xFFFFFFFFu
 
 enum mortise_edge_kind {
     MORTISE_EDGE_STATIC = 1, /* taken on success */
@@ -105,6 +107,15 @@ enum mortise_trait {
     MORTISE_TRAIT_OPENNESS,
     MORTISE_TRAITS
 };
+
+/* The names of the traits: WORD(enum mortise_trait, text) for each. */
+#define MORTISE_TRAIT_NAMES(WORD)                                              \
+    WORD(MORTISE_TRAIT_HONESTY_HUMILITY, "honesty_humility")                   \
+    WORD(MORTISE_TRAIT_EMOTIONALITY, "emotionality")                           \
+    WORD(MORTISE_TRAIT_EXTRAVERSION, "extraversion")                           \
+    WORD(MORTISE_TRAIT_AGREEABLENESS, "agreeableness")                         \
+    WORD(MORTISE_TRAIT_CONSCIENTIOUSNESS, "conscientiousness")                 \
+    WORD(MORTISE_TRAIT_OPENNESS, "openness")
 
 /* The point in time of a node's memory reads and writes (memory.c). */
 enum mortise_consistency {

@@ -207,14 +207,10 @@ const char *mortise_effect_name(enum mortise_effect effect)
 
 const char *mortise_trait_name(enum mortise_trait trait)
 {
+#define WORD(trait, text) [trait] = (text),
     static const char *const names[MORTISE_TRAITS] = {
-        [MORTISE_TRAIT_HONESTY_HUMILITY] = "honesty_humility",
-        [MORTISE_TRAIT_EMOTIONALITY] = "emotionality",
-        [MORTISE_TRAIT_EXTRAVERSION] = "extraversion",
-        [MORTISE_TRAIT_AGREEABLENESS] = "agreeableness",
-        [MORTISE_TRAIT_CONSCIENTIOUSNESS] = "conscientiousness",
-        [MORTISE_TRAIT_OPENNESS] = "openness",
-    };
+        MORTISE_TRAIT_NAMES(WORD)};
+#undef WORD
 
     assert(trait < MORTISE_TRAITS);
     return names[trait];

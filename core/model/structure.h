@@ -2,9 +2,9 @@
  * the edges of each node, the regions, and the postdominators of their items.
  *
  * A loader fills in `nodes` and `edges` of a graph, then calls these functions
- * in this order.  What they allocate is in the arena `a`, which lives as long as
- * the graph.  All return MORTISE_OK or MORTISE_ENOMEM, and MORTISE_EINVAL where
- * that is said.
+ * in this order.  They allocate in the arena `a`, which must live as long as the
+ * graph.  Each returns MORTISE_OK or MORTISE_ENOMEM; mortise_graph_find_regions()
+ * can also return MORTISE_EINVAL.
  */
 #ifndef MORTISE_MODEL_STRUCTURE_H
 #define MORTISE_MODEL_STRUCTURE_H

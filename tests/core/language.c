@@ -1,16 +1,17 @@
 /* language.c -- a language of graphs for the tests of the core alone.
  *
  * It defines the functions of the core's ports (ROOMS), as lang/ and services/
- * do for the program, with as little as a test needs:
+ * do for the program, with as little as a test needs.
  *
- *   graphs       JSON: {"start": [ID...], "nodes": {ID: {"type", "value",
- *                "next": [ID...], "join": "any"}}}, of pass and human nodes;
- *                END ends a path, and a branch that has no `next` ends
- *   expressions  none
- *   templates    a JSON value; the string "$artifacts.ID" gives that artifact
- *   schemas      accept everything
- *   deployments  no plugins, no secrets; the store is that of the options
- *   services     none
+ * A graph is JSON:
+ *
+ *     {"start": ["a"], "nodes": {"a": {"type": "pass", "value": 1,
+ *                                      "next": ["b", "END"], "join": "any"}}}
+ *
+ * The types are `pass` and `human`.  A value is JSON; the string "$artifacts.a"
+ * is replaced by the output of node a.  There are no expressions.  Every value
+ * matches every schema.  A deployment has no plugins and no secrets, and there
+ * are no services.
  */
 #include <math.h>
 #include <stdio.h>
@@ -188,8 +189,6 @@ const json_t *mortise_schema_json(const struct mortise_schema *s)
 
 /* ---- graphs --------------------------------------------------------------- */
 
-#define NO_NODE 0xFFFFFFFDu
-
 struct builder {
     struct mortise_graph *g;
     json_t *json;
@@ -271,7 +270,7 @@ static void set_limits(struct mortise_graph *g)
     g->concurrency = 8;
     g->expr_cost = 1000;
     for (int i = 0; i < MORTISE_USED_N; i++)
-        g->unbounded[i] = NO_NODE;
+        g->unbounded[i] = MORTISE_NOWHERE;
 }
 
 static int add_nodes(struct builder *b, json_t *nodes)

@@ -228,8 +228,6 @@ struct mortise_loader {
     bool nomem;
 };
 
-#define MORTISE_NOWHERE 0xFFFFFFFDu /* a target that was already reported */
-
 /* ---- loader.c, digest.c ---------------------------------------------- */
 
 /* The number of errors since the outermost file began. */

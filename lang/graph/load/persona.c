@@ -23,15 +23,10 @@
 
 #include <string.h>
 
+#define WORD(trait, text) {(text), trait, false},
 static const struct mortise_word words[] = {
-    {"honesty_humility", MORTISE_TRAIT_HONESTY_HUMILITY, false},
-    {"emotionality", MORTISE_TRAIT_EMOTIONALITY, false},
-    {"extraversion", MORTISE_TRAIT_EXTRAVERSION, false},
-    {"agreeableness", MORTISE_TRAIT_AGREEABLENESS, false},
-    {"conscientiousness", MORTISE_TRAIT_CONSCIENTIOUSNESS, false},
-    {"openness", MORTISE_TRAIT_OPENNESS, false},
-    {NULL, 0, false},
-};
+    MORTISE_TRAIT_NAMES(WORD){NULL, 0, false}};
+#undef WORD
 
 /* ---- traits ------------------------------------------------------------- */
 
